@@ -58,7 +58,8 @@ static double clock_ns(void)
     return each;
 }
 
-/* A range as it lies in the arena: 24 bytes for the push, 16 for the pop, a counter reading in each, two release stores. */
+/* A range as it lies in the arena: 24 bytes for the push, 16 for the pop, a counter reading in
+ * each, two release stores. */
 static double records_ns(unsigned char *memory)
 {
     size_t at = 0;
@@ -98,8 +99,8 @@ int main(void)
     memset(other, 1, BYTES);
     double cold = records_ns(memory), warm = records_ns(memory);
     copy_gb_per_second(memory, other);
-    printf("{\"counter_ns\": %.2f, \"clock_gettime_ns\": %.2f, \"range_records_fresh_memory_ns\": %.2f, \"range_records_ns\": %.2f, "
-           "\"memcpy_to_memfd_gb_per_s\": %.2f}\n",
+    printf("{\"counter_ns\": %.2f, \"clock_gettime_ns\": %.2f, \"range_records_fresh_memory_ns\": %.2f, "
+           "\"range_records_ns\": %.2f, \"memcpy_to_memfd_gb_per_s\": %.2f}\n",
            counter_ns(), clock_ns(), cold, warm, copy_gb_per_second(memory, other));
     return 0;
 }

@@ -90,7 +90,8 @@ static int run_once(const char *what, int threads)
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, (unsigned)threads);
     for (int i = 0; i < threads; i++) {
-        workers[i] = (struct worker){ .start = &start, .measure = strcmp(what, "read") == 0 ? measure_read : measure_mutex };
+        workers[i] = (struct worker){ .start = &start,
+                                      .measure = strcmp(what, "read") == 0 ? measure_read : measure_mutex };
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             abort();
     }
@@ -134,8 +135,8 @@ static void compare_runs(const char *self, const char *tacho, const char *what, 
     qsort(bare, (size_t)pairs, sizeof *bare, compare);
     qsort(traced, (size_t)pairs, sizeof *traced, compare);
     qsort(difference, (size_t)pairs, sizeof *difference, compare);
-    printf("%-5s  %2d thread%s  bare %7.2f ns  traced %7.2f ns  added %6.2f ns  (half of the pairs: %.2f to %.2f)\n", what,
-           threads, threads == 1 ? " " : "s", bare[pairs / 2], traced[pairs / 2], difference[pairs / 2],
+    printf("%-5s  %2d thread%s  bare %7.2f ns  traced %7.2f ns  added %6.2f ns  (half of the pairs: %.2f to %.2f)\n",
+           what, threads, threads == 1 ? " " : "s", bare[pairs / 2], traced[pairs / 2], difference[pairs / 2],
            difference[pairs / 4], difference[pairs * 3 / 4]);
     fflush(stdout);
     unlink(report);

@@ -3,7 +3,7 @@
  *
  *     storm SOURCE THREADS EVENTS [EVENTS_PER_SECOND]     both numbers per thread; sources: see the table below
  *
- * Bare, it measures the program itself; under `tacho profile` the same plus us. It knows nothing of Tacho.          */
+ * Bare, it measures the program itself; under `tacho profile` the same plus us. It knows nothing of Tacho. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static int64_t now_ns(clockid_t clock)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* ---- Sources: so many events, nothing else in the loop ----------------------------------------------------------- */
+/* ---- Sources: so many events, nothing else in the loop --------------------------------------------------------- */
 
 static void push_pop(struct worker *worker, uint64_t count)
 {
@@ -78,7 +78,7 @@ static const struct source {
     { "mutex", locks },   /* one event is a lock and its unlock */
 };
 
-/* ---- Threads --------------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 /* The time inside the batches; the waiting between them is not the events'. */
 static int64_t produce_at_pace(struct worker *worker)
@@ -122,8 +122,8 @@ static void report(const struct source *source, const struct worker *workers, in
         cpu += (double)workers[i].cpu_ns;
         events += (double)workers[i].events;
     }
-    printf("{\"source\": \"%s\", \"threads\": %d, \"produced\": %.0f, \"wall_ns_per_event\": %.3f, \"cpu_ns_per_event\": %.3f, "
-           "\"end_monotonic_ns\": %lld}\n",
+    printf("{\"source\": \"%s\", \"threads\": %d, \"produced\": %.0f, \"wall_ns_per_event\": %.3f, "
+           "\"cpu_ns_per_event\": %.3f, \"end_monotonic_ns\": %lld}\n",
            source->name, count, events, wall / events, cpu / events, (long long)now_ns(CLOCK_MONOTONIC));
     fflush(stdout);
 }
@@ -148,8 +148,11 @@ int main(int argc, char **argv)
     }
     pthread_barrier_init(&ready, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {
-        workers[i] = (struct worker){ .source = source, .events = strtoull(argv[3], NULL, 10),
-                                      .per_second = argc > 4 ? strtoull(argv[4], NULL, 10) : 0 };
+        workers[i] = (struct worker){
+            .source = source,
+            .events = strtoull(argv[3], NULL, 10),
+            .per_second = argc > 4 ? strtoull(argv[4], NULL, 10) : 0,
+        };
         pthread_mutex_init(&workers[i].mutex, NULL);
         errno = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
         if (errno) {

@@ -23,13 +23,14 @@ int main(void)
     double sum = work(1000); /* warming up: before tacho_start(), so not in the report */
 
     tacho_start();
-    tacho_step(); /* step 0 begins */
+    tacho_step();            /* step 0 begins */
     for (int step = 0; step < 3; step++) {
         sum += work(1000000);
         tacho_step();
     }
     tacho_mark("done");
     tacho_stop();
-    printf("%s, libtacho %s, sum %.3f\n", tacho_profiled() ? "profiled" : "not profiled", tacho_version(), sum + work(1000));
+    printf("%s, libtacho %s, sum %.3f\n", tacho_profiled() ? "profiled" : "not profiled", tacho_version(),
+           sum + work(1000));
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Reads a report through the public API: the NVTX ranges of every name, how many and how long.
  *
  *     cc -o read_report read_report.c $(pkg-config --cflags --libs tacho)
- *     ./read_report report1.tacho                                                   */
+ *     ./read_report report1.tacho */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,9 @@
 
 enum { NAMES_MAX = 64, PUSH_POP = 59, START_END = 60 }; /* values of eventType */
 
-struct range { int64_t name, count, total_ns; };
+struct range {
+    int64_t name, count, total_ns;
+};
 
 /* A whole column; free() it. NULLs are 0. */
 static int64_t *read_column(struct tacho_report *report, int table, const char *name, uint64_t rows)
@@ -41,18 +43,21 @@ static int print_ranges(struct tacho_report *report, int table)
     int64_t *start = read_column(report, table, "start", rows), *end = read_column(report, table, "end", rows);
     int64_t *type = read_column(report, table, "eventType", rows);
     int64_t *text = read_column(report, table, "text", rows), *text_id = read_column(report, table, "textId", rows);
-    struct range ranges[NAMES_MAX] = {{0}};
+    struct range ranges[NAMES_MAX] = { { 0 } };
     size_t count = 0;
 
     for (uint64_t i = 0; start && end && type && text && text_id && i < rows; i++) {
-        struct range *range = type[i] == PUSH_POP || type[i] == START_END ? find(ranges, &count, text[i] ? text[i] : text_id[i]) : NULL;
+        struct range *range = type[i] == PUSH_POP || type[i] == START_END
+                                  ? find(ranges, &count, text[i] ? text[i] : text_id[i])
+                                  : NULL;
         if (range && end[i]) {
             range->count++;
             range->total_ns += end[i] - start[i];
         }
     }
     for (size_t i = 0; i < count; i++)
-        printf("%8" PRId64 " x %12" PRId64 " ns  %s\n", ranges[i].count, ranges[i].total_ns, tacho_report_string(report, ranges[i].name, NULL));
+        printf("%8" PRId64 " x %12" PRId64 " ns  %s\n", ranges[i].count, ranges[i].total_ns,
+               tacho_report_string(report, ranges[i].name, NULL));
     free(start);
     free(end);
     free(type);

@@ -18,7 +18,7 @@
 
 enum { WORKERS = 4, BLOCKS = 400, BLOCK_BYTES = 64 * 1024, QUEUE_SLOTS = 8, ROUNDS = 3 };
 
-/* ---- A queue of blocks: one producer, many workers --------------------------------------------------------------- */
+/* ---- A queue of blocks: one producer, many workers ------------------------------------------------------------- */
 
 struct queue {
     pthread_mutex_t lock;
@@ -63,7 +63,7 @@ static unsigned char *queue_take(struct queue *queue)
     return block;
 }
 
-/* ---- The parts of the program ------------------------------------------------------------------------------------ */
+/* ---- The parts of the program ---------------------------------------------------------------------------------- */
 
 struct tour {
     char input[64], output[64];
@@ -160,7 +160,11 @@ static void round_trip(struct tour *tour)
     pthread_t workers[WORKERS];
 
     nvtx_push("read and digest");
-    tour->queue = (struct queue){ .lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER, .not_full = PTHREAD_COND_INITIALIZER };
+    tour->queue = (struct queue){
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .not_empty = PTHREAD_COND_INITIALIZER,
+        .not_full = PTHREAD_COND_INITIALIZER,
+    };
     for (int i = 0; i < WORKERS; i++)
         if (pthread_create(&workers[i], NULL, work, tour) != 0)
             fail("tour: cannot start a thread");

@@ -17,6 +17,8 @@ packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev
 # The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"
+# What the layout of the code is checked with: the version that .clang-format is written for.
+packages_format="clang-format-19"
 # Programs that the tests profile.
 packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.

@@ -1,7 +1,9 @@
-/* What the collector does with CUPTI's buffers: CPU time per record from a delivered buffer to rows in the writer's hands, and how many
- * bytes a second of CPU time that is. Beside it the baseline: the same buffers only copied and filled with zeros.
+/* What the collector does with CUPTI's buffers: CPU time per record from a delivered buffer to rows in the
+ * writer's hands, and how many bytes a second of CPU time that is. Beside it the baseline: the same buffers only
+ * copied and filled with zeros.
  *
- * cuda_bench [LAUNCHES [FILE]]: launches and their kernels, as CUPTI 13.0 writes them, a full buffer of each in turn, 64 names. */
+ * cuda_bench [LAUNCHES [FILE]]: launches and their kernels, as CUPTI 13.0 writes them, a full buffer
+ * of each in turn, 64 names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +77,8 @@ static uint32_t fill_kernels(unsigned char *bytes, uint32_t first, uint32_t coun
 static uint32_t lend(struct bench *bench)
 {
     struct wire_cuda_buffer *buffers = wire_cuda_buffers(bench->arena, CHUNKS);
-    return wire_list_pop(&bench->arena->free_cuda_buffers, &bench->arena->cuda_buffers_taken, BUFFERS, &buffers->next_free, sizeof *buffers);
+    return wire_list_pop(&bench->arena->free_cuda_buffers, &bench->arena->cuda_buffers_taken, BUFFERS,
+                         &buffers->next_free, sizeof *buffers);
 }
 
 static void deliver(struct bench *bench, uint32_t index, uint32_t bytes)
@@ -106,16 +109,26 @@ static void add_names(struct bench *bench)
 
 static int set_up(struct bench *bench, const char *path)
 {
-    struct clock_pair first = {.ticks = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
-    bench->arena = mmap(NULL, wire_arena_bytes(CHUNKS, BUFFERS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct clock_pair first = { .ticks = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
+    bench->arena = mmap(NULL, wire_arena_bytes(CHUNKS, BUFFERS), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bench->arena == MAP_FAILED || clock_map_init(&bench->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
-        writer_open(path, &(struct writer_options){.overwrite = 1}, &bench->writer, NULL) != 0)
+        writer_open(path, &(struct writer_options){ .overwrite = 1 }, &bench->writer, NULL) != 0)
         return -1;
     atomic_store(&bench->arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     atomic_store(&bench->arena->cupti_version, 130001);
     add_names(bench);
-    struct cuda_setup setup = {.writer = bench->writer, .clock = &bench->clock, .gpus = &bench->gpus, .arena = bench->arena, .chunk_count = CHUNKS,
-                               .buffer_count = BUFFERS, .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT, .global_pid = INT64_C(77) << 24, .pid = 77};
+    struct cuda_setup setup = {
+        .writer = bench->writer,
+        .clock = &bench->clock,
+        .gpus = &bench->gpus,
+        .arena = bench->arena,
+        .chunk_count = CHUNKS,
+        .buffer_count = BUFFERS,
+        .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT,
+        .global_pid = INT64_C(77) << 24,
+        .pid = 77,
+    };
     bench->cuda = cuda_process_new(&setup);
     return bench->cuda ? 0 : -1;
 }
@@ -150,7 +163,7 @@ static void run(struct bench *bench)
 
 int main(int argc, char **argv)
 {
-    struct bench bench = {.launches = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000000};
+    struct bench bench = { .launches = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000000 };
     if (set_up(&bench, argc > 2 ? argv[2] : "/dev/null") != 0) {
         fprintf(stderr, "cuda_bench: out of memory, or no such folder\n");
         return 1;
@@ -159,13 +172,13 @@ int main(int argc, char **argv)
     int64_t before = clock_monotonic_ns();
     cuda_finish(bench.cuda);
     const struct cuda_counts *counts = cuda_process_counts(bench.cuda);
-    printf("launches %llu  recorded %llu  without kernel %llu\n", (unsigned long long)bench.launches, (unsigned long long)counts->recorded,
-           (unsigned long long)counts->launches_without_kernel);
+    printf("launches %llu  recorded %llu  without kernel %llu\n", (unsigned long long)bench.launches,
+           (unsigned long long)counts->recorded, (unsigned long long)counts->launches_without_kernel);
     cuda_process_free(bench.cuda);
     writer_close(bench.writer, NULL);
     double launches = (double)bench.launches, walk_ns = (double)(bench.kernels_ns + bench.calls_ns);
-    printf("to rows          %6.1f ns a kernel  %6.1f ns a call  %6.0f MB/s\n", (double)bench.kernels_ns / launches, (double)bench.calls_ns / launches,
-           (double)bench.bytes / walk_ns * 1e3);
+    printf("to rows          %6.1f ns a kernel  %6.1f ns a call  %6.0f MB/s\n", (double)bench.kernels_ns / launches,
+           (double)bench.calls_ns / launches, (double)bench.bytes / walk_ns * 1e3);
     printf("copy and clear   %6.1f ns a kernel\n", (double)bench.copy_ns / launches);
     printf("finish and close %6.3f s\n", (double)(clock_monotonic_ns() - before) / 1e9);
     return 0;

@@ -1,5 +1,5 @@
-/* Makes a report of a GPU program that never ran, for the benches of tables, exports and imports: kernels, the calls that
- * launched them, and nested NVTX ranges around the calls. The same seed makes the same file.
+/* Makes a report of a GPU program that never ran, for the benches of tables, exports and imports: kernels, the calls
+ * that launched them, and nested NVTX ranges around the calls. The same seed makes the same file.
  *
  * make_events FILE [KERNELS [RANGES [SEED]]]: by default 2 M kernels with as many calls (4 M events) and no ranges. */
 #include <math.h>
@@ -86,12 +86,17 @@ static void make_names(struct program *program)
     for (int i = 0; i < KERNEL_NAMES; i++) {
         const char *kind = kinds[i % 6];
         program->kernels[i] = (struct kernel){
-            .demangled = text(program, "void lib::%s_kernel<%d, float, lib::Tile<%d, %d>>(float *, const float *, int, lib::Shape<%d>)",
-                              kind, i, 16 << (i % 4), 8 << (i % 3), i % 5),
+            .demangled = text(
+                program,
+                "void lib::%s_kernel<%d, float, lib::Tile<%d, %d>>(float *, const float *, int, lib::Shape<%d>)", kind,
+                i, 16 << (i % 4), 8 << (i % 3), i % 5),
             .brief = text(program, "%s_kernel", kind),
-            .mangled = text(program, "_ZN3lib%zu%s_kernelILi%dEfNS_4TileILi%dELi%dEEEEvPfPKfiNS_5ShapeILi%dEEE", strlen(kind) + 7, kind, i,
-                            16 << (i % 4), 8 << (i % 3), i % 5),
-            .registers = 16 + 8 * (i % 12), .grid = 1 << (i % 11), .block = 64 << (i % 4), .shared = i % 3 ? 0 : 4096 * (i % 7),
+            .mangled = text(program, "_ZN3lib%zu%s_kernelILi%dEfNS_4TileILi%dELi%dEEEEvPfPKfiNS_5ShapeILi%dEEE",
+                            strlen(kind) + 7, kind, i, 16 << (i % 4), 8 << (i % 3), i % 5),
+            .registers = 16 + 8 * (i % 12),
+            .grid = 1 << (i % 11),
+            .block = 64 << (i % 4),
+            .shared = i % 3 ? 0 : 4096 * (i % 7),
             .typical_ns = 500 * (1 + (i * 7) % 23),
         };
     }
@@ -232,9 +237,9 @@ static void launch(struct program *program, struct thread *thread)
 
 static void add_machine(struct program *program)
 {
-    struct row_TARGET_INFO_GPU gpu = {0};
-    struct row_PROCESSES process = {0};
-    struct row_ANALYSIS_DETAILS details = {0};
+    struct row_TARGET_INFO_GPU gpu = { 0 };
+    struct row_PROCESSES process = { 0 };
+    struct row_ANALYSIS_DETAILS details = { 0 };
     int64_t last = 0;
 
     for (int i = 0; i < STREAMS; i++)
@@ -254,7 +259,7 @@ static void add_machine(struct program *program)
     ROW_SET(&details, ANALYSIS_DETAILS, stopTime, last);
     writer_append(program->writer, TABLE_ANALYSIS_DETAILS, &details);
     for (int i = 0; i < THREADS; i++) {
-        struct row_ThreadNames name = {0};
+        struct row_ThreadNames name = { 0 };
         ROW_SET(&name, ThreadNames, nameId, text(program, "worker %d", i));
         ROW_SET(&name, ThreadNames, globalTid, program->threads[i].tid);
         writer_append(program->writer, TABLE_ThreadNames, &name);
@@ -264,7 +269,7 @@ static void add_machine(struct program *program)
 int main(int argc, char **argv)
 {
     static struct program program;
-    struct error err = {0};
+    struct error err = { 0 };
 
     if (argc < 2) {
         fprintf(stderr, "usage: make_events FILE [KERNELS [RANGES [SEED]]]\n");

@@ -1,5 +1,5 @@
-/* Makes a report of samples that were never taken, for the benches of tables: threads that wander through a tree of calls, and a
- * chain for each sample, as nsys stores them. The same seed makes the same file.
+/* Makes a report of samples that were never taken, for the benches of tables: threads that wander through a tree of
+ * calls, and a chain for each sample, as nsys stores them. The same seed makes the same file.
  *
  * make_samples FILE [SAMPLES [SEED]]: by default 1 M samples, some 19 frames each. */
 #include <stdio.h>
@@ -21,7 +21,11 @@ static uint64_t random_below(uint64_t limit)
     return (seed >> 11) % limit;
 }
 
-struct thread { uint32_t stack[DEEPEST]; size_t depth; }; /* functions, outermost first */
+/* functions, outermost first */
+struct thread {
+    uint32_t stack[DEEPEST];
+    size_t depth;
+};
 
 struct program {
     struct writer *writer;
@@ -63,7 +67,7 @@ static void wander(struct thread *thread)
 static void add_sample(struct program *program, int64_t id)
 {
     struct thread *thread = &program->threads[id % THREADS];
-    struct row_COMPOSITE_EVENTS sample = {0};
+    struct row_COMPOSITE_EVENTS sample = { 0 };
 
     wander(thread);
     ROW_SET(&sample, COMPOSITE_EVENTS, id, id);
@@ -75,11 +79,12 @@ static void add_sample(struct program *program, int64_t id)
     writer_append(program->writer, TABLE_COMPOSITE_EVENTS, &sample);
     for (size_t depth = 0; depth < thread->depth; depth++) {
         uint32_t function = thread->stack[thread->depth - 1 - depth];
-        struct row_SAMPLING_CALLCHAINS row = {0};
+        struct row_SAMPLING_CALLCHAINS row = { 0 };
         ROW_SET(&row, SAMPLING_CALLCHAINS, id, id);
         ROW_SET(&row, SAMPLING_CALLCHAINS, symbol, program->symbols[function]);
         ROW_SET(&row, SAMPLING_CALLCHAINS, module, program->modules[function % MODULES]);
-        ROW_SET(&row, SAMPLING_CALLCHAINS, originalIP, 0x400000 + function * 64 + (int64_t)random_below(depth ? 4 : 16));
+        ROW_SET(&row, SAMPLING_CALLCHAINS, originalIP,
+                0x400000 + function * 64 + (int64_t)random_below(depth ? 4 : 16));
         ROW_SET(&row, SAMPLING_CALLCHAINS, unwindMethod, 6);
         ROW_SET(&row, SAMPLING_CALLCHAINS, stackDepth, (int64_t)depth);
         writer_append(program->writer, TABLE_SAMPLING_CALLCHAINS, &row);
@@ -89,7 +94,7 @@ static void add_sample(struct program *program, int64_t id)
 int main(int argc, char **argv)
 {
     static struct program program;
-    struct error err = {0};
+    struct error err = { 0 };
 
     if (argc < 2) {
         fprintf(stderr, "usage: make_samples FILE [SAMPLES [SEED]]\n");

@@ -1,7 +1,8 @@
 /* What the report file costs: bytes and CPU time per row to write, time to open and decode. Beside it the baseline: the
  * same rows as plain structs through write(), and copied in memory.
  *
- * report_bench [ROWS [SEED [FILE]]]: rows like those of a traced program, nested ranges of several threads with jitter. */
+ * report_bench [ROWS [SEED [FILE]]]: rows like those of a traced program, nested ranges of
+ * several threads with jitter. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +60,9 @@ static void fill(struct row_NVTX_EVENTS *rows, size_t count, struct thread *thre
         ROW_SET(row, NVTX_EVENTS, eventType, 59);
         ROW_SET(row, NVTX_EVENTS, globalTid, INT64_C(0x1000004d2000000) + tid * 7919);
         ROW_SET(row, NVTX_EVENTS, domainId, 0);
-        ROW_SET(row, NVTX_EVENTS, textId, 1 + (int64_t)(thread->depth * 8) + (int64_t)(random_number() % 64 ? random_number() % 3 : random_number() % 8));
+        ROW_SET(row, NVTX_EVENTS, textId,
+                1 + (int64_t)(thread->depth * 8) +
+                    (int64_t)(random_number() % 64 ? random_number() % 3 : random_number() % 8));
     }
 }
 
@@ -83,10 +86,10 @@ struct written {
 static struct written write_report(const char *path, uint64_t rows)
 {
     static struct row_NVTX_EVENTS batch[BATCH], copy[BATCH];
-    struct thread threads[THREADS] = {0};
+    struct thread threads[THREADS] = { 0 };
     struct error err;
     struct writer *writer;
-    if (writer_open(path, &(struct writer_options){.overwrite = 1, .workers = 1}, &writer, &err))
+    if (writer_open(path, &(struct writer_options){ .overwrite = 1, .workers = 1 }, &writer, &err))
         stop_with("open", &err);
     for (int i = 0; i < NAMES; i++) {
         char name[32];
@@ -96,7 +99,7 @@ static struct written write_report(const char *path, uint64_t rows)
     snprintf(raw_path, sizeof raw_path, "%s.raw", path);
     int raw = open(raw_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
-    struct written result = {0};
+    struct written result = { 0 };
     double made = 0, wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t done = 0; done < rows;) {
         double before = seconds(CLOCK_THREAD_CPUTIME_ID);
@@ -107,7 +110,8 @@ static struct written write_report(const char *path, uint64_t rows)
         memcpy(copy, batch, count * sizeof *batch);
         __asm__ volatile("" : : "r"(copy) : "memory");
         double copied = seconds(CLOCK_THREAD_CPUTIME_ID);
-        if (write(raw, batch, count * sizeof *batch) < 0 || lseek(raw, done % (64 * BATCH) ? 0 : 0, done % (64 * BATCH) ? SEEK_CUR : SEEK_SET) < 0)
+        if (write(raw, batch, count * sizeof *batch) < 0 ||
+            lseek(raw, done % (64 * BATCH) ? 0 : 0, done % (64 * BATCH) ? SEEK_CUR : SEEK_SET) < 0)
             exit(1);
         double wrote = seconds(CLOCK_THREAD_CPUTIME_ID);
         for (size_t i = 0; i < count;) {
@@ -133,7 +137,11 @@ static struct written write_report(const char *path, uint64_t rows)
 }
 
 struct sums {
-    struct { int64_t total; uint64_t rows; char pad[48]; } worker[64];
+    struct {
+        int64_t total;
+        uint64_t rows;
+        char pad[48];
+    } worker[64];
 };
 
 static int sum_block(void *context, int worker, const struct report_block *block)
@@ -160,10 +168,10 @@ int main(int argc, char **argv)
     if (report_open(path, &report, &err))
         stop_with("read", &err);
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "globalTid"),
-                     report_column(table, "textId")};
+    int columns[] = { report_column(table, "start"), report_column(table, "end"), report_column(table, "globalTid"),
+                      report_column(table, "textId") };
     double opened = seconds(CLOCK_MONOTONIC);
-    struct sums sums = {0};
+    struct sums sums = { 0 };
     if (report_scan(report, table, columns, 4, NULL, sum_block, &sums, &err))
         stop_with("scan", &err);
     double scanned = seconds(CLOCK_MONOTONIC);

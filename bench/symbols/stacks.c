@@ -1,5 +1,6 @@
-/* What stacks cost the collector: stacks [FILE…] prints how fast copies of a stack are walked, beside libgcc's unwinder on the same
- * stack, and how fast the addresses of a million samples get their names, in this program and in the files given. */
+/* What stacks cost the collector: stacks [FILE…] prints how fast copies of a stack are walked, beside
+ * libgcc's unwinder on the same stack, and how fast the addresses of a million samples get their names, in
+ * this program and in the files given. */
 #include <execinfo.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/registers.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "symbols/names/symbol_names.h"
 #include "symbols/symbols.h"
-#include "abi/registers.h"
 
 enum { DEPTH = 30, ROUNDS = 200000, TRUTH_ROUNDS = 20000, SAMPLES = 1000000, SAMPLE_DEPTH = 25, STACK_BYTES = 16384 };
 
@@ -33,7 +34,8 @@ __attribute__((noinline)) static void take(void)
     REGISTERS_TAKE(registers.value);
     registers.known = REGISTERS_TAKEN;
     uint64_t low = registers.value[REGISTERS_STACK_POINTER];
-    stack_bytes = (uintptr_t)environ - low < sizeof stack ? (uintptr_t)environ - low : sizeof stack; /* they lie above all frames */
+    /* they lie above all frames */
+    stack_bytes = (uintptr_t)environ - low < sizeof stack ? (uintptr_t)environ - low : sizeof stack;
     memcpy(stack, (const void *)low, stack_bytes);
     uint64_t frames = (uint64_t)backtrace(addresses, 256); /* the first call loads libgcc */
     int64_t start = clock_ns(CLOCK_MONOTONIC);
@@ -46,7 +48,7 @@ __attribute__((noinline)) static void take(void)
 static int descend(const void *depth, const void *unused);
 __attribute__((noinline)) static int through_library(int depth)
 {
-    int pair[2] = {depth - 1, depth - 1};
+    int pair[2] = { depth - 1, depth - 1 };
     qsort(pair, 2, sizeof *pair, descend);
     return sink;
 }
@@ -66,7 +68,7 @@ static void measure_walks(void)
     through_library(DEPTH / 4);
     struct symbols *symbols = symbols_new(NULL);
     struct symbols_process *process = symbols_process_new(symbols, getpid());
-    struct symbols_sample sample = {.registers = &registers, .stack = stack, .stack_bytes = stack_bytes};
+    struct symbols_sample sample = { .registers = &registers, .stack = stack, .stack_bytes = stack_bytes };
     int64_t start = clock_ns(CLOCK_MONOTONIC);
     uint64_t frames = symbols_unwind(process, &sample).frames;
     double first_us = seconds_since(start) * 1e6;
@@ -74,12 +76,16 @@ static void measure_walks(void)
     for (int i = 0; i < ROUNDS; i++)
         frames += symbols_unwind(process, &sample).frames;
     double rate = (double)frames / seconds_since(start);
-    printf("walks: %.1f M frames/s (%.0f ns a frame, %" PRIu64 " frames a stack, the first stack %.0f us); libgcc's backtrace() %.1f M frames/s\n",
+    printf("walks: %.1f M frames/s (%.0f ns a frame, %" PRIu64
+           " frames a stack, the first stack %.0f us); libgcc's backtrace() %.1f M frames/s\n",
            rate * 1e-6, 1e9 / rate, frames / (ROUNDS + 1), first_us, truth_rate * 1e-6);
     symbols_delete(symbols);
 }
 
-struct picked { uint64_t *addresses, first; size_t count, limit, step, seen; };
+struct picked {
+    uint64_t *addresses, first;
+    size_t count, limit, step, seen;
+};
 
 static void take_function(void *context, const struct names_symbol *symbol)
 {
@@ -94,9 +100,14 @@ static size_t pick(const char *path, uint64_t *addresses, size_t limit)
     struct image image;
     if (elf_image_open(&image, open(path, O_RDONLY | O_CLOEXEC)) != 0)
         return 0;
-    struct picked counted = {.step = 1};
+    struct picked counted = { .step = 1 };
     symbol_names_visit_image(&image, take_function, &counted);
-    struct picked picked = {.addresses = addresses, .first = elf_image_first_address(&image), .limit = limit, .step = 1 + counted.seen / limit};
+    struct picked picked = {
+        .addresses = addresses,
+        .first = elf_image_first_address(&image),
+        .limit = limit,
+        .step = 1 + counted.seen / limit,
+    };
     symbol_names_visit_image(&image, take_function, &picked);
     elf_image_close(&image);
     return picked.count;
@@ -115,7 +126,8 @@ static void measure_names(const char *path, struct parallel *pool)
     }
     struct symbols *symbols = symbols_new(NULL);
     struct symbols_process *process = symbols_process_new(symbols, 0);
-    symbols_process_map(process, &(struct symbols_mapping){.address = base, .bytes = UINT64_C(1) << 32, .path = resolved, .is_whole = 1});
+    symbols_process_map(process, &(struct symbols_mapping){
+                                     .address = base, .bytes = UINT64_C(1) << 32, .path = resolved, .is_whole = 1 });
     int64_t start = clock_ns(CLOCK_MONOTONIC);
     uint64_t state = 1;
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -123,16 +135,17 @@ static void measure_names(const char *path, struct parallel *pool)
         size_t leaf = state >> 33;
         for (size_t k = 0; k < SAMPLE_DEPTH; k++) /* few callers, many leaves, as in programs */
             chain[k] = base + addresses[(k == 0 ? leaf : leaf % 64 + k) % count];
-        symbols_stack_from_chain(process, &(struct symbols_chain){.addresses = chain, .count = SAMPLE_DEPTH});
+        symbols_stack_from_chain(process, &(struct symbols_chain){ .addresses = chain, .count = SAMPLE_DEPTH });
     }
     double taking = seconds_since(start);
     start = clock_ns(CLOCK_MONOTONIC);
     symbols_resolve(symbols, pool);
     double naming = seconds_since(start), frames = (double)SAMPLES * SAMPLE_DEPTH;
     const struct symbols_counts *counts = symbols_counts(symbols);
-    printf("%s: %.0f M frames of %d stacks: kept in %.2f s (%.0f M frames/s); %" PRIu64 " places named in %.2f s, %" PRIu64
-           " with source: %.1f M frames/s, repeats counted\n",
-           path, frames * 1e-6, SAMPLES, taking, frames / taking * 1e-6, counts->named, naming, counts->with_source, frames / naming * 1e-6);
+    printf("%s: %.0f M frames of %d stacks: kept in %.2f s (%.0f M frames/s); %" PRIu64
+           " places named in %.2f s, %" PRIu64 " with source: %.1f M frames/s, repeats counted\n",
+           path, frames * 1e-6, SAMPLES, taking, frames / taking * 1e-6, counts->named, naming, counts->with_source,
+           frames / naming * 1e-6);
     symbols_delete(symbols);
 }
 

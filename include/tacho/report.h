@@ -1,15 +1,15 @@
 /* Reading reports: open a file that `tacho profile` wrote (or is writing), look at its tables, take columns as arrays.
  *
- * C and C++; <tacho/tacho.h> says how to link, docs/api.md has a whole example. Tables and columns are numbered from 0 in
- * the order of the file; docs/format.md says what a report is. A handle may be used by several threads at once, except for tacho_report_open() and _close().
+ * C and C++; <tacho/tacho.h> says how to link, docs/api.md has a whole example. Tables and columns are numbered from 0
+ * in the order of the file; docs/format.md says what a report is. A handle may be used by several threads at once,
+ * except for tacho_report_open() and _close().
  *
  *     struct tacho_report *report;
  *     if (tacho_report_open("report.tacho", &report))
  *         puts(tacho_report_error(report));
  *     int table = tacho_report_find_table(report, "NVTX_EVENTS");
  *     …
- *     tacho_report_close(report);
- */
+ *     tacho_report_close(report); */
 #ifndef TACHO_REPORT_H
 #define TACHO_REPORT_H
 
@@ -54,7 +54,8 @@ struct tacho_report_info {
     uint64_t damaged_bytes;
 };
 
-/* Opens a report; on failure *out (which may be NULL) is good for tacho_report_error() and must be closed all the same. */
+/* Opens a report; on failure *out (which may be NULL) is good for tacho_report_error() and
+ * must be closed all the same. */
 int tacho_report_open(const char *path, struct tacho_report **out);
 
 /* Closes and frees; strings that it gave are gone. NULL is fine. */
@@ -93,14 +94,15 @@ int tacho_report_column_type(const struct tacho_report *report, int table, int c
 /* The number of the column with this name, or TACHO_REPORT_NOT_FOUND. */
 int tacho_report_find_column(const struct tacho_report *report, int table, const char *name);
 
-/* Copies count values of a column, from row first on, into values; nulls (which may be NULL) gets 1 for each that is
- * NULL and 0 for the others. NULL values and rows of damaged parts are 0. A REAL column gives the bits of its doubles. */
+/* Copies count values of a column, from row first on, into values; nulls (which may be NULL) gets 1 for
+ * each that is NULL and 0 for the others. NULL values and rows of damaged parts are 0. A REAL column
+ * gives the bits of its doubles. */
 int tacho_report_read(struct tacho_report *report, int table, int column, uint64_t first, size_t count, int64_t *values,
                       unsigned char *nulls);
 
 /* The same for a REAL column, as doubles; other columns are converted. */
-int tacho_report_read_real(struct tacho_report *report, int table, int column, uint64_t first, size_t count, double *values,
-                           unsigned char *nulls);
+int tacho_report_read_real(struct tacho_report *report, int table, int column, uint64_t first, size_t count,
+                           double *values, unsigned char *nulls);
 
 /* The string with this id, "" if there is none; a NUL follows that length (which may be NULL) does not count. It stays
  * until the report is closed. */

@@ -46,9 +46,9 @@ struct tacho_calls {
 /* What a program can choose: tacho_choose(). */
 enum tacho_choice {
     TACHO_CUDA = 1,
-    TACHO_TORCH_SHAPES = 2, /* of PyTorch's operators: the shapes of their inputs… */
-    TACHO_TORCH_MEMORY = 4, /* …the memory that they take and give back… */
-    TACHO_TORCH_STACKS = 8, /* …the Python frames that they are called from… */
+    TACHO_TORCH_SHAPES = 2,  /* of PyTorch's operators: the shapes of their inputs… */
+    TACHO_TORCH_MEMORY = 4,  /* …the memory that they take and give back… */
+    TACHO_TORCH_STACKS = 8,  /* …the Python frames that they are called from… */
     TACHO_TORCH_MODULES = 16 /* …and the modules, where the Python package tells of them */
 };
 
@@ -59,9 +59,10 @@ extern const struct tacho_calls *tacho_calls;
  * follow within some milliseconds. Safe in any thread, also when recording is on already. */
 TACHO_INLINE void tacho_start(void);
 
-/* Recording off, until the next tacho_start(). What was recorded is kept. With `tacho profile -c api` it ends the capture
- * range, and what that means --capture-range-end says: by default the capture is over and the program is ended with
- * SIGTERM (stop-shutdown); with =stop the program runs on unrecorded, with =repeat the next tacho_start() records again. */
+/* Recording off, until the next tacho_start(). What was recorded is kept. With `tacho profile -c api` it ends the
+ * capture range, and what that means --capture-range-end says: by default the capture is over and the program is
+ * ended with SIGTERM (stop-shutdown); with =stop the program runs on unrecorded, with =repeat the next
+ * tacho_start() records again. */
 TACHO_INLINE void tacho_stop(void);
 
 /* One step (iteration) of the program's main loop ends here and the next begins: steps become ranges called "step" in
@@ -89,10 +90,11 @@ TACHO_INLINE int tacho_flush(void);
 /* The path of the report that is being written; NULL when the program is not being profiled. */
 TACHO_INLINE const char *tacho_report_path(void);
 
-/* What is recorded in this process and in the children that it forks from now on: the sum of some of enum tacho_choice. What is not
- * among them is left out. CUDA follows at the next tacho_start(), and stays out where `tacho profile` was not asked for it; what
- * belongs to PyTorch's operators changes at once, for operators that begin after it, also where it was not asked for, but is recorded
- * only where operators are. Returns what was chosen before; at first that is what was asked for. Safe in any thread. */
+/* What is recorded in this process and in the children that it forks from now on: the sum of some of enum tacho_choice.
+ * What is not among them is left out. CUDA follows at the next tacho_start(), and stays out where `tacho profile` was
+ * not asked for it; what belongs to PyTorch's operators changes at once, for operators that begin after it, also where
+ * it was not asked for, but is recorded only where operators are. Returns what was chosen before; at first that is what
+ * was asked for. Safe in any thread. */
 TACHO_INLINE unsigned tacho_choose(unsigned what);
 
 /* The version of the library, as "0.1.0". */

@@ -1,12 +1,13 @@
-/* Finds the row of cuda_calls.def that a call belongs to. Names are looked up once for each call that a CUPTI knows, not
- * for each time that one is made; a row whose name has another length is passed over at once. */
+/* Finds the row of cuda_calls.def that a call belongs to. Names are looked up once for each call that a CUPTI knows,
+ * not for each time that one is made; a row whose name has another length is passed over at once. */
 #include "cuda_calls.h"
 
 #include <string.h>
 
 static const struct cuda_call calls[] = {
 #define CUDA_CALL(domain, name, group, work) { #name, sizeof #name - 1, CUDA_##domain, CUDA_##group, CUDA_##work, 0 },
-#define CUDA_WAIT(domain, name, wait) { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, CUDA_WAIT_##wait },
+#define CUDA_WAIT(domain, name, wait) \
+    { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, CUDA_WAIT_##wait },
 #include "cuda_calls.def"
 #undef CUDA_CALL
 #undef CUDA_WAIT

@@ -1,5 +1,6 @@
-/* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. Used by the agent,
- * to choose what CUPTI records, and by the collector, to know what a recorded call is. Libc only; nothing here allocates. */
+/* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. Used
+ * by the agent, to choose what CUPTI records, and by the collector, to know what a recorded call is. Libc
+ * only; nothing here allocates. */
 #ifndef TACHO_ABI_CUDA_CALLS_H
 #define TACHO_ABI_CUDA_CALLS_H
 
@@ -13,14 +14,18 @@ enum cuda_group { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_GROUP_CO
 enum cuda_work { CUDA_NONE, CUDA_LAUNCH };
 
 enum cuda_wait_kind {
-    CUDA_WAIT_EVENT_RECORD = 1, CUDA_WAIT_STREAM_FOR_EVENT, CUDA_WAIT_FOR_EVENT, CUDA_WAIT_FOR_STREAM, CUDA_WAIT_FOR_CONTEXT,
+    CUDA_WAIT_EVENT_RECORD = 1,
+    CUDA_WAIT_STREAM_FOR_EVENT,
+    CUDA_WAIT_FOR_EVENT,
+    CUDA_WAIT_FOR_STREAM,
+    CUDA_WAIT_FOR_CONTEXT,
 };
 
 struct cuda_call {
-    const char *name;        /* as in cuda_calls.def */
+    const char *name; /* as in cuda_calls.def */
     uint8_t name_bytes;
     uint8_t domain, group, work;
-    uint8_t wait;            /* enum cuda_wait_kind, 0 for calls that neither order streams nor wait for one */
+    uint8_t wait;     /* enum cuda_wait_kind, 0 for calls that neither order streams nor wait for one */
 };
 
 /* The row that stands for a call named as cuptiGetCallbackName() names it, or NULL: not traced by default. */

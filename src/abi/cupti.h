@@ -1,55 +1,60 @@
-/* The parts of CUPTI's and the CUDA driver's ABI that Tacho uses, declared here so that no vendor header is ever needed.
+/* The parts of CUPTI's and the CUDA driver's ABI that Tacho uses, declared here so that no
+ * vendor header is ever needed.
  *
  * Names are ours (CUPTI_KIND_MEMCPY, not CUPTI_ACTIVITY_KIND_MEMCPY), so that tests/house/cupti_abi.py can include the
- * vendor's headers beside this one and compare every number, size and offset. Nothing here may be called from outside the
- * agent: the tables name functions that it looks up at run time. How records are laid out is another matter, as that
- * changes from version to version: cupti_layout.h.                                                                      */
+ * vendor's headers beside this one and compare every number, size and offset. Nothing here may be called from outside
+ * the agent: the tables name functions that it looks up at run time. How records are laid out is another matter, as
+ * that changes from version to version: cupti_layout.h. */
 #ifndef TACHO_ABI_CUPTI_H
 #define TACHO_ABI_CUPTI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- Results ------------------------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------------------------- */
 
 /* The sentence is for people and goes into the report; "" for those that would only mean a mistake of ours. */
-#define CUPTI_RESULTS(X)                                                                                              \
-    X(SUCCESS, 0, "")                                                                                                 \
-    X(ERROR_INVALID_PARAMETER, 1, "")                                                                                 \
-    X(ERROR_INVALID_DEVICE, 2, "")                                                                                    \
-    X(ERROR_INVALID_CONTEXT, 3, "")                                                                                   \
-    X(ERROR_INVALID_OPERATION, 7, "")                                                                                 \
-    X(ERROR_OUT_OF_MEMORY, 8, "CUPTI ran out of memory on the host or on the GPU.")                                   \
-    X(ERROR_HARDWARE, 9, "The GPU reported a fault of its hardware.")                                                 \
-    X(ERROR_PARAMETER_SIZE_NOT_SUFFICIENT, 10, "")                                                                    \
-    X(ERROR_API_NOT_IMPLEMENTED, 11, "")                                                                              \
-    X(ERROR_MAX_LIMIT_REACHED, 12, "")                                                                                \
-    X(ERROR_NOT_READY, 13, "")                                                                                        \
-    X(ERROR_NOT_COMPATIBLE, 14, "This CUPTI does not go with the driver, or with what was enabled before.")           \
-    X(ERROR_NOT_INITIALIZED, 15, "CUPTI could not initialise: no driver that it can use, or no GPU.")                 \
-    X(ERROR_INVALID_KIND, 21, "")                                                                                     \
-    X(ERROR_DISABLED, 23, "CUPTI is switched off on this machine.")                                                   \
-    X(ERROR_HARDWARE_BUSY, 26, "Another profiler is using the GPU's counters.")                                       \
-    X(ERROR_NOT_SUPPORTED, 27, "CUPTI does not support this GPU or this driver.")                                     \
-    X(ERROR_UM_PROFILING_NOT_SUPPORTED, 28, "Unified memory cannot be traced on this system.")                        \
-    X(ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE, 29, "Unified memory cannot be traced on this GPU.")                 \
-    X(ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES, 30,                                                        \
-      "Unified memory cannot be traced as these GPUs cannot reach each other's memory.")                              \
-    X(ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS, 31, "Unified memory cannot be traced under MPS.")                    \
-    X(ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, 33, "CUPTI does not support this virtual GPU.")                         \
-    X(ERROR_INSUFFICIENT_PRIVILEGES, 35,                                                                              \
-      "The driver allows profiling to the administrator only (its module option NVreg_RestrictProfilingToAdminUsers).") \
-    X(ERROR_OLD_PROFILER_API_INITIALIZED, 36, "The program has already begun to use another profiling interface of CUDA.") \
-    X(ERROR_LEGACY_PROFILER_NOT_SUPPORTED, 38, "")                                                                    \
-    X(ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39,                                                                   \
-      "Another tool in the program already uses CUPTI: its own profiler, or a second profiler around it.")            \
-    X(ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, 40, "This virtual GPU was set up without the right to be profiled.") \
-    X(ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, 41, "The GPU runs in confidential mode, which CUPTI does not support.") \
-    X(ERROR_CMP_DEVICE_NOT_SUPPORTED, 42, "CUPTI does not support mining cards.")                                     \
-    X(ERROR_MIG_DEVICE_NOT_SUPPORTED, 43, "CUPTI does not support a GPU that is divided into instances (MIG).")       \
-    X(ERROR_SLI_DEVICE_NOT_SUPPORTED, 44, "CUPTI does not support GPUs that are joined by SLI.")                      \
-    X(ERROR_WSL_DEVICE_NOT_SUPPORTED, 45, "CUPTI does not support this GPU under WSL.")                               \
-    X(ERROR_HES_TRACE_NOT_SUPPORTED_ON_MPS, 47, "")                                                                   \
+#define CUPTI_RESULTS(X)                                                                                               \
+    X(SUCCESS, 0, "")                                                                                                  \
+    X(ERROR_INVALID_PARAMETER, 1, "")                                                                                  \
+    X(ERROR_INVALID_DEVICE, 2, "")                                                                                     \
+    X(ERROR_INVALID_CONTEXT, 3, "")                                                                                    \
+    X(ERROR_INVALID_OPERATION, 7, "")                                                                                  \
+    X(ERROR_OUT_OF_MEMORY, 8, "CUPTI ran out of memory on the host or on the GPU.")                                    \
+    X(ERROR_HARDWARE, 9, "The GPU reported a fault of its hardware.")                                                  \
+    X(ERROR_PARAMETER_SIZE_NOT_SUFFICIENT, 10, "")                                                                     \
+    X(ERROR_API_NOT_IMPLEMENTED, 11, "")                                                                               \
+    X(ERROR_MAX_LIMIT_REACHED, 12, "")                                                                                 \
+    X(ERROR_NOT_READY, 13, "")                                                                                         \
+    X(ERROR_NOT_COMPATIBLE, 14, "This CUPTI does not go with the driver, or with what was enabled before.")            \
+    X(ERROR_NOT_INITIALIZED, 15, "CUPTI could not initialise: no driver that it can use, or no GPU.")                  \
+    X(ERROR_INVALID_KIND, 21, "")                                                                                      \
+    X(ERROR_DISABLED, 23, "CUPTI is switched off on this machine.")                                                    \
+    X(ERROR_HARDWARE_BUSY, 26, "Another profiler is using the GPU's counters.")                                        \
+    X(ERROR_NOT_SUPPORTED, 27, "CUPTI does not support this GPU or this driver.")                                      \
+    X(ERROR_UM_PROFILING_NOT_SUPPORTED, 28, "Unified memory cannot be traced on this system.")                         \
+    X(ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE, 29, "Unified memory cannot be traced on this GPU.")                  \
+    X(ERROR_UM_PROFILING_NOT_SUPPORTED_ON_NON_P2P_DEVICES, 30,                                                         \
+      "Unified memory cannot be traced as these GPUs cannot reach each other's memory.")                               \
+    X(ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS, 31, "Unified memory cannot be traced under MPS.")                     \
+    X(ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, 33, "CUPTI does not support this virtual GPU.")                          \
+    X(ERROR_INSUFFICIENT_PRIVILEGES, 35,                                                                               \
+      "The driver allows profiling to the administrator only (its module option "                                      \
+      "NVreg_RestrictProfilingToAdminUsers).")                                                                         \
+    X(ERROR_OLD_PROFILER_API_INITIALIZED, 36,                                                                          \
+      "The program has already begun to use another profiling interface of CUDA.")                                     \
+    X(ERROR_LEGACY_PROFILER_NOT_SUPPORTED, 38, "")                                                                     \
+    X(ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39,                                                                    \
+      "Another tool in the program already uses CUPTI: its own profiler, or a second profiler around it.")             \
+    X(ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, 40,                                                            \
+      "This virtual GPU was set up without the right to be profiled.")                                                 \
+    X(ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, 41,                                                                  \
+      "The GPU runs in confidential mode, which CUPTI does not support.")                                              \
+    X(ERROR_CMP_DEVICE_NOT_SUPPORTED, 42, "CUPTI does not support mining cards.")                                      \
+    X(ERROR_MIG_DEVICE_NOT_SUPPORTED, 43, "CUPTI does not support a GPU that is divided into instances (MIG).")        \
+    X(ERROR_SLI_DEVICE_NOT_SUPPORTED, 44, "CUPTI does not support GPUs that are joined by SLI.")                       \
+    X(ERROR_WSL_DEVICE_NOT_SUPPORTED, 45, "CUPTI does not support this GPU under WSL.")                                \
+    X(ERROR_HES_TRACE_NOT_SUPPORTED_ON_MPS, 47, "")                                                                    \
     X(ERROR_UNKNOWN, 999, "CUPTI failed without saying why; mostly, the driver is missing or does not fit.")
 
 enum cupti_result {
@@ -58,9 +63,10 @@ enum cupti_result {
 #undef CUPTI_RESULT_ID
 };
 
-/* ---- Activity kinds ------------------------------------------------------------------------------------------ */
+/* ---- Activity kinds -------------------------------------------------------------------------------------------- */
 
-/* All kinds that a version up to 13.4 has: a buffer may hold kinds that nobody asked for, and must be walked past them. */
+/* All kinds that a version up to 13.4 has: a buffer may hold kinds that nobody asked for, and
+ * must be walked past them. */
 #define CUPTI_KINDS(X)                                                                                                \
     X(MEMCPY, 1) X(MEMSET, 2) X(KERNEL, 3) X(DRIVER, 4) X(RUNTIME, 5) X(EVENT, 6) X(METRIC, 7) X(DEVICE, 8)           \
     X(CONTEXT, 9) X(CONCURRENT_KERNEL, 10) X(NAME, 11) X(MARKER, 12) X(MARKER_DATA, 13) X(SOURCE_LOCATOR, 14)         \
@@ -77,25 +83,30 @@ enum cupti_result {
 
 enum cupti_kind {
 #define CUPTI_KIND_ID(name, number) CUPTI_KIND_##name = number,
-    CUPTI_KINDS(CUPTI_KIND_ID)
+    CUPTI_KINDS(CUPTI_KIND_ID) CUPTI_KIND_COUNT /* one past the last that we know */
 #undef CUPTI_KIND_ID
-    CUPTI_KIND_COUNT /* one past the last that we know */
 };
 
-/* ---- Settings ------------------------------------------------------------------------------------------------ */
+/* ---- Settings -------------------------------------------------------------------------------------------------- */
 
 /* cuptiActivitySetAttribute(attribute, size_t *bytes, void *value); the type of the value in the comment */
 enum cupti_attribute {
     CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER = 5, /* uint8_t; 1: we hand out buffers that are all zeros */
 };
 
-enum { CUPTI_FLUSH_FORCED = 1 };                            /* cuptiActivityFlushAll: buffers that are not full too */
-enum { CUPTI_THREAD_ID_SYSTEM = 1 };                        /* cuptiSetThreadIdType: gettid() */
+enum { CUPTI_FLUSH_FORCED = 1 };                    /* cuptiActivityFlushAll: buffers that are not full too */
+enum { CUPTI_THREAD_ID_SYSTEM = 1 };                /* cuptiSetThreadIdType: gettid() */
 
-enum { CUPTI_UNIFIED_MEMORY_ALL_DEVICES = 2 };              /* scope */
+enum { CUPTI_UNIFIED_MEMORY_ALL_DEVICES = 2 };      /* scope */
 enum cupti_unified_memory {
-    CUPTI_UNIFIED_MEMORY_HTOD = 1, CUPTI_UNIFIED_MEMORY_DTOH, CUPTI_UNIFIED_MEMORY_CPU_FAULT, CUPTI_UNIFIED_MEMORY_GPU_FAULT,
-    CUPTI_UNIFIED_MEMORY_THRASHING, CUPTI_UNIFIED_MEMORY_THROTTLING, CUPTI_UNIFIED_MEMORY_REMOTE_MAP, CUPTI_UNIFIED_MEMORY_DTOD,
+    CUPTI_UNIFIED_MEMORY_HTOD = 1,
+    CUPTI_UNIFIED_MEMORY_DTOH,
+    CUPTI_UNIFIED_MEMORY_CPU_FAULT,
+    CUPTI_UNIFIED_MEMORY_GPU_FAULT,
+    CUPTI_UNIFIED_MEMORY_THRASHING,
+    CUPTI_UNIFIED_MEMORY_THROTTLING,
+    CUPTI_UNIFIED_MEMORY_REMOTE_MAP,
+    CUPTI_UNIFIED_MEMORY_DTOD,
 };
 struct cupti_unified_memory_config {
     uint32_t scope, kind, device, enable;
@@ -107,28 +118,33 @@ enum { CUPTI_LAUNCH_REGULAR, CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_
 
 #define CUPTI_NO_SYNC UINT32_MAX /* stream and event of a synchronisation that concerns none */
 
-/* ---- Callbacks ----------------------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------------------------- */
 
 enum { CUPTI_ENTER = 0, CUPTI_EXIT = 1 };
 
 enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME, CUPTI_DOMAIN_RESOURCE };
 
 enum cupti_resource {
-    CUPTI_RESOURCE_CONTEXT_CREATED = 1, CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
-    CUPTI_RESOURCE_STREAM_CREATED, CUPTI_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_RESOURCE_CU_INIT_FINISHED,
-    CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_RESOURCE_MODULE_PROFILED,
+    CUPTI_RESOURCE_CONTEXT_CREATED = 1,
+    CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+    CUPTI_RESOURCE_STREAM_CREATED,
+    CUPTI_RESOURCE_STREAM_DESTROY_STARTING,
+    CUPTI_RESOURCE_CU_INIT_FINISHED,
+    CUPTI_RESOURCE_MODULE_LOADED,
+    CUPTI_RESOURCE_MODULE_UNLOAD_STARTING,
+    CUPTI_RESOURCE_MODULE_PROFILED,
 };
 
 /* In the domains DRIVER and RUNTIME. */
 struct cupti_call {
-    uint32_t site;                /* CUPTI_ENTER, CUPTI_EXIT */
-    const char *function;         /* without version, _ptsz or _ptds: "cudaMemcpyAsync" */
-    const void *parameters;       /* struct cuda_…_parameters below, by function */
-    void *result;                 /* at exit: points to a CUresult or cudaError_t */
-    const char *symbol;           /* of a launch: the kernel's name, mangled */
-    void *context;                /* NULL where the runtime has not made one yet */
+    uint32_t site;              /* CUPTI_ENTER, CUPTI_EXIT */
+    const char *function;       /* without version, _ptsz or _ptds: "cudaMemcpyAsync" */
+    const void *parameters;     /* struct cuda_…_parameters below, by function */
+    void *result;               /* at exit: points to a CUresult or cudaError_t */
+    const char *symbol;         /* of a launch: the kernel's name, mangled */
+    void *context;              /* NULL where the runtime has not made one yet */
     uint32_t context_id;
-    uint64_t *correlation_data;   /* ours from enter to exit */
+    uint64_t *correlation_data; /* ours from enter to exit */
     uint32_t correlation_id;
 };
 _Static_assert(sizeof(struct cupti_call) == 72 && offsetof(struct cupti_call, correlation_id) == 64, "as CUPTI has it");
@@ -143,10 +159,10 @@ _Static_assert(sizeof(struct cupti_resource_data) == 24, "as CUPTI has it");
 
 /* Given to cuptiSubscribe_v2; old_name then holds who has the subscription. */
 struct cupti_subscriber_parameters {
-    size_t bytes;                 /* CUPTI_SUBSCRIBER_BYTES: as 13.0 has it, which newer ones take too */
+    size_t bytes;          /* CUPTI_SUBSCRIBER_BYTES: as 13.0 has it, which newer ones take too */
     const char *name;
     char *old_name;
-    size_t old_name_bytes;        /* CUPTI_OLD_NAME_BYTES or more */
+    size_t old_name_bytes; /* CUPTI_OLD_NAME_BYTES or more */
 };
 #define CUPTI_SUBSCRIBER_BYTES 32
 #define CUPTI_OLD_NAME_BYTES 64
@@ -157,36 +173,38 @@ typedef void (*cupti_buffer_wanted)(uint8_t **buffer, size_t *bytes, size_t *mos
 typedef void (*cupti_buffer_done)(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 typedef uint64_t (*cupti_clock)(void);
 
-/* ---- Functions ----------------------------------------------------------------------------------------------- */
+/* ---- Functions ------------------------------------------------------------------------------------------------- */
 
-/* X(need, since, name, (parameters)): since is what cuptiGetVersion() said in the first version that has it, 18 for 11.8.
- * Without a REQUIRED one CUDA is not traced; OPTIONAL ones are NULL in versions that lack them. All return a CUptiResult. */
-#define CUPTI_FUNCTIONS(X)                                                                                            \
-    X(REQUIRED, 18, cuptiGetVersion, (uint32_t *version))                                                             \
-    X(REQUIRED, 18, cuptiSubscribe, (void **subscriber, cupti_callback callback, void *user))                         \
-    X(REQUIRED, 18, cuptiUnsubscribe, (void *subscriber))                                                             \
-    X(REQUIRED, 18, cuptiEnableCallback, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t id))           \
-    X(REQUIRED, 18, cuptiGetCallbackName, (uint32_t domain, uint32_t id, const char **name))                          \
-    X(REQUIRED, 18, cuptiActivityRegisterCallbacks, (cupti_buffer_wanted wanted, cupti_buffer_done done))             \
-    X(REQUIRED, 18, cuptiActivityRegisterTimestampCallback, (cupti_clock now))                                        \
-    X(REQUIRED, 18, cuptiActivityEnable, (uint32_t kind))                                                             \
-    X(REQUIRED, 18, cuptiActivityDisable, (uint32_t kind))                                                            \
-    X(REQUIRED, 18, cuptiActivityFlushAll, (uint32_t flags))                                                          \
-    X(REQUIRED, 18, cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid_bytes, void **record))                 \
-    X(REQUIRED, 18, cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped))          \
-    X(REQUIRED, 18, cuptiActivitySetAttribute, (uint32_t attribute, size_t *bytes, void *value))                      \
-    X(REQUIRED, 18, cuptiGetContextId, (void *context, uint32_t *id))                                                 \
-    X(REQUIRED, 18, cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))              \
-    X(REQUIRED, 18, cuptiGetDeviceId, (void *context, uint32_t *id))                                                  \
-    X(REQUIRED, 18, cuptiSetThreadIdType, (uint32_t type))                                                            \
-    X(OPTIONAL, 18, cuptiActivityConfigureUnifiedMemoryCounter,                                                       \
-      (struct cupti_unified_memory_config *configs, uint32_t count))                                                  \
-    X(OPTIONAL, 23, cuptiActivityEnableRuntimeApi, (uint32_t id, uint8_t enable))                                     \
-    X(OPTIONAL, 23, cuptiActivityEnableDriverApi, (uint32_t id, uint8_t enable))                                      \
-    X(OPTIONAL, 130000, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable))                               \
-    X(OPTIONAL, 130000, cuptiSubscribe_v2,                                                                            \
-      (void **subscriber, cupti_callback callback, void *user, struct cupti_subscriber_parameters *parameters))       \
-    X(OPTIONAL, 130200, cuptiActivityGetStructSize, (uint32_t kind, uint32_t version, size_t *bytes)) /* version 0: its own */
+/* X(need, since, name, (parameters)): since is what cuptiGetVersion() said in the first version that has it,
+ * 18 for 11.8. Without a REQUIRED one CUDA is not traced; OPTIONAL ones are NULL in versions that lack them.
+ * All return a CUptiResult. */
+#define CUPTI_FUNCTIONS(X)                                                                                             \
+    X(REQUIRED, 18, cuptiGetVersion, (uint32_t *version))                                                              \
+    X(REQUIRED, 18, cuptiSubscribe, (void **subscriber, cupti_callback callback, void *user))                          \
+    X(REQUIRED, 18, cuptiUnsubscribe, (void *subscriber))                                                              \
+    X(REQUIRED, 18, cuptiEnableCallback, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t id))            \
+    X(REQUIRED, 18, cuptiGetCallbackName, (uint32_t domain, uint32_t id, const char **name))                           \
+    X(REQUIRED, 18, cuptiActivityRegisterCallbacks, (cupti_buffer_wanted wanted, cupti_buffer_done done))              \
+    X(REQUIRED, 18, cuptiActivityRegisterTimestampCallback, (cupti_clock now))                                         \
+    X(REQUIRED, 18, cuptiActivityEnable, (uint32_t kind))                                                              \
+    X(REQUIRED, 18, cuptiActivityDisable, (uint32_t kind))                                                             \
+    X(REQUIRED, 18, cuptiActivityFlushAll, (uint32_t flags))                                                           \
+    X(REQUIRED, 18, cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid_bytes, void **record))                  \
+    X(REQUIRED, 18, cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped))           \
+    X(REQUIRED, 18, cuptiActivitySetAttribute, (uint32_t attribute, size_t *bytes, void *value))                       \
+    X(REQUIRED, 18, cuptiGetContextId, (void *context, uint32_t *id))                                                  \
+    X(REQUIRED, 18, cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))               \
+    X(REQUIRED, 18, cuptiGetDeviceId, (void *context, uint32_t *id))                                                   \
+    X(REQUIRED, 18, cuptiSetThreadIdType, (uint32_t type))                                                             \
+    X(OPTIONAL, 18, cuptiActivityConfigureUnifiedMemoryCounter,                                                        \
+      (struct cupti_unified_memory_config *configs, uint32_t count))                                                   \
+    X(OPTIONAL, 23, cuptiActivityEnableRuntimeApi, (uint32_t id, uint8_t enable))                                      \
+    X(OPTIONAL, 23, cuptiActivityEnableDriverApi, (uint32_t id, uint8_t enable))                                       \
+    X(OPTIONAL, 130000, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable))                                \
+    X(OPTIONAL, 130000, cuptiSubscribe_v2,                                                                             \
+      (void **subscriber, cupti_callback callback, void *user, struct cupti_subscriber_parameters *parameters))        \
+    /* version 0: its own */                                                                                           \
+    X(OPTIONAL, 130200, cuptiActivityGetStructSize, (uint32_t kind, uint32_t version, size_t *bytes))
 
 struct cupti_functions {
 #define CUPTI_FUNCTION(need, since, name, parameters) int(*name) parameters;
@@ -194,8 +212,8 @@ struct cupti_functions {
 #undef CUPTI_FUNCTION
 };
 
-/* 11.8, 12.0 and 12.1 all say 18, but records of kernels grew in 12.0. The driver call with this number came in 12.0: where
- * cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, …) fails, it is 11.8. What goes into
+/* 11.8, 12.0 and 12.1 all say 18, but records of kernels grew in 12.0. The driver call with this number came in 12.0:
+ * where cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, …) fails, it is 11.8. What goes into
  * wire_header.cupti_version is made here, so that every layout has a number of its own. */
 #define CUPTI_CALL_OF_12_0 678 /* cuLibraryLoadData */
 #define CUPTI_VERSION_11_8 18u
@@ -231,8 +249,12 @@ struct cuda_driver_functions {
 /* cuDeviceGetAttribute; clocks in kHz, sizes in bytes, the bus in bits */
 enum cuda_device_attribute {
     CUDA_DEVICE_MAX_THREADS_PER_BLOCK = 1,
-    CUDA_DEVICE_MAX_BLOCK_DIM_X, CUDA_DEVICE_MAX_BLOCK_DIM_Y, CUDA_DEVICE_MAX_BLOCK_DIM_Z,
-    CUDA_DEVICE_MAX_GRID_DIM_X, CUDA_DEVICE_MAX_GRID_DIM_Y, CUDA_DEVICE_MAX_GRID_DIM_Z,
+    CUDA_DEVICE_MAX_BLOCK_DIM_X,
+    CUDA_DEVICE_MAX_BLOCK_DIM_Y,
+    CUDA_DEVICE_MAX_BLOCK_DIM_Z,
+    CUDA_DEVICE_MAX_GRID_DIM_X,
+    CUDA_DEVICE_MAX_GRID_DIM_Y,
+    CUDA_DEVICE_MAX_GRID_DIM_Z,
     CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
     CUDA_DEVICE_TOTAL_CONSTANT_MEMORY = 9,
     CUDA_DEVICE_WARP_SIZE = 10,
@@ -261,13 +283,25 @@ enum cuda_device_attribute {
 
 /* ---- Arguments of the calls that order streams or wait --------------------------------------------------------- */
 
-/* The same for the runtime and the driver, with and without _ptsz. Which calls: the rows CUDA_WAIT of cuda_calls.def. */
-struct cuda_event_record_parameters { void *event, *stream; };                 /* …WithFlags has flags behind them */
-struct cuda_stream_wait_parameters { void *stream, *event; unsigned flags; };
-struct cuda_event_parameters { void *event; };
-struct cuda_stream_parameters { void *stream; };
+/* The same for the runtime and the driver, with and without _ptsz. Which calls: the rows
+ * CUDA_WAIT of cuda_calls.def. */
+/* …WithFlags has flags behind them */
+struct cuda_event_record_parameters {
+    void *event, *stream;
+};
+struct cuda_stream_wait_parameters {
+    void *stream, *event;
+    unsigned flags;
+};
+struct cuda_event_parameters {
+    void *event;
+};
+struct cuda_stream_parameters {
+    void *stream;
+};
 _Static_assert(sizeof(struct cuda_event_record_parameters) == 16, "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_stream_wait_parameters) == 24, "as CUPTI has it");
-_Static_assert(sizeof(struct cuda_event_parameters) == 8 && sizeof(struct cuda_stream_parameters) == 8, "as CUPTI has it");
+_Static_assert(sizeof(struct cuda_event_parameters) == 8 && sizeof(struct cuda_stream_parameters) == 8,
+               "as CUPTI has it");
 
 #endif

@@ -1,10 +1,13 @@
-/* The table of layouts, and how one is found. Never trusts a size that comes from outside: one that cannot be is refused. */
+/* The table of layouts, and how one is found. Never trusts a size that comes from outside: one
+ * that cannot be is refused. */
 #include "cupti_layout.h"
 
 /* Little-endian, as both architectures are: a field of `width` bytes at `offset` lies in the word of offset / 8. */
-#define TEXTS(...) .texts = { __VA_ARGS__ }, .text_count = sizeof((uint16_t[]){ 0, ##__VA_ARGS__ }) / sizeof(uint16_t) - 1
-#define AT(record, field, offset, width, type)                                                                        \
-    [CUPTI_##record##_##field] = { (offset) / 8 * 8, 64 - 8 * ((offset) % 8 + (width)), 64 - 8 * (width), 1, SIGNED_##type }
+#define TEXTS(...) \
+    .texts = { __VA_ARGS__ }, .text_count = sizeof((uint16_t[]){ 0, ##__VA_ARGS__ }) / sizeof(uint16_t) - 1
+#define AT(record, field, offset, width, type)                                                                         \
+    [CUPTI_##record##_##field] =                                                                                       \
+        { (offset) / 8 * 8, 64 - 8 * ((offset) % 8 + (width)), 64 - 8 * (width), 1, SIGNED_##type }
 enum { SIGNED_U, SIGNED_I };
 
 /* By record, and within one by version. */
@@ -75,8 +78,8 @@ int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t b
     return 0;
 }
 
-/* Versions before 13.2 have no call that says it, but they can be made to step over a record: in a buffer where every word
- * starts a record of this kind, the second that is found lies one record behind the first. */
+/* Versions before 13.2 have no call that says it, but they can be made to step over a record: in a buffer where every
+ * word starts a record of this kind, the second that is found lies one record behind the first. */
 static size_t bytes_stepped(const struct cupti_functions *cupti, uint32_t kind)
 {
     uint64_t words[2 * CUPTI_RECORD_LIMIT / 8];

@@ -1,13 +1,13 @@
-/* Reads CUPTI's activity records of any version, without its headers: where each field lies is data (cupti_layout.def, made
- * by scripts/cupti-layouts from cupti_fields.def). Look a layout up once for each kind, then read fields at the cost of a
- * load and two shifts. Nothing here follows a pointer of a record or reads beyond the record's bytes.
+/* Reads CUPTI's activity records of any version, without its headers: where each field lies is data (cupti_layout.def,
+ * made by scripts/cupti-layouts from cupti_fields.def). Look a layout up once for each kind, then read fields at the
+ * cost of a load and two shifts. Nothing here follows a pointer of a record or reads beyond the record's bytes.
  *
  *     struct cupti_layouts layouts;
  *     cupti_layouts_init(&layouts, version);
  *     …
  *     bytes = cupti_record_bytes(&layouts, kind);       0: unknown, the rest of the buffer cannot be walked
  *     layout = layouts.of[kind];                         NULL: step over it
- *     grid = cupti_field(layout, record, CUPTI_KERNEL_gridX);                                                          */
+ *     grid = cupti_field(layout, record, CUPTI_KERNEL_gridX); */
 #ifndef TACHO_ABI_CUPTI_LAYOUT_H
 #define TACHO_ABI_CUPTI_LAYOUT_H
 
@@ -42,22 +42,22 @@ enum cupti_field {
 #define CUPTI_NO_FIELD INT64_MIN    /* what cupti_field() returns for one that the version lacks */
 
 struct cupti_at {
-    uint16_t word;                  /* offset of the 8-byte word that the field lies in */
-    uint8_t left, right;            /* shifts that leave nothing but the field */
+    uint16_t word;       /* offset of the 8-byte word that the field lies in */
+    uint8_t left, right; /* shifts that leave nothing but the field */
     uint8_t present, is_signed;
 };
 
 struct cupti_layout {
-    uint32_t since;                 /* the first version that writes it */
-    uint16_t record;                /* enum cupti_record */
-    uint16_t bytes;                 /* of a record; a multiple of 8, as all of its size are */
+    uint32_t since;                  /* the first version that writes it */
+    uint16_t record;                 /* enum cupti_record */
+    uint16_t bytes;                  /* of a record; a multiple of 8, as all of its size are */
     uint16_t texts[CUPTI_TEXTS_MAX]; /* offsets of pointers to text, which the program's memory holds */
     uint16_t text_count;
     struct cupti_at at[CUPTI_FIELDS_MAX];
 };
 
-/* How that version writes records of that kind; the newest way that we know for one that is newer. NULL for kinds that we
- * or that version do not know. */
+/* How that version writes records of that kind; the newest way that we know for one that is newer. NULL for kinds that
+ * we or that version do not know. */
 const struct cupti_layout *cupti_layout(uint32_t version, uint32_t kind);
 
 /* One version's layouts, with what was learned about sizes at run time. */
@@ -70,13 +70,13 @@ struct cupti_layouts {
 
 void cupti_layouts_init(struct cupti_layouts *layouts, uint32_t version);
 
-/* CUPTI itself says that records of this kind have so many bytes (WIRE_CUDA_NAME_RECORD_BYTES). Takes the layout that has that
- * size; if none has, fields stay where they were in a longer record, as new ones come at the end, and a shorter one is
- * only stepped over. Returns 0, or -1 for a size or kind that cannot be: then nothing changes. */
+/* CUPTI itself says that records of this kind have so many bytes (WIRE_CUDA_NAME_RECORD_BYTES). Takes the layout that
+ * has that size; if none has, fields stay where they were in a longer record, as new ones come at the end, and a
+ * shorter one is only stepped over. Returns 0, or -1 for a size or kind that cannot be: then nothing changes. */
 int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t bytes);
 
-/* What the CUPTI in use says itself about the size of a kind's records, or 0: it has no such kind. Needs no GPU work, but
- * only the agent can ask. */
+/* What the CUPTI in use says itself about the size of a kind's records, or 0: it has no such kind. Needs no GPU work,
+ * but only the agent can ask. */
 uint32_t cupti_bytes_told(const struct cupti_functions *cupti, uint32_t kind);
 
 static inline uint32_t cupti_record_bytes(const struct cupti_layouts *layouts, uint32_t kind)
@@ -92,8 +92,8 @@ static inline uint32_t cupti_kind_of(const void *record)
     return kind;
 }
 
-/* A field as a number; pointers and 64-bit unsigned ones as their bits. The record is one of `layout` and 8-byte aligned or
- * not. `field` is one of that record's, CUPTI_<record>_…. */
+/* A field as a number; pointers and 64-bit unsigned ones as their bits. The record is one of `layout` and 8-byte
+ * aligned or not. `field` is one of that record's, CUPTI_<record>_…. */
 static inline int64_t cupti_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
 {
     const struct cupti_at at = layout->at[field];

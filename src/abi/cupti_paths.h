@@ -1,4 +1,5 @@
-/* What a toolkit calls CUPTI's file, and where it has it. For the agent, which loads it, and for doctor, which only looks. */
+/* What a toolkit calls CUPTI's file, and where it has it. For the agent, which loads it, and for
+ * doctor, which only looks. */
 #ifndef TACHO_ABI_CUPTI_PATHS_H
 #define TACHO_ABI_CUPTI_PATHS_H
 

@@ -10,12 +10,17 @@
 
 #define ABI_VERSION 3u
 
-/* ---- The handshake ------------------------------------------------------------------------------------------- */
+/* ---- The handshake --------------------------------------------------------------------------------------------- */
 
 enum abi_table { ABI_TABLE_CALLBACKS = 1, ABI_TABLE_VERSION = 3 };
 
 enum abi_module {
-    ABI_MODULE_CORE = 1, ABI_MODULE_CUDA, ABI_MODULE_OPENCL, ABI_MODULE_CUDART, ABI_MODULE_CORE2, ABI_MODULE_SYNC,
+    ABI_MODULE_CORE = 1,
+    ABI_MODULE_CUDA,
+    ABI_MODULE_OPENCL,
+    ABI_MODULE_CUDART,
+    ABI_MODULE_CORE2,
+    ABI_MODULE_SYNC,
 };
 
 typedef void (*abi_function)(void);
@@ -33,7 +38,7 @@ struct abi_version_info {
     void (*set_tool_version)(uint32_t version);
 };
 
-/* ---- Attributes ---------------------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------------------------ */
 
 union abi_message {
     const char *ascii;
@@ -43,7 +48,12 @@ union abi_message {
 enum abi_message_type { ABI_MESSAGE_NONE, ABI_MESSAGE_ASCII, ABI_MESSAGE_WIDE, ABI_MESSAGE_REGISTERED };
 
 enum abi_payload_type {
-    ABI_PAYLOAD_NONE, ABI_PAYLOAD_UINT64, ABI_PAYLOAD_INT64, ABI_PAYLOAD_DOUBLE, ABI_PAYLOAD_UINT32, ABI_PAYLOAD_INT32,
+    ABI_PAYLOAD_NONE,
+    ABI_PAYLOAD_UINT64,
+    ABI_PAYLOAD_INT64,
+    ABI_PAYLOAD_DOUBLE,
+    ABI_PAYLOAD_UINT32,
+    ABI_PAYLOAD_INT32,
     ABI_PAYLOAD_FLOAT,
 };
 #define ABI_PAYLOAD_EXTENDED ((int32_t)0xDFBD0009) /* reserved0 counts the struct abi_payload_data behind `payload` */
@@ -64,7 +74,8 @@ struct abi_event {
     union abi_message message;
 };
 _Static_assert(sizeof(struct abi_event) == 48 && offsetof(struct abi_event, payload) == 24 &&
-                   offsetof(struct abi_event, message) == 40, "NVTX event attributes, version 2");
+                   offsetof(struct abi_event, message) == 40,
+               "NVTX event attributes, version 2");
 
 struct abi_resource {
     uint16_t version, size;
@@ -73,7 +84,8 @@ struct abi_resource {
     int32_t message_type;
     union abi_message message;
 };
-_Static_assert(sizeof(struct abi_resource) == 32 && offsetof(struct abi_resource, message) == 24, "NVTX resource attributes");
+_Static_assert(sizeof(struct abi_resource) == 32 && offsetof(struct abi_resource, message) == 24,
+               "NVTX resource attributes");
 
 #define ABI_RESOURCE(class, index) ((class) << 16 | (index)) /* classes: 1 generic, 4 CUDA driver, 5 CUDA runtime */
 
@@ -87,7 +99,7 @@ _Static_assert(sizeof(struct abi_sync) == 16, "NVTX synchronisation attributes")
 #define ABI_PUSH_POP_ERROR (-1)
 #define ABI_NO_TRACKING (-2)
 
-/* ---- Extensions ---------------------------------------------------------------------------------------------- */
+/* ---- Extensions ------------------------------------------------------------------------------------------------ */
 
 enum abi_extension { ABI_EXTENSION_PAYLOAD = 2, ABI_EXTENSION_COUNTERS = 4 };
 
@@ -105,7 +117,9 @@ struct abi_extension_info {
 };
 _Static_assert(sizeof(struct abi_extension_info) == 40, "NVTX extension module");
 
-struct abi_type_info { uint16_t size, align; };
+struct abi_type_info {
+    uint16_t size, align;
+};
 
 struct abi_payload_data {
     uint64_t schema;
@@ -123,8 +137,14 @@ struct abi_schema_entry {
 _Static_assert(sizeof(struct abi_schema_entry) == 64, "NVTX schema entry");
 
 enum abi_schema_field {
-    ABI_SCHEMA_NAME = 1 << 1, ABI_SCHEMA_TYPE = 1 << 2, ABI_SCHEMA_FLAGS = 1 << 3, ABI_SCHEMA_ENTRIES = 1 << 4,
-    ABI_SCHEMA_COUNT = 1 << 5, ABI_SCHEMA_SIZE = 1 << 6, ABI_SCHEMA_ALIGNMENT = 1 << 7, ABI_SCHEMA_ID = 1 << 8,
+    ABI_SCHEMA_NAME = 1 << 1,
+    ABI_SCHEMA_TYPE = 1 << 2,
+    ABI_SCHEMA_FLAGS = 1 << 3,
+    ABI_SCHEMA_ENTRIES = 1 << 4,
+    ABI_SCHEMA_COUNT = 1 << 5,
+    ABI_SCHEMA_SIZE = 1 << 6,
+    ABI_SCHEMA_ALIGNMENT = 1 << 7,
+    ABI_SCHEMA_ID = 1 << 8,
 };
 
 struct abi_schema {
@@ -146,7 +166,11 @@ struct abi_enum_entry {
 _Static_assert(sizeof(struct abi_enum_entry) == 24, "NVTX enum entry");
 
 enum abi_enum_field {
-    ABI_ENUM_NAME = 1 << 1, ABI_ENUM_ENTRIES = 1 << 2, ABI_ENUM_COUNT = 1 << 3, ABI_ENUM_SIZE = 1 << 4, ABI_ENUM_ID = 1 << 5,
+    ABI_ENUM_NAME = 1 << 1,
+    ABI_ENUM_ENTRIES = 1 << 2,
+    ABI_ENUM_COUNT = 1 << 3,
+    ABI_ENUM_SIZE = 1 << 4,
+    ABI_ENUM_ID = 1 << 5,
 };
 
 struct abi_enum {

@@ -1,4 +1,5 @@
-/* The two steps that all reading of a Python program's memory is made of: for python_layout.c and python_code.c alone. */
+/* The two steps that all reading of a Python program's memory is made of: for
+ * python_layout.c and python_code.c alone. */
 #ifndef TACHO_ABI_PYTHON_BYTES_H
 #define TACHO_ABI_PYTHON_BYTES_H
 

@@ -8,13 +8,13 @@
 
 #define CHARACTERS_MAX 65536 /* a longer text is no name, and no code object's */
 
-/* ---- Texts ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 static size_t put_utf8(char *out, size_t room, uint32_t character)
 {
     unsigned char bytes[4];
     size_t length = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-    static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    static const unsigned char heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
     if (length > room)
         return 0;
     for (size_t i = length; i-- > 1; character >>= 6)
@@ -24,14 +24,16 @@ static size_t put_utf8(char *out, size_t room, uint32_t character)
     return length;
 }
 
-/* Appends characters of 1, 2 or 4 bytes as UTF-8 at out + used; returns the new length. Control characters and invalid code points become
- * '?', since terminals show the names of functions. */
-static size_t put_characters(char *out, size_t size, size_t used, const unsigned char *characters, size_t count, unsigned width)
+/* Appends characters of 1, 2 or 4 bytes as UTF-8 at out + used; returns the new length. Control characters and invalid
+ * code points become '?', since terminals show the names of functions. */
+static size_t put_characters(char *out, size_t size, size_t used, const unsigned char *characters, size_t count,
+                             unsigned width)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t character = 0;
         memcpy(&character, characters + i * width, width);
-        if (character < 0x20 || character == 0x7f || character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+        if (character < 0x20 || character == 0x7f || character > 0x10ffff ||
+            (character >= 0xd800 && character < 0xe000))
             character = '?';
         size_t length = put_utf8(out + used, size - 1 - used, character);
         if (!length)
@@ -42,7 +44,8 @@ static size_t put_characters(char *out, size_t size, size_t used, const unsigned
 }
 
 /* A str object. state: two bits of no interest, three bits of width, then whether it is compact, and ASCII. */
-static enum python_status read_text(const struct python_runtime *python, const struct python_memory *memory, uint64_t address, char *out, size_t size)
+static enum python_status read_text(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, char *out, size_t size)
 {
     enum { WIDTH_SHIFT = 2, WIDTH_MASK = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
     unsigned char piece[256], head[64]; /* the whole would be much for the stacks that the agent runs on */
@@ -53,7 +56,8 @@ static enum python_status read_text(const struct python_runtime *python, const s
     uint64_t length = python_word(head + length_at);
     uint32_t state = (uint32_t)python_word(head + state_at);
     unsigned width = state >> WIDTH_SHIFT & WIDTH_MASK;
-    if (!(state & COMPACT) || (width != 1 && width != 2 && width != 4) || length > CHARACTERS_MAX || ((state & ASCII) && width != 1))
+    if (!(state & COMPACT) || (width != 1 && width != 2 && width != 4) || length > CHARACTERS_MAX ||
+        ((state & ASCII) && width != 1))
         return PYTHON_TORN;
     size_t left = length < PYTHON_TEXT_MAX / width ? (size_t)length : PYTHON_TEXT_MAX / width, used = 0;
     uint64_t data = address + python->at[state & ASCII ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
@@ -67,14 +71,16 @@ static enum python_status read_text(const struct python_runtime *python, const s
     return PYTHON_OK;
 }
 
-/* ---- Code objects ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Code objects ---------------------------------------------------------------------------------------------- */
 
-enum python_status python_code_mark(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                    struct python_code_mark *mark)
+enum python_status python_code_mark(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, struct python_code_mark *mark)
 {
     unsigned char bytes[256];
-    enum python_field name = python->at[PYTHON_CODE_QUALNAME] == PYTHON_NO_FIELD ? PYTHON_CODE_NAME : PYTHON_CODE_QUALNAME;
-    const enum python_field fields[] = {name, PYTHON_CODE_FILENAME, PYTHON_CODE_LINES, PYTHON_CODE_FIRST_LINE, PYTHON_OBJECT_TYPE};
+    enum python_field name = python->at[PYTHON_CODE_QUALNAME] == PYTHON_NO_FIELD ? PYTHON_CODE_NAME
+                                                                                 : PYTHON_CODE_QUALNAME;
+    const enum python_field fields[] = { name, PYTHON_CODE_FILENAME, PYTHON_CODE_LINES, PYTHON_CODE_FIRST_LINE,
+                                         PYTHON_OBJECT_TYPE };
     size_t size = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         size = python->at[fields[i]] + 8u > size ? python->at[fields[i]] + 8u : size;
@@ -85,14 +91,16 @@ enum python_status python_code_mark(const struct python_runtime *python, const s
     if (python->code_type && python_word(bytes + python->at[PYTHON_OBJECT_TYPE]) != python->code_type)
         return PYTHON_TORN;
     *mark = (struct python_code_mark){
-        .name = python_word(bytes + python->at[name]), .file = python_word(bytes + python->at[PYTHON_CODE_FILENAME]),
-        .lines = python_word(bytes + python->at[PYTHON_CODE_LINES]), .first_line = (int32_t)python_word(bytes + python->at[PYTHON_CODE_FIRST_LINE]),
+        .name = python_word(bytes + python->at[name]),
+        .file = python_word(bytes + python->at[PYTHON_CODE_FILENAME]),
+        .lines = python_word(bytes + python->at[PYTHON_CODE_LINES]),
+        .first_line = (int32_t)python_word(bytes + python->at[PYTHON_CODE_FIRST_LINE]),
     };
     return PYTHON_OK;
 }
 
-enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                    struct python_code *code)
+enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, struct python_code *code)
 {
     struct python_code_mark mark;
     uint64_t size = 0;
@@ -112,9 +120,10 @@ enum python_status python_code_read(const struct python_runtime *python, const s
     return PYTHON_OK;
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-/* 3.9: steps of so many bytes and lines; a step of lines counts from the instruction on that the steps of bytes have reached. */
+/* 3.9: steps of so many bytes and lines; a step of lines counts from the instruction on that the
+ * steps of bytes have reached. */
 static int32_t line_3_9(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
     int64_t reached = 0;
@@ -155,7 +164,8 @@ static int64_t signed_number(const unsigned char *table, size_t bytes, size_t at
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* 3.11: entries begin with a byte whose high bit is set: four bits of form, three bits of length in units of two bytes. */
+/* 3.11: entries begin with a byte whose high bit is set: four bits of form, three bits of
+ * length in units of two bytes. */
 static int32_t line_3_11(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
     enum { SHORT_FORMS_END = 10, ONE_LINE_END = 13, NUMBERED_END = 15 };
@@ -176,10 +186,13 @@ static int32_t line_3_11(int64_t line, const unsigned char *table, size_t bytes,
     return 0;
 }
 
-int32_t python_line(const struct python_runtime *python, int32_t first_line, const unsigned char *table, size_t bytes, int64_t instruction)
+int32_t python_line(const struct python_runtime *python, int32_t first_line, const unsigned char *table, size_t bytes,
+                    int64_t instruction)
 {
     if (instruction < 0 || !bytes)
         return first_line;
-    int32_t (*find)(int64_t, const unsigned char *, size_t, int64_t) = python->minor < 10 ? line_3_9 : python->minor < 11 ? line_3_10 : line_3_11;
+    int32_t (*find)(int64_t, const unsigned char *, size_t, int64_t) = python->minor < 10   ? line_3_9
+                                                                       : python->minor < 11 ? line_3_10
+                                                                                            : line_3_11;
     return find(first_line, table, bytes, instruction);
 }

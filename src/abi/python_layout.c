@@ -1,4 +1,5 @@
-/* Reads the stacks of Python programs out of their memory: see python_layout.h. Lines and texts are in python_code.c. */
+/* Reads the stacks of Python programs out of their memory: see python_layout.h. Lines and
+ * texts are in python_code.c. */
 #include "python_layout.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "python_bytes.h"
 
 enum { OLDEST = 9, FIRST_NUMBERED = 11, FIRST_DESCRIBED = 13, NEWEST = 14 };
-enum { OWNED_BY_C = 3 };                /* owners from this one on are frames of the interpreter itself: 3.12 brought them */
+enum { OWNED_BY_C = 3 }; /* owners from this one on are frames of the interpreter itself: 3.12 brought them */
 enum { FREE_THREADED_AT = 16 };
 #define FARTHEST 65536u                 /* no field lies farther into its struct, nor any struct of ours is larger */
 #define TAGS UINT64_C(3)                /* low bits of a reference that is not only a pointer: 3.14 */
@@ -20,20 +21,23 @@ const char *const python_symbols[PYTHON_SYMBOL_COUNT] = {
 const char *python_status_text(enum python_status status)
 {
     static const char *const texts[] = {
-        [PYTHON_OK] = "it can be read", [PYTHON_UNREADABLE] = "its memory cannot be read",
-        [PYTHON_TORN] = "its interpreter was not set up", [PYTHON_TOO_OLD] = "its Python is older than 3.9",
+        [PYTHON_OK] = "it can be read",
+        [PYTHON_UNREADABLE] = "its memory cannot be read",
+        [PYTHON_TORN] = "its interpreter was not set up",
+        [PYTHON_TOO_OLD] = "its Python is older than 3.9",
         [PYTHON_TOO_NEW] = "its Python is newer than 3.14, which this version of Tacho does not know",
-        [PYTHON_FREE_THREADED] = "it is a free-threaded build of Python, whose stacks this version of Tacho does not read",
+        [PYTHON_FREE_THREADED] =
+            "it is a free-threaded build of Python, whose stacks this version of Tacho does not read",
     };
     return texts[status];
 }
 
-/* ---- Versions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Versions -------------------------------------------------------------------------------------------------- */
 
 struct version {
     unsigned minor;
-    int described;                      /* offsets are where the offset stands */
-    uint16_t at[PYTHON_FIELD_COUNT];    /* 0: it lacks it; all else is one more than it says */
+    int described;                   /* offsets are where the offset stands */
+    uint16_t at[PYTHON_FIELD_COUNT]; /* 0: it lacks it; all else is one more than it says */
 };
 
 #define AT(field, offset) [PYTHON_##field] = (offset) + 1
@@ -64,10 +68,12 @@ static unsigned find_minor(const struct python_memory *memory, const uint64_t sy
 }
 
 /* CPython 3.13 and later say themselves where things are. */
-static enum python_status take_description(struct python_runtime *python, const struct python_memory *memory, const struct version *version)
+static enum python_status take_description(struct python_runtime *python, const struct python_memory *memory,
+                                           const struct version *version)
 {
     uint64_t cookie, is_free_threaded, offset;
-    if (read_word(memory, python->address, &cookie) != 0 || read_word(memory, python->address + FREE_THREADED_AT, &is_free_threaded) != 0)
+    if (read_word(memory, python->address, &cookie) != 0 ||
+        read_word(memory, python->address + FREE_THREADED_AT, &is_free_threaded) != 0)
         return PYTHON_UNREADABLE;
     if (memcmp(&cookie, "xdebugpy", sizeof cookie) != 0)
         return PYTHON_TORN;
@@ -82,22 +88,29 @@ static enum python_status take_description(struct python_runtime *python, const 
             return PYTHON_TORN;
         python->at[i] = (uint16_t)offset;
     }
-    if (python->at[PYTHON_GIL_HOLDER] < python->at[PYTHON_INTERPRETER_OWN_GIL] || python->at[PYTHON_GIL_LOCKED] < python->at[PYTHON_INTERPRETER_OWN_GIL])
+    if (python->at[PYTHON_GIL_HOLDER] < python->at[PYTHON_INTERPRETER_OWN_GIL] ||
+        python->at[PYTHON_GIL_LOCKED] < python->at[PYTHON_INTERPRETER_OWN_GIL])
         return PYTHON_TORN;
     python->at[PYTHON_GIL_HOLDER] -= python->at[PYTHON_INTERPRETER_OWN_GIL]; /* which may be another interpreter's */
     python->at[PYTHON_GIL_LOCKED] -= python->at[PYTHON_INTERPRETER_OWN_GIL];
-    python->at[PYTHON_TEXT_WIDE] = python->at[PYTHON_TEXT_ASCII] + 2 * sizeof(uint64_t); /* the cached UTF-8 and its length */
+    /* the cached UTF-8 and its length */
+    python->at[PYTHON_TEXT_WIDE] = python->at[PYTHON_TEXT_ASCII] + 2 * sizeof(uint64_t);
     return PYTHON_OK;
 }
 
-enum python_status python_open(struct python_runtime *python, const struct python_memory *memory, const uint64_t symbols[PYTHON_SYMBOL_COUNT])
+enum python_status python_open(struct python_runtime *python, const struct python_memory *memory,
+                               const uint64_t symbols[PYTHON_SYMBOL_COUNT])
 {
     unsigned minor = find_minor(memory, symbols);
     if (!minor)
         return PYTHON_UNREADABLE;
     if (minor < OLDEST || minor > NEWEST)
         return minor < OLDEST ? PYTHON_TOO_OLD : PYTHON_TOO_NEW;
-    *python = (struct python_runtime){.address = symbols[PYTHON_SYMBOL_RUNTIME], .code_type = symbols[PYTHON_SYMBOL_CODE_TYPE], .minor = minor};
+    *python = (struct python_runtime){
+        .address = symbols[PYTHON_SYMBOL_RUNTIME],
+        .code_type = symbols[PYTHON_SYMBOL_CODE_TYPE],
+        .minor = minor,
+    };
     const struct version *version = versions;
     while (version->minor != minor)
         version++;
@@ -107,7 +120,7 @@ enum python_status python_open(struct python_runtime *python, const struct pytho
 }
 _Static_assert(VERSION_COUNT == NEWEST - OLDEST + 1, "every version from the oldest to the newest has its row");
 
-/* ---- Structs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Structs --------------------------------------------------------------------------------------------------- */
 
 /* Several fields of one struct with one read: from the first to the end of the last. */
 struct span {
@@ -116,8 +129,8 @@ struct span {
     unsigned char bytes[512];
 };
 
-static int read_span(const struct python_runtime *python, const struct python_memory *memory, struct span *span, uint64_t address,
-                     const enum python_field *fields, size_t count)
+static int read_span(const struct python_runtime *python, const struct python_memory *memory, struct span *span,
+                     uint64_t address, const enum python_field *fields, size_t count)
 {
     span->address = address;
     span->from = UINT32_MAX;
@@ -129,7 +142,8 @@ static int read_span(const struct python_runtime *python, const struct python_me
         span->from = at < span->from ? at : span->from;
         span->to = at + 8 > span->to ? at + 8 : span->to;
     }
-    if (span->from > span->to || span->to - span->from > sizeof span->bytes || address % 8 != 0 || address > UINT64_MAX - FARTHEST)
+    if (span->from > span->to || span->to - span->from > sizeof span->bytes || address % 8 != 0 ||
+        address > UINT64_MAX - FARTHEST)
         return -1;
     return python_read(memory, address + span->from, span->bytes, span->to - span->from);
 }
@@ -147,9 +161,10 @@ uint64_t python_first_interpreter(const struct python_runtime *python, const str
 }
 
 /* Who has the lock is written when it is taken, and stays there when it is given back. */
-static void read_gil(const struct python_runtime *python, const struct python_memory *memory, struct python_interpreter *interpreter)
+static void read_gil(const struct python_runtime *python, const struct python_memory *memory,
+                     struct python_interpreter *interpreter)
 {
-    static const enum python_field fields[] = {PYTHON_GIL_HOLDER, PYTHON_GIL_LOCKED};
+    static const enum python_field fields[] = { PYTHON_GIL_HOLDER, PYTHON_GIL_LOCKED };
     uint64_t gil = python->address + python->at[PYTHON_RUNTIME_GIL];
     struct span span;
     if (python->at[PYTHON_RUNTIME_GIL] == PYTHON_NO_FIELD &&
@@ -158,33 +173,41 @@ static void read_gil(const struct python_runtime *python, const struct python_me
     if (read_span(python, memory, &span, gil, fields, sizeof fields / sizeof *fields) != 0)
         return;
     interpreter->gil = gil;
-    interpreter->holder = (int32_t)field_of(python, &span, PYTHON_GIL_LOCKED) > 0 ? field_of(python, &span, PYTHON_GIL_HOLDER) : 0;
+    interpreter->holder = (int32_t)field_of(python, &span, PYTHON_GIL_LOCKED) > 0
+                              ? field_of(python, &span, PYTHON_GIL_HOLDER)
+                              : 0;
 }
 
-enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                           struct python_interpreter *interpreter)
+enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory,
+                                           uint64_t address, struct python_interpreter *interpreter)
 {
-    static const enum python_field fields[] = {PYTHON_INTERPRETER_NEXT, PYTHON_INTERPRETER_ID, PYTHON_INTERPRETER_THREADS};
+    static const enum python_field fields[] = { PYTHON_INTERPRETER_NEXT, PYTHON_INTERPRETER_ID,
+                                                PYTHON_INTERPRETER_THREADS };
     uint64_t words[3];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) /* too far apart for one read in some versions */
         if (read_word(memory, address + python->at[fields[i]], &words[i]) != 0)
             return PYTHON_UNREADABLE;
-    *interpreter = (struct python_interpreter){.address = address, .next = words[0], .id = (int64_t)words[1], .first_thread = words[2]};
+    *interpreter = (struct python_interpreter){
+        .address = address, .next = words[0], .id = (int64_t)words[1], .first_thread = words[2]
+    };
     read_gil(python, memory, interpreter);
     return PYTHON_OK;
 }
 
-enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                      struct python_thread *thread)
+enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
+                                      uint64_t address, struct python_thread *thread)
 {
-    static const enum python_field fields[] = {PYTHON_THREAD_NEXT, PYTHON_THREAD_INTERPRETER, PYTHON_THREAD_PTHREAD, PYTHON_THREAD_NATIVE,
-                                               PYTHON_THREAD_FRAME, PYTHON_THREAD_CFRAME};
+    static const enum python_field fields[] = { PYTHON_THREAD_NEXT,   PYTHON_THREAD_INTERPRETER, PYTHON_THREAD_PTHREAD,
+                                                PYTHON_THREAD_NATIVE, PYTHON_THREAD_FRAME,       PYTHON_THREAD_CFRAME };
     struct span span;
     if (read_span(python, memory, &span, address, fields, sizeof fields / sizeof *fields) != 0)
         return PYTHON_UNREADABLE;
     *thread = (struct python_thread){
-        .address = address, .next = field_of(python, &span, PYTHON_THREAD_NEXT), .interpreter = field_of(python, &span, PYTHON_THREAD_INTERPRETER),
-        .pthread = field_of(python, &span, PYTHON_THREAD_PTHREAD), .native = field_of(python, &span, PYTHON_THREAD_NATIVE),
+        .address = address,
+        .next = field_of(python, &span, PYTHON_THREAD_NEXT),
+        .interpreter = field_of(python, &span, PYTHON_THREAD_INTERPRETER),
+        .pthread = field_of(python, &span, PYTHON_THREAD_PTHREAD),
+        .native = field_of(python, &span, PYTHON_THREAD_NATIVE),
         .frame = field_of(python, &span, PYTHON_THREAD_FRAME),
     };
     uint64_t cframe = field_of(python, &span, PYTHON_THREAD_CFRAME);
@@ -194,8 +217,8 @@ enum python_status python_thread_read(const struct python_runtime *python, const
 }
 
 /* In this interpreter: 1 when the thread with frames was found, 0 when none or one without. */
-static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first, uint64_t pthread,
-                   struct python_thread *found, unsigned *steps)
+static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first,
+                   uint64_t pthread, struct python_thread *found, unsigned *steps)
 {
     struct python_thread thread;
     for (uint64_t at = first; at && (*steps)++ < PYTHON_THREADS_MAX; at = thread.next) {
@@ -210,13 +233,14 @@ static int find_in(const struct python_runtime *python, const struct python_memo
     return 0;
 }
 
-enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory, uint64_t pthread,
-                                      struct python_thread *thread)
+enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory,
+                                      uint64_t pthread, struct python_thread *thread)
 {
     struct python_interpreter interpreter;
     unsigned count = 0, steps = 0; /* of all interpreters together: a list may lead round in circles */
     thread->address = 0;
-    for (uint64_t at = python_first_interpreter(python, memory); at && count++ < PYTHON_INTERPRETERS_MAX; at = interpreter.next) {
+    for (uint64_t at = python_first_interpreter(python, memory); at && count++ < PYTHON_INTERPRETERS_MAX;
+         at = interpreter.next) {
         if (python_interpreter_read(python, memory, at, &interpreter) != PYTHON_OK)
             return PYTHON_UNREADABLE;
         if (find_in(python, memory, interpreter.first_thread, pthread, thread, &steps))
@@ -225,9 +249,9 @@ enum python_status python_find_thread(const struct python_runtime *python, const
     return thread->address ? PYTHON_OK : PYTHON_TORN;
 }
 
-/* ---- Frames ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
-static const enum python_field frame_fields[] = {PYTHON_FRAME_PREVIOUS, PYTHON_FRAME_CODE, PYTHON_FRAME_INSTRUCTION};
+static const enum python_field frame_fields[] = { PYTHON_FRAME_PREVIOUS, PYTHON_FRAME_CODE, PYTHON_FRAME_INSTRUCTION };
 #define FRAME_FIELDS (sizeof frame_fields / sizeof *frame_fields)
 
 size_t python_frame_bytes(const struct python_runtime *python)
@@ -248,16 +272,16 @@ static int64_t instruction_of(const struct python_runtime *python, uint64_t code
     return python->minor < 10 || last < 0 ? last : 2 * (int64_t)last;
 }
 
-/* Whether a run of the interpreter's loop began with this frame: up to 3.10 one does with each, 3.11 says so, and later ones have a
- * frame of the interpreter's own behind it. */
+/* Whether a run of the interpreter's loop began with this frame: up to 3.10 one does with each, 3.11 says so, and later
+ * ones have a frame of the interpreter's own behind it. */
 static uint64_t begins_loop(const struct python_runtime *python, const unsigned char *bytes)
 {
     uint16_t says = python->at[PYTHON_FRAME_ENTRY];
     return says == PYTHON_NO_FIELD ? python->minor < 11 : bytes[says] != 0;
 }
 
-int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame, struct python_frame *frames,
-                  int max, uint64_t *next)
+int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame,
+                  struct python_frame *frames, int max, uint64_t *next)
 {
     unsigned char bytes[256];
     size_t size = python_frame_bytes(python);
@@ -278,8 +302,10 @@ int python_frames(const struct python_runtime *python, const struct python_memor
         } else {
             if (!code)
                 return -PYTHON_TORN;
-            frames[count++] = (struct python_frame){frame, code, instruction_of(python, code, python_word(bytes + python->at[PYTHON_FRAME_INSTRUCTION])),
-                                                    begins_loop(python, bytes)};
+            frames[count++] = (struct python_frame){
+                frame, code, instruction_of(python, code, python_word(bytes + python->at[PYTHON_FRAME_INSTRUCTION])),
+                begins_loop(python, bytes)
+            };
         }
         frame = python_word(bytes + python->at[PYTHON_FRAME_PREVIOUS]);
     }

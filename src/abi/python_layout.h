@@ -1,15 +1,17 @@
 /* Reads the stacks of Python programs out of their memory: from outside, or in the process itself without the GIL.
  *
- * Everything goes through read_at(), so that the memory may be another process's, our own or a test's. Nothing that it holds is
- * trusted, since it changes while it is read: every walk is bounded, and a wrong answer is possible where an unsafe one is not.
- * Who must be sure reads the thread again afterwards and compares. CPython 3.9 to 3.14 with the GIL, x86_64 and aarch64. libc
- * only, no allocation, no lock. In the process itself read_at must not fault either: process_vm_readv() on oneself is one way.
+ * Everything goes through read_at(), so that the memory may be another process's, our own or a test's. Nothing that it
+ * holds is trusted, since it changes while it is read: every walk is bounded, and a wrong answer is possible where an
+ * unsafe one is not. Who must be sure reads the thread again afterwards and compares. CPython 3.9 to 3.14 with the GIL,
+ * x86_64 and aarch64. libc only, no allocation, no lock. In the process itself read_at must not fault either:
+ * process_vm_readv() on oneself is one way.
  *
  *     uint64_t symbols[PYTHON_SYMBOL_COUNT];            addresses of python_symbols[], 0 for those that are not there
  *     if (python_open(&python, &memory, symbols) != PYTHON_OK) …
  *     if (python_find_thread(&python, &memory, pthread_self(), &thread) != PYTHON_OK) …       or all of them, as below
  *     count = python_frames(&python, &memory, thread.frame, frames, max, &next);
- *     python_code_read(&python, &memory, frames[i].code, &code);             to be remembered by the address of the code   */
+ *     python_code_read(&python, &memory, frames[i].code, &code);             to be remembered by the address of the
+ * code */
 #ifndef TACHO_ABI_PYTHON_LAYOUT_H
 #define TACHO_ABI_PYTHON_LAYOUT_H
 
@@ -22,7 +24,8 @@ struct python_memory {
     void *context;
 };
 
-/* The symbols that say where things are and which version it is. Every build exports them: static or shared, stripped or not. */
+/* The symbols that say where things are and which version it is. Every build exports them: static
+ * or shared, stripped or not. */
 #define PYTHON_SYMBOLS(X)                                                                                            \
     X(RUNTIME, "_PyRuntime")                                                                                         \
     X(CODE_TYPE, "PyCode_Type")                                                                                      \
@@ -32,17 +35,18 @@ struct python_memory {
 
 enum python_symbol {
 #define PYTHON_SYMBOL_ID(id, name) PYTHON_SYMBOL_##id,
-    PYTHON_SYMBOLS(PYTHON_SYMBOL_ID)
+    PYTHON_SYMBOLS(PYTHON_SYMBOL_ID) PYTHON_SYMBOL_COUNT
 #undef PYTHON_SYMBOL_ID
-    PYTHON_SYMBOL_COUNT
 };
 extern const char *const python_symbols[PYTHON_SYMBOL_COUNT];
 
 enum python_status {
     PYTHON_OK,
-    PYTHON_UNREADABLE,    /* the process is gone, or may not be looked at */
-    PYTHON_TORN,          /* what was read makes no sense: it changed meanwhile, or is not there yet */
-    PYTHON_TOO_OLD, PYTHON_TOO_NEW, PYTHON_FREE_THREADED,
+    PYTHON_UNREADABLE, /* the process is gone, or may not be looked at */
+    PYTHON_TORN,       /* what was read makes no sense: it changed meanwhile, or is not there yet */
+    PYTHON_TOO_OLD,
+    PYTHON_TOO_NEW,
+    PYTHON_FREE_THREADED,
 };
 
 /* Why an interpreter cannot be read, as the end of a sentence: "… it is older than 3.9". */
@@ -56,66 +60,72 @@ enum python_field {
 #define PYTHON_NO_FIELD UINT16_MAX
 
 struct python_runtime {
-    uint64_t address;                   /* of _PyRuntime */
-    uint64_t code_type;                 /* of PyCode_Type; 0: not known, then code objects are not checked for their type */
-    unsigned minor;                     /* 3.minor */
-    uint16_t at[PYTHON_FIELD_COUNT];    /* offset of each field in its struct; PYTHON_NO_FIELD for what this version lacks */
+    uint64_t address;                /* of _PyRuntime */
+    uint64_t code_type;              /* of PyCode_Type; 0: not known, then code objects are
+                                      * not checked for their type */
+    unsigned minor;                  /* 3.minor */
+    uint16_t at[PYTHON_FIELD_COUNT]; /* offset of each field in its struct; PYTHON_NO_FIELD
+                                      * for what this version lacks */
 };
 
 /* Finds out the version and where it has everything. PYTHON_TORN: the interpreter has not been set up yet. */
-enum python_status python_open(struct python_runtime *python, const struct python_memory *memory, const uint64_t symbols[PYTHON_SYMBOL_COUNT]);
+enum python_status python_open(struct python_runtime *python, const struct python_memory *memory,
+                               const uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
-/* ---- Interpreters and threads ------------------------------------------------------------------------------------------------- */
+/* ---- Interpreters and threads ---------------------------------------------------------------------------------- */
 
 #define PYTHON_INTERPRETERS_MAX 1024u /* of one process: a list that goes on is torn */
 #define PYTHON_THREADS_MAX 65536u     /* likewise */
 #define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex so close to the lock waits for it */
 
 struct python_interpreter {
-    uint64_t address, next;             /* next 0: the last one */
+    uint64_t address, next; /* next 0: the last one */
     uint64_t first_thread;
-    uint64_t gil;                       /* where its lock lies; 0: not known */
-    uint64_t holder;                    /* the thread state that has the lock; 0: none has */
+    uint64_t gil;           /* where its lock lies; 0: not known */
+    uint64_t holder;        /* the thread state that has the lock; 0: none has */
     int64_t id;
 };
 
 struct python_thread {
-    uint64_t address, next;             /* next 0: the last one of its interpreter */
+    uint64_t address, next; /* next 0: the last one of its interpreter */
     uint64_t interpreter;
-    uint64_t pthread;                   /* pthread_self() of the thread */
-    uint64_t native;                    /* its tid; 0 before 3.11, which do not say */
-    uint64_t frame;                     /* the innermost; 0: it runs no Python code */
+    uint64_t pthread;       /* pthread_self() of the thread */
+    uint64_t native;        /* its tid; 0 before 3.11, which do not say */
+    uint64_t frame;         /* the innermost; 0: it runs no Python code */
 };
 
 /* The first interpreter; 0: none is there, or it could not be read. */
 uint64_t python_first_interpreter(const struct python_runtime *python, const struct python_memory *memory);
-enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                           struct python_interpreter *interpreter);
-enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                      struct python_thread *thread);
+enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory,
+                                           uint64_t address, struct python_interpreter *interpreter);
+enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
+                                      uint64_t address, struct python_thread *thread);
 
-/* The thread state whose pthread is this, in any interpreter; the one with frames if several are. PYTHON_TORN: there is none. */
-enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory, uint64_t pthread,
-                                      struct python_thread *thread);
+/* The thread state whose pthread is this, in any interpreter; the one with frames if several are.
+ * PYTHON_TORN: there is none. */
+enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory,
+                                      uint64_t pthread, struct python_thread *thread);
 
-/* ---- Frames ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
 struct python_frame {
     uint64_t address;
-    uint64_t code;                      /* the code object */
-    int64_t instruction;                /* offset in bytes into its code; < 0: not begun */
-    uint64_t is_entry;                  /* 1: C code called it, in a new run of the interpreter's loop; 0: its caller runs in the same one */
+    uint64_t code;       /* the code object */
+    int64_t instruction; /* offset in bytes into its code; < 0: not begun */
+    uint64_t is_entry;   /* 1: C code called it, in a new run of the interpreter's loop; 0: its
+                          * caller runs in the same one */
 };
 
-/* The innermost first; frames of the interpreter's own (between C and Python) are left out. How many, max at most; *next is then
- * where it goes on, 0 at the end. Negative, -(enum python_status), when the stack changed under our hands. */
-int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame, struct python_frame *frames,
-                  int max, uint64_t *next);
+/* The innermost first; frames of the interpreter's own (between C and Python) are left out. How many,
+ * max at most; *next is then where it goes on, 0 at the end. Negative, -(enum python_status), when the
+ * stack changed under our hands. */
+int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame,
+                  struct python_frame *frames, int max, uint64_t *next);
 
 /* The bytes at the start of a frame that python_frames() looks at, for those who read ahead. */
 size_t python_frame_bytes(const struct python_runtime *python);
 
-/* ---- Code objects ------------------------------------------------------------------------------------------------------------ */
+/* ---- Code objects ---------------------------------------------------------------------------------------------- */
 
 #define PYTHON_TEXT_MAX 1024            /* bytes of UTF-8, the zero at the end included; what is longer is cut */
 #define PYTHON_LINES_MAX 65536          /* bytes of a line table; beyond, instructions have no line */
@@ -123,25 +133,27 @@ size_t python_frame_bytes(const struct python_runtime *python);
 struct python_code {
     uint64_t address;
     int32_t first_line;
-    uint64_t lines;                     /* address of the line table… */
-    uint32_t lines_bytes;               /* …and its size; 0: there is none */
-    char name[PYTHON_TEXT_MAX];         /* qualified, from 3.11 on: Class.method */
+    uint64_t lines;             /* address of the line table… */
+    uint32_t lines_bytes;       /* …and its size; 0: there is none */
+    char name[PYTHON_TEXT_MAX]; /* qualified, from 3.11 on: Class.method */
     char file[PYTHON_TEXT_MAX];
 };
 
 /* PYTHON_TORN: there is no code object at this address (any more). */
-enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                    struct python_code *code);
+enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, struct python_code *code);
 
-/* A few bytes that differ between code objects which lived at the same address one after another: cheap to read again. */
+/* A few bytes that differ between code objects which lived at the same address one after
+ * another: cheap to read again. */
 struct python_code_mark {
-    uint64_t name, file, lines;         /* addresses of its parts */
+    uint64_t name, file, lines; /* addresses of its parts */
     int32_t first_line;
 };
-enum python_status python_code_mark(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
-                                    struct python_code_mark *mark);
+enum python_status python_code_mark(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, struct python_code_mark *mark);
 
 /* The line of an instruction, out of the bytes of a line table; 0: the instruction belongs to none. */
-int32_t python_line(const struct python_runtime *python, int32_t first_line, const unsigned char *table, size_t bytes, int64_t instruction);
+int32_t python_line(const struct python_runtime *python, int32_t first_line, const unsigned char *table, size_t bytes,
+                    int64_t instruction);
 
 #endif

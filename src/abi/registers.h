@@ -1,5 +1,6 @@
-/* The registers that a walk up the stack begins with, taken where this stands: those that calls preserve, the stack pointer and the
- * instruction's address. The function around it must have a frame until the copy of its stack was made. */
+/* The registers that a walk up the stack begins with, taken where this stands: those that calls preserve,
+ * the stack pointer and the instruction's address. The function around it must have a frame until the
+ * copy of its stack was made. */
 #ifndef TACHO_ABI_REGISTERS_H
 #define TACHO_ABI_REGISTERS_H
 
@@ -8,7 +9,8 @@
 /* values: an array of 64-bit words by DWARF's numbers; those of REGISTERS_TAKEN, as bits, are written. */
 #if defined(__x86_64__)
 #define REGISTERS_STACK_POINTER 7
-#define REGISTERS_TAKEN (UINT64_C(0xf) << 12 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 16) /* r12 to r15, rbx, rbp, rsp, rip */
+/* r12 to r15, rbx, rbp, rsp, rip */
+#define REGISTERS_TAKEN (UINT64_C(0xf) << 12 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 16)
 #define REGISTERS_TAKE(values)                                                                                       \
     __asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\tmovq %%r12, 96(%0)\n\t"        \
                      "movq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\tmovq %%r15, 120(%0)\n\t"                        \

@@ -7,7 +7,8 @@
 /* Is this library, a name or a path of so many bytes, such a runtime? */
 static inline int wire_is_sanitizer(const char *library, size_t length)
 {
-    static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan", "libclang_rt.tsan" };
+    static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan",
+                                            "libclang_rt.tsan" };
     const char *slash = memrchr(library, '/', length);
     const char *name = slash ? slash + 1 : library;
     size_t name_length = length - (size_t)(name - library);
@@ -22,7 +23,8 @@ static inline int wire_is_sanitizer(const char *library, size_t length)
 static inline const char *wire_without_runtime(const char *preload)
 {
     size_t length = strcspn(preload, ": ");
-    return strncmp(preload + length, "::", 2) == 0 && wire_is_sanitizer(preload, length) ? preload + length + 2 : preload;
+    return strncmp(preload + length, "::", 2) == 0 && wire_is_sanitizer(preload, length) ? preload + length + 2
+                                                                                         : preload;
 }
 
 #endif

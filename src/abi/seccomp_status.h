@@ -1,5 +1,5 @@
 /* Seccomp filters, as /proc/self/status tells of them. The kernel inherits them and never takes one away:
- * a process that has more of them than the collector is behind one that was installed during the capture.       */
+ * a process that has more of them than the collector is behind one that was installed during the capture. */
 #ifndef TACHO_ABI_SECCOMP_STATUS_H
 #define TACHO_ABI_SECCOMP_STATUS_H
 
@@ -19,7 +19,8 @@ static inline int wire_status_number(const char *status, const char *line)
     return *found == '\n' ? number : -1;
 }
 
-/* How many filters there are. Kernels before 5.9 only say whether there are any. -1: this part of the text does not tell. */
+/* How many filters there are. Kernels before 5.9 only say whether there are any. -1: this part
+ * of the text does not tell. */
 static inline int wire_seccomp_filters(const char *status)
 {
     int filters = wire_status_number(status, "\nSeccomp_filters:\t");

@@ -82,8 +82,12 @@ static const char *report(void)
 }
 
 /* The public bits of what PyTorch is asked for, and ours. */
-static const struct { unsigned choice, flag; } torch_choices[] = {
-    { TACHO_TORCH_SHAPES, WIRE_TORCH_SHAPES }, { TACHO_TORCH_MEMORY, WIRE_TORCH_MEMORY }, { TACHO_TORCH_STACKS, WIRE_TORCH_STACKS },
+static const struct {
+    unsigned choice, flag;
+} torch_choices[] = {
+    { TACHO_TORCH_SHAPES, WIRE_TORCH_SHAPES },
+    { TACHO_TORCH_MEMORY, WIRE_TORCH_MEMORY },
+    { TACHO_TORCH_STACKS, WIRE_TORCH_STACKS },
     { TACHO_TORCH_MODULES, WIRE_TORCH_MODULES },
 };
 
@@ -114,9 +118,19 @@ static void module_end(unsigned long call)
 }
 
 static const struct tacho_calls calls = {
-    .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
-    .recording = recording, .flush = flush, .report = report, .choose = choose,
-    .module_begin = module_begin, .module_end = module_end,
+    .size = sizeof calls,
+    .start = start,
+    .stop = stop,
+    .step = step,
+    .mark = mark,
+    .push = push,
+    .pop = pop,
+    .recording = recording,
+    .flush = flush,
+    .report = report,
+    .choose = choose,
+    .module_begin = module_begin,
+    .module_end = module_end,
 };
 
 /* Found by name; NULL when this process is not being recorded. */

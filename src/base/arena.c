@@ -17,7 +17,7 @@ struct arena_block {
 
 void arena_init(struct arena *arena)
 {
-    *arena = (struct arena){0};
+    *arena = (struct arena){ 0 };
 }
 
 void arena_free(struct arena *arena)
@@ -37,7 +37,7 @@ static struct arena_block *block_new(struct arena *arena, size_t size)
     struct arena_block *block = malloc(sizeof *block + size);
     if (!block)
         return NULL;
-    *block = (struct arena_block){.size = size};
+    *block = (struct arena_block){ .size = size };
     arena->total += size;
     return block;
 }
@@ -53,7 +53,9 @@ void *arena_alloc(struct arena *arena, size_t size)
         current->used += size;
         return piece;
     }
-    size_t wanted = arena->total < FIRST_BLOCK ? FIRST_BLOCK : arena->total < LARGEST_BLOCK ? arena->total : LARGEST_BLOCK;
+    size_t wanted = arena->total < FIRST_BLOCK     ? FIRST_BLOCK
+                    : arena->total < LARGEST_BLOCK ? arena->total
+                                                   : LARGEST_BLOCK;
     struct arena_block *block = block_new(arena, size > wanted / 2 ? size : wanted);
     if (!block)
         return NULL;

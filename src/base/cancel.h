@@ -1,6 +1,7 @@
-/* Calling off work. Whoever has a thread do something long names a flag for it, which another thread may raise; what takes long
- * looks at it now and then, and gives up with ERR_CANCELLED. It belongs to the thread, so that it need not be handed through every
- * function between; work that is spread over other threads takes the flag along (cancel_flag). */
+/* Calling off work. Whoever has a thread do something long names a flag for it, which another thread may
+ * raise; what takes long looks at it now and then, and gives up with ERR_CANCELLED. It belongs to the thread,
+ * so that it need not be handed through every function between; work that is spread over other threads takes
+ * the flag along (cancel_flag). */
 #ifndef TACHO_BASE_CANCEL_H
 #define TACHO_BASE_CANCEL_H
 

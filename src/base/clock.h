@@ -10,7 +10,8 @@
 #include <x86intrin.h>
 #endif
 
-/* The raw counter; what a tick means must be calibrated. Ordered with nothing: good to a few ns. Other machines (WebAssembly) have none. */
+/* The raw counter; what a tick means must be calibrated. Ordered with nothing: good to a few ns. Other
+ * machines (WebAssembly) have none. */
 #if defined(__x86_64__)
 static inline uint64_t clock_ticks(void)
 {

@@ -23,10 +23,10 @@ int error_set(struct error *err, int code, const char *format, ...)
 static const struct {
     int number, code;
 } errno_codes[] = {
-    {ENOMEM, ERR_NO_MEMORY}, {ENOSPC, ERR_NO_SPACE},   {EDQUOT, ERR_NO_SPACE}, {EFBIG, ERR_NO_SPACE},
-    {ENOENT, ERR_NOT_FOUND}, {ENOTDIR, ERR_NOT_FOUND}, {EEXIST, ERR_EXISTS},   {EINVAL, ERR_BAD_ARGUMENT},
-    {EACCES, ERR_DENIED},    {EPERM, ERR_DENIED},      {EROFS, ERR_DENIED},    {ENOSYS, ERR_UNSUPPORTED},
-    {EOPNOTSUPP, ERR_UNSUPPORTED},
+    { ENOMEM, ERR_NO_MEMORY },       { ENOSPC, ERR_NO_SPACE },   { EDQUOT, ERR_NO_SPACE }, { EFBIG, ERR_NO_SPACE },
+    { ENOENT, ERR_NOT_FOUND },       { ENOTDIR, ERR_NOT_FOUND }, { EEXIST, ERR_EXISTS },   { EINVAL, ERR_BAD_ARGUMENT },
+    { EACCES, ERR_DENIED },          { EPERM, ERR_DENIED },      { EROFS, ERR_DENIED },    { ENOSYS, ERR_UNSUPPORTED },
+    { EOPNOTSUPP, ERR_UNSUPPORTED },
 };
 
 static int code_of_errno(int number)
@@ -59,8 +59,7 @@ int error_set_errno(struct error *err, const char *format, ...)
 const char *error_name(int code)
 {
     switch (code) {
-    case ERR_OK:
-        return "no error";
+    case ERR_OK: return "no error";
 #define ERROR_CASE(name, number, text)                                                                              \
     case name:                                                                                                      \
         return text;

@@ -1,4 +1,5 @@
-/* Hashes of bytes (XXH3, 64 bits): for tables in memory and checksums in files. The values are stable across machines. */
+/* Hashes of bytes (XXH3, 64 bits): for tables in memory and checksums in files. The values
+ * are stable across machines. */
 #ifndef TACHO_BASE_HASH_H
 #define TACHO_BASE_HASH_H
 

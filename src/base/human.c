@@ -52,7 +52,10 @@ void human_count(struct text *out, uint64_t count)
 
 double human_time_unit(const char *suffix)
 {
-    static const struct { const char *suffix; double ns; } units[] = {
+    static const struct {
+        const char *suffix;
+        double ns;
+    } units[] = {
         { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "sec", 1e9 },
     };
 
@@ -70,7 +73,8 @@ int human_read_time(const char *text, size_t length, int64_t *ns)
         return 0;
     memcpy(copy, text, length);
     copy[length] = 0;
-    long double value = strtold(copy, &end), unit = end == copy ? 0 : human_time_unit(end); /* has room for every int64_t */
+    /* has room for every int64_t */
+    long double value = strtold(copy, &end), unit = end == copy ? 0 : human_time_unit(end);
     value *= unit;
     if (unit == 0 || !(value >= INT64_MIN && value <= INT64_MAX))
         return 0;

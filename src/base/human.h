@@ -12,7 +12,8 @@ void human_count(struct text *out, uint64_t count);
 
 /* How many ns the unit of a time is ("", ns, us, ms, s, sec); 0: it is none. */
 double human_time_unit(const char *suffix);
-/* A time of so many bytes, a number and perhaps a unit: "250", "1.5s". Whole numbers of ns stay exact. Returns whether it is one. */
+/* A time of so many bytes, a number and perhaps a unit: "250", "1.5s". Whole numbers of ns stay exact.
+ * Returns whether it is one. */
 int human_read_time(const char *text, size_t length, int64_t *ns);
 
 #endif

@@ -14,7 +14,7 @@ struct intern_slot {
 
 void intern_init(struct intern *intern)
 {
-    *intern = (struct intern){0};
+    *intern = (struct intern){ 0 };
 }
 
 void intern_free(struct intern *intern)
@@ -85,8 +85,8 @@ static int64_t add(struct intern *intern, const void *bytes, size_t length, int 
     const char *kept = borrow ? bytes : arena_copy(&intern->arena, bytes, length);
     if (!kept)
         return -1;
-    intern->strings[intern->count] = (struct intern_string){kept, length};
-    *slot = (struct intern_slot){(uint32_t)hash, (uint32_t)intern->count + 1};
+    intern->strings[intern->count] = (struct intern_string){ kept, length };
+    *slot = (struct intern_slot){ (uint32_t)hash, (uint32_t)intern->count + 1 };
     return (int64_t)intern->count++;
 }
 

@@ -19,7 +19,7 @@ struct intern {
     struct intern_string *strings; /* by id */
     size_t count, capacity;
     struct intern_slot *slots;
-    size_t slot_count; /* a power of two, or 0 */
+    size_t slot_count;             /* a power of two, or 0 */
 };
 
 /* {0} is an empty table too. */

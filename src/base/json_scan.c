@@ -47,7 +47,8 @@ static const char *behind_space(const char *at)
     return at;
 }
 
-/* Whether a string may end with the quote before at: SCAN_OK, SCAN_BAD if it goes on, SCAN_CUT if that cannot be seen yet. */
+/* Whether a string may end with the quote before at: SCAN_OK, SCAN_BAD if it goes on, SCAN_CUT
+ * if that cannot be seen yet. */
 static int may_end(const struct scan *scan, const char *at, enum place place)
 {
     at = behind_space(at);
@@ -108,9 +109,7 @@ static int scan_nested(struct scan *scan)
 
     do {
         switch (classes[(unsigned char)*scan->at]) {
-        case PLAIN:
-            scan->at++;
-            break;
+        case PLAIN: scan->at++; break;
         case QUOTE:
             found = json_scan_string(scan, key ? PLACE_KEY : objects & 1 ? PLACE_OBJECT : PLACE_ARRAY, &string);
             if (found != SCAN_OK)
@@ -196,12 +195,13 @@ int json_scan_part(struct scan *scan, int is_object, struct slice *name, struct 
     }
     if (scan->at >= scan->end - 1)
         return 0;
-    if (is_object && (*scan->at != '"' || json_scan_string(scan, PLACE_KEY, name) != SCAN_OK || json_scan_mark(scan, ':') != SCAN_OK))
+    if (is_object && (*scan->at != '"' || json_scan_string(scan, PLACE_KEY, name) != SCAN_OK ||
+                      json_scan_mark(scan, ':') != SCAN_OK))
         return 0;
     return json_scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 /* Digits into a number that must stay below 2^63; 0 if it does not. */
 static int add_digit(uint64_t *number, char digit)
@@ -287,7 +287,10 @@ static int hex_digits(const char *at, const char *end, uint32_t *out)
         return 0;
     for (int i = 0; i < 4; i++) {
         char c = at[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0)
             return 0;
         *out = *out << 4 | (uint32_t)digit;
@@ -318,7 +321,8 @@ static const char *add_unicode(struct text *out, const char *at, const char *end
     }
     at += 4;
     if (code >= 0xd800 && code < 0xe000) {
-        if (code >= 0xdc00 || end - at < 6 || at[0] != '\\' || at[1] != 'u' || !hex_digits(at + 2, end, &low) || low < 0xdc00 || low > 0xdfff) {
+        if (code >= 0xdc00 || end - at < 6 || at[0] != '\\' || at[1] != 'u' || !hex_digits(at + 2, end, &low) ||
+            low < 0xdc00 || low > 0xdfff) {
             add_character(out, 0xfffd);
             return at;
         }

@@ -1,6 +1,6 @@
-/* JSON, read where it lies and only as far as it is needed: no tree, no copies. It is lenient, because traces are written by
- * hand-made printers: a quote inside a string that is not escaped, control characters, NaN and Infinity are taken as they are
- * meant. All functions want SCAN_GUARD readable zeros behind the end. */
+/* JSON, read where it lies and only as far as it is needed: no tree, no copies. It is lenient, because traces are
+ * written by hand-made printers: a quote inside a string that is not escaped, control characters, NaN and Infinity are
+ * taken as they are meant. All functions want SCAN_GUARD readable zeros behind the end. */
 #ifndef TACHO_BASE_JSON_SCAN_H
 #define TACHO_BASE_JSON_SCAN_H
 
@@ -38,8 +38,8 @@ int json_scan_value(struct scan *scan, enum place place, struct slice *out);
 /* Behind the colon or comma; SCAN_BAD if another character is there. */
 int json_scan_mark(struct scan *scan, char mark);
 
-/* The parts of an object or an array, one after another: its members or elements; 0 at its end. name is that of a member, as it
- * stands there. */
+/* The parts of an object or an array, one after another: its members or elements; 0 at its end. name is that of a
+ * member, as it stands there. */
 struct scan json_slice_parts(struct slice slice);
 int json_scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value);
 

@@ -14,7 +14,8 @@ static int is_channel(const char *path, const struct stat *status)
     struct stat target;
     if (S_ISLNK(status->st_mode))
         return status->st_uid == 0 && stat(path, &target) == 0 && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode);
-    return !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) && (status->st_uid == 0 || status->st_uid == geteuid());
+    return !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
+           (status->st_uid == 0 || status->st_uid == geteuid());
 }
 
 int newfile_open(const char *path, int access, mode_t mode, int overwrite)

@@ -96,7 +96,7 @@ static void start_threads(struct parallel *pool)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pool->threads < pool->workers - 1) {
         struct worker *worker = &pool->worker[pool->threads];
-        *worker = (struct worker){.pool = pool, .number = pool->threads + 1};
+        *worker = (struct worker){ .pool = pool, .number = pool->threads + 1 };
         if (pthread_create(&worker->thread, NULL, thread_main, worker))
             break;
         pool->threads++;
@@ -104,7 +104,8 @@ static void start_threads(struct parallel *pool)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void parallel_for(struct parallel *pool, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+void parallel_for(struct parallel *pool, size_t count, void (*body)(void *argument, int worker, size_t i),
+                  void *argument)
 {
     if (!pool || pool->workers == 1 || count < 2 || pthread_mutex_trylock(&pool->busy)) {
         for (size_t i = 0; i < count; i++)

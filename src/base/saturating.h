@@ -1,7 +1,8 @@
-/* Arithmetic on numbers that a file gave us: at the ends of the range results stay there, where plain arithmetic would overflow.
+/* Arithmetic on numbers that a file gave us: at the ends of the range results stay there, where plain
+ * arithmetic would overflow.
  *
- * A damaged or hostile report holds any 64 bits as a time, a size or a count. Whoever adds, subtracts or multiplies such numbers does it
- * with these, so that the result is wrong by a little and never undefined. */
+ * A damaged or hostile report holds any 64 bits as a time, a size or a count. Whoever adds, subtracts or multiplies
+ * such numbers does it with these, so that the result is wrong by a little and never undefined. */
 #ifndef TACHO_BASE_SATURATING_H
 #define TACHO_BASE_SATURATING_H
 

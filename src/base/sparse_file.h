@@ -4,8 +4,9 @@
 
 #include "error.h"
 
-/* ERR_BAD_FORMAT, with a sentence, if the file has a hole that no report and no trace has: a download that was never finished, or a file
- * made to keep readers busy. The file's offset is 0 afterwards. 0 where the file system knows of no holes. */
+/* ERR_BAD_FORMAT, with a sentence, if the file has a hole that no report and no trace has: a download that was
+ * never finished, or a file made to keep readers busy. The file's offset is 0 afterwards. 0 where the file
+ * system knows of no holes. */
 int sparse_file_check(int fd, const char *path, struct error *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 void text_init(struct text *text)
 {
-    *text = (struct text){0};
+    *text = (struct text){ 0 };
 }
 
 void text_free(struct text *text)

@@ -5,8 +5,14 @@
 
 size_t utf8_decode(const void *from, size_t length, uint32_t *code)
 {
-    static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {
-        { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least;
+    } forms[] = {
+        { 0x80, 0x00, 0 },
+        { 0xe0, 0xc0, 0x80 },
+        { 0xf0, 0xe0, 0x800 },
+        { 0xf8, 0xf0, 0x10000 },
     };
     const unsigned char *bytes = from;
 

@@ -7,7 +7,8 @@
 
 #include "text.h"
 
-/* The character at bytes (length of them, at least one); returns how many it takes, or 0 if it is none that UTF-8 allows. */
+/* The character at bytes (length of them, at least one); returns how many it takes, or 0 if it
+ * is none that UTF-8 allows. */
 size_t utf8_decode(const void *bytes, size_t length, uint32_t *code);
 
 /* How many bytes there are before the first that belongs to no character. */

@@ -23,20 +23,24 @@ static const char *const *help_names(void)
 }
 
 #define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
 static const struct option options[] = {
-    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]", .choices = rule_names,
+    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
+      .choices = rule_names,
       .help = "A rule to run; several with commas or by giving it again. Default: all of them." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
-    { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]", .choices = help_names,
+    { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
+      .choices = help_names,
       .help = "List the rules; with a name, or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
       .help = "List the formats." },
     { .name = "rule-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
       .help = "rules are part of the program, and scripts are not run" },
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
 static int add_all(struct wanted_list *list, struct report *report, struct error *err)
 {
@@ -53,7 +57,7 @@ static int add_all(struct wanted_list *list, struct report *report, struct error
 static int run(const struct command *self, int argc, char **argv)
 {
     static const struct show_registry registry = { rules, rule_find, "rule", add_all };
-    struct settings settings = {0};
+    struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;
     int status;
@@ -66,8 +70,12 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_analyze = {
-    .name = "analyze", .arguments = "FILE …", .summary = "rules: what commonly costs time, with advice",
-    .about = "Looks for what commonly costs time on GPUs, and says what helps. FILE is a .tacho report or the SQLite export of "
-             "nsys; a .nsys-rep stands for the one beside it.",
-    .options = options, .files = "tacho,sqlite", .run = run,
+    .name = "analyze",
+    .arguments = "FILE …",
+    .summary = "rules: what commonly costs time, with advice",
+    .about = "Looks for what commonly costs time on GPUs, and says what helps. FILE is a .tacho report or the SQLite "
+             "export of nsys; a .nsys-rep stands for the one beside it.",
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
 };

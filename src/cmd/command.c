@@ -11,8 +11,10 @@
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
 const struct command *const commands[] = {
-    &command_profile, &command_stats, &command_analyze, &command_view, &command_ops, &command_sql, &command_diff, &command_info, &command_doctor,
-    &command_export, &command_import, &command_recover, &command_completion, &command_version, &command_help_row, NULL,
+    &command_profile,    &command_stats,   &command_analyze,  &command_view,
+    &command_ops,        &command_sql,     &command_diff,     &command_info,
+    &command_doctor,     &command_export,  &command_import,   &command_recover,
+    &command_completion, &command_version, &command_help_row, NULL,
 };
 
 static const char *called_as = "tacho"; /* argv[0] */
@@ -32,7 +34,7 @@ static const struct command *find_command(const char *name)
 
 int command_fail(const struct command *self, const struct error *err)
 {
-    struct text clean = {0}; /* names of files are in it, and what strangers wrote into them */
+    struct text clean = { 0 }; /* names of files are in it, and what strangers wrote into them */
 
     display_add(&clean, err->text, strlen(err->text), 0);
     fprintf(stderr, "tacho %s: %s\n", self->name, text_string(&clean));
@@ -63,9 +65,10 @@ int command_write(const struct command *self, const struct text *text)
 int command_options(const struct command *self, int argc, char **argv, void *settings, const char **operands,
                     size_t *operand_count, int *status)
 {
-    struct option_parse parse = { .options = self->options, .settings = settings, .stop_at_operand = self->takes_program,
-                                  .operands = operands };
-    struct error err = {0};
+    struct option_parse parse = {
+        .options = self->options, .settings = settings, .stop_at_operand = self->takes_program, .operands = operands
+    };
+    struct error err = { 0 };
     int code = options_parse(&parse, argc, argv, &err);
 
     *operand_count = parse.operand_count;
@@ -79,7 +82,7 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     if (code != 0)
         *status = command_fail(self, &err);
     if (code == 0 && parse.wants_help) {
-        struct text help = {0};
+        struct text help = { 0 };
         command_help(self, &help);
         *status = command_write(self, &help);
         text_free(&help);
@@ -88,7 +91,9 @@ int command_options(const struct command *self, int argc, char **argv, void *set
 }
 
 /* Commands of nsys that have no counterpart of the same name, and what to use. */
-static const struct { const char *name, *advice; } known_from_nsys[] = {
+static const struct {
+    const char *name, *advice;
+} known_from_nsys[] = {
     { "status", "'tacho doctor' says what can be traced here" },
     { "sessions", "a capture lives as long as 'tacho profile': there are no sessions to list" },
     { "launch", "'tacho profile -c api' or '-c nvtx' starts a program and records when the program says so" },
@@ -113,20 +118,26 @@ static int run_unknown(const char *name)
         names[count] = commands[count]->name;
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
-    struct text clean = {0};
+    struct text clean = { 0 };
     display_add(&clean, name, strlen(name), NAME_COLUMNS);
     if (nearest)
         fprintf(stderr, "tacho: there is no command '%s'; did you mean '%s'?\n", text_string(&clean), nearest);
     else
-        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n", text_string(&clean));
+        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n",
+                text_string(&clean));
     text_free(&clean);
     return EXIT_USAGE;
 }
 
 int command_main(int argc, char **argv)
 {
-    static const struct { const char *spelling, *name; } spellings[] = {
-        { "--version", "version" }, { "-v", "version" }, { "--help", "help" }, { "-h", "help" },
+    static const struct {
+        const char *spelling, *name;
+    } spellings[] = {
+        { "--version", "version" },
+        { "-v", "version" },
+        { "--help", "help" },
+        { "-h", "help" },
     };
     const char *name = argc > 1 ? argv[1] : "help";
 
@@ -139,7 +150,7 @@ int command_main(int argc, char **argv)
     if (!command)
         return run_unknown(name);
     if (argc < 2) {
-        struct text help = {0};
+        struct text help = { 0 };
         commands_help(&help);
         fputs(text_string(&help), stderr);
         text_free(&help);

@@ -6,12 +6,12 @@
 
 struct command {
     const char *name;
-    const char *arguments; /* "FILE …" */
-    const char *summary;   /* one line for the list of commands */
-    const char *about;     /* a few lines for its own help, or NULL */
+    const char *arguments;        /* "FILE …" */
+    const char *summary;          /* one line for the list of commands */
+    const char *about;            /* a few lines for its own help, or NULL */
     const struct option *options; /* ends with a row without a name */
-    const char *files;     /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
-    int takes_program;     /* the first operand is a program, and all that follows is the program's */
+    const char *files;            /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
+    int takes_program;            /* the first operand is a program, and all that follows is the program's */
     /* argv[0] is the command's name. Returns the exit status. */
     int (*run)(const struct command *self, int argc, char **argv);
 };
@@ -39,10 +39,12 @@ int command_write(const struct command *self, const struct text *text);
 void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
 
-/* How the user called tacho ("build/bin/tacho"), for commands that we tell him to type; add it with display_add_quoted(). */
+/* How the user called tacho ("build/bin/tacho"), for commands that we tell him to type; add it
+ * with display_add_quoted(). */
 const char *command_name(void);
 
-extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor, command_recover, command_import,
-    command_export, command_sql, command_ops, command_diff, command_view, command_completion, command_version, command_help_row;
+extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor,
+    command_recover, command_import, command_export, command_sql, command_ops, command_diff, command_view,
+    command_completion, command_version, command_help_row;
 
 #endif

@@ -1,10 +1,11 @@
-/* tacho completion: a script for bash, made from the table of commands. What changes from version to version are the lines
- * of three `case`s; all else is the same text. */
+/* tacho completion: a script for bash, made from the table of commands. What changes from version to version are the
+ * lines of three `case`s; all else is the same text. */
 #include <string.h>
 
 #include "command.h"
 
-/* Before the tables. _tacho_operand finds the first word that is neither an option nor an option's value: the program. */
+/* Before the tables. _tacho_operand finds the first word that is neither an option nor an
+ * option's value: the program. */
 static const char opening[] =
     "# Completion of tacho's commands, options and values for bash; made by: tacho completion bash\n"
     "_tacho_files() {\n"
@@ -23,22 +24,25 @@ static const char opening[] =
     "    done\n"
     "}\n"
     "_tacho() {\n"
-    "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" command=\"${COMP_WORDS[1]}\"\n"
+    "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" "
+    "command=\"${COMP_WORDS[1]}\"\n"
     "    local words=\"\" before=\"\" kind=\"\" valued=\"\" operand=\"\"\n"
     "    COMPREPLY=()\n"
     "    if [ \"$current\" = = ]; then current=\"\"; fi\n"
     "    if [ \"$previous\" = = ]; then previous=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n";
 
 /* After them. Where bash-completion is there, the program's own words are completed as they would be without tacho. */
-static const char closing[] =
-    "    if [ \"$kind\" = list ] && [[ \"$current\" == *,* ]]; then before=\"${current%,*},\"; fi\n"
-    "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${current#\"$before\"}\")); fi\n"
-    "}\n"
-    "complete -F _tacho tacho\n";
+static const char
+    closing[] = "    if [ \"$kind\" = list ] && [[ \"$current\" == *,* ]]; then before=\"${current%,*},\"; fi\n"
+                "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- "
+                "\"${current#\"$before\"}\")); fi\n"
+                "}\n"
+                "complete -F _tacho tacho\n";
 
 static int takes_file(const struct option *option)
 {
-    return option->value && (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "FOLDER") == 0 || strcmp(option->name, "output") == 0);
+    return option->value && (strcmp(option->value, "FILE") == 0 || strcmp(option->value, "FOLDER") == 0 ||
+                             strcmp(option->name, "output") == 0);
 }
 
 static int takes_list(const struct option *option)
@@ -49,7 +53,8 @@ static int takes_list(const struct option *option)
 /* Whether its value may stand in the next word. */
 static int takes_next_word(const struct option *option)
 {
-    return option->kind != OPTION_FLAG && option->kind != OPTION_BOOL && !(option->value && strcmp(option->value, "BOOL") == 0);
+    return option->kind != OPTION_FLAG && option->kind != OPTION_BOOL &&
+           !(option->value && strcmp(option->value, "BOOL") == 0);
 }
 
 static void add_command_names(struct text *out)
@@ -101,7 +106,8 @@ static void add_program_case(struct text *out, const struct command *command)
     text_add(out, "\"\n"
                   "        operand=$(_tacho_operand \"$valued\")\n"
                   "        if [ -n \"$operand\" ]; then\n"
-                  "            if declare -F _command_offset >/dev/null; then _command_offset \"$operand\"; else _tacho_files '*'; fi\n"
+                  "            if declare -F _command_offset >/dev/null; then _command_offset \"$operand\"; else "
+                  "_tacho_files '*'; fi\n"
                   "            return\n"
                   "        fi ;;\n");
 }
@@ -123,7 +129,8 @@ static void add_operand_case(struct text *out, const struct command *command)
         add_file_pattern(out, command->files);
         text_add(out, "' ;;\n");
     } else if (command->takes_program) {
-        text_add(out, "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -c -- \"$current\"; compgen -f -- \"$current\")) ;;\n");
+        text_add(out, "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -c -- \"$current\"; compgen -f -- "
+                      "\"$current\")) ;;\n");
     } else {
         text_add(out, "words=\"");
         if (command == &command_help_row)
@@ -173,7 +180,7 @@ static void add_script(struct text *out)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     struct error err;
     const char *operands[argc];
     size_t count;
@@ -183,7 +190,8 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (count != 1 || strcmp(operands[0], "bash") != 0) {
         if (count == 1)
-            error_set(&err, ERR_BAD_ARGUMENT, "there is completion for bash alone, not for '%s': tacho completion bash", operands[0]);
+            error_set(&err, ERR_BAD_ARGUMENT, "there is completion for bash alone, not for '%s': tacho completion bash",
+                      operands[0]);
         else
             error_set(&err, ERR_BAD_ARGUMENT, "say for which shell: tacho completion bash");
         return command_fail(self, &err);
@@ -194,11 +202,14 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct option no_options[] = { {0} };
+static const struct option no_options[] = { { 0 } };
 
 const struct command command_completion = {
-    .name = "completion", .arguments = "bash", .summary = "print what a shell needs to complete tacho's words",
-    .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion bash > "
-             "~/.local/share/bash-completion/completions/tacho",
-    .options = no_options, .run = run,
+    .name = "completion",
+    .arguments = "bash",
+    .summary = "print what a shell needs to complete tacho's words",
+    .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion "
+             "bash > ~/.local/share/bash-completion/completions/tacho",
+    .options = no_options,
+    .run = run,
 };

@@ -6,14 +6,14 @@
 #include <sys/stat.h>
 
 #include "analyze/model/filter.h"
+#include "command.h"
 #include "export/export.h"
 #include "import/import.h"
-#include "report/schema/enums.h"
-#include "report/schema/schema.h"
-#include "command.h"
+#include "install_paths.h"
 #include "nsys_rep.h"
 #include "open_report.h"
-#include "install_paths.h"
+#include "report/schema/enums.h"
+#include "report/schema/schema.h"
 #include "selection.h"
 
 struct settings {
@@ -32,7 +32,8 @@ struct settings {
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),                      \
       .help = "Replace a file that is there already." }
 #define QUIET_ROW                                                                                                    \
-    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), .help = "Say nothing when all is well." }
+    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), \
+      .help = "Say nothing when all is well." }
 
 /* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
 static char *with_ending(const char *path, const char *separator, const char *ending)
@@ -53,7 +54,8 @@ static int ends_with(const char *name, const char *ending)
 }
 
 /* Parses, checks that there is one file, and makes up the output's name where none was given. Returns 1 to go on. */
-static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file, int *status)
+static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file,
+                   int *status)
 {
     const char *files[argc];
     size_t count;
@@ -82,11 +84,13 @@ static int finish(const struct command *self, int code, const struct error *err,
     return code == 0 ? EXIT_OK : code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* ---- import -------------------------------------------------------------------------------------------------- */
+/* ---- import ---------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct option import_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
 };
+/* clang-format on */
 
 /* What the report says about its own import: how many rows of TACHO_IMPORT give this reason. */
 static size_t count_reason(struct report *report, const char *reason)
@@ -107,7 +111,9 @@ static size_t count_reason(struct report *report, const char *reason)
 
 static void say_what_is_missing(const struct command *self, const char *path)
 {
-    static const struct { const char *reason, *sentence; } words[] = {
+    static const struct {
+        const char *reason, *sentence;
+    } words[] = {
         { "unknown-table", "tables of no name that this version knows were left out" },
         { "unknown-column", "columns of no name that this version knows were left out" },
         { "wrong-type", "columns hold values of a wrong type: those are NULL now" },
@@ -115,7 +121,8 @@ static void say_what_is_missing(const struct command *self, const char *path)
         { "damaged", "tables are damaged: what could be read of them is there" },
         { "truncated", "list of events is cut off: what is before that is there" },
         { "too-many", "kind of event has more arguments than are kept" },
-        { "repaired", "list of events has quotes in strings that should have been escaped: they were taken as part of the string" },
+        { "repaired",
+          "list of events has quotes in strings that should have been escaped: they were taken as part of the string" },
         { "journal-not-read", "journal beside the file could not be read, so what it holds is missing" },
     };
     struct report *report;
@@ -133,22 +140,25 @@ static void say_what_is_missing(const struct command *self, const char *path)
 
 static int run_import(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {0};
-    struct error err = {0};
+    struct settings settings = { 0 };
+    struct error err = { 0 };
     const char *file;
     int status;
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    struct text found = {0}; /* what nsys exports a .nsys-rep to, or the file itself */
-    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho"), *sqlite = with_ending(file, ".", "sqlite");
+    struct text found = { 0 }; /* what nsys exports a .nsys-rep to, or the file itself */
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho"),
+         *sqlite = with_ending(file, ".", "sqlite");
     const char *output = settings.output ? settings.output : made_up;
     int code = output && sqlite ? nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, &err)
                                 : error_set(&err, ERR_NO_MEMORY, "out of memory");
     const struct importer *importer = code == 0 ? importer_for(text_string(&found)) : NULL;
     if (code == 0 && !importer)
-        code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite "
-                         "export of nsys and traces of torch.profiler are)", file);
+        code = error_set(&err, ERR_BAD_FORMAT,
+                         "'%s' cannot be read, or is not a file that can be imported (the SQLite export of nsys and "
+                         "traces of torch.profiler are)",
+                         file);
     else if (code == 0)
         code = importer->import(text_string(&found), output, settings.overwrite, &err);
     if (code == 0 && !settings.quiet)
@@ -159,13 +169,18 @@ static int run_import(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_import = {
-    .name = "import", .arguments = "FILE", .summary = "make a report from another profiler's file",
-    .about = "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler (.json, "
-             ".json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
-    .options = import_options, .files = "sqlite,json,gz,zst", .run = run_import,
+    .name = "import",
+    .arguments = "FILE",
+    .summary = "make a report from another profiler's file",
+    .about =
+        "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler "
+        "(.json, .json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
+    .options = import_options,
+    .files = "sqlite,json,gz,zst",
+    .run = run_import,
 };
 
-/* ---- export -------------------------------------------------------------------------------------------------- */
+/* ---- export ---------------------------------------------------------------------------------------------------- */
 
 static const char *const *type_names(void)
 {
@@ -193,10 +208,11 @@ static int take_max_size(void *settings, const char *value, struct error *err)
     return 0;
 }
 
+/* clang-format off */
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, pprof, "
-              "svg, tacho or html. Default: sqlite." },
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, "
+              "pprof, svg, tacho or html. Default: sqlite." },
     OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
@@ -218,26 +234,33 @@ static const struct option export_options[] = {
     { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
       .help = "chrome: a JSON object, such as {\"batch\": 64}; its members stand in the trace before the events." },
     { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
-      .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, where there are some." },
+      .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, "
+              "where there are some." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
       .help = "folded, speedscope, pprof, svg: samples of threads that waited count too." },
     { .name = "max-size", .kind = OPTION_CUSTOM, .take = take_max_size, .value = "SIZE",
-      .help = "html, tacho: cut the middle part out of the report that makes a file of at most this size, such as 25MB." },
-    { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
+      .help = "html, tacho: cut the middle part out of the report that makes a file of at most this size, such as "
+              "25MB." },
+    { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append),
+      .help = "Add to a SQLite file that is there." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
-      .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
+      .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always "
+              "has them so." },
     { .name = "csv-guard", .kind = OPTION_BOOL, .offset = FIELD(export.guard_formulas),
-      .help = "csv: prefix text cells that start with =, +, -, @, tab or CR with ', so that spreadsheets do not evaluate them (default: false)." },
+      .help = "csv: prefix text cells that start with =, +, -, @, tab or CR with ', so that spreadsheets do not "
+              "evaluate them (default: false)." },
     { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "binary payloads are always included" },
     { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "JSON payloads are always included" },
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
 /* Splits each value at its commas and hands the parts on; a backslash is the pattern's own. */
 static int take_parts(const struct option_list *list, struct export_options *options,
-                      int (*add)(struct export_options *options, const char *part, struct error *err), struct error *err)
+                      int (*add)(struct export_options *options, const char *part, struct error *err),
+                      struct error *err)
 {
     int code = 0;
 
@@ -258,8 +281,10 @@ static int take_export_options(struct settings *settings, const struct exporter 
     *exporter = exporter_find(settings->type);
     if (!*exporter) {
         const char *near = nearest_name(settings->type, type_names());
-        return error_set(err, ERR_BAD_ARGUMENT, "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes "
-                         "Parquet or Arrow", settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return error_set(
+            err, ERR_BAD_ARGUMENT,
+            "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes Parquet or Arrow",
+            settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
     int code = take_parts(&settings->tables, &settings->export, export_add_pattern, err);
@@ -286,13 +311,14 @@ static int names_a_table(const struct export_options *options, const struct repo
 }
 
 /* All of it, or the part that was asked for. */
-static int write_part(struct report *report, const char *output, const struct exporter *exporter, const struct settings *settings, struct error *err)
+static int write_part(struct report *report, const char *output, const struct exporter *exporter,
+                      const struct settings *settings, struct error *err)
 {
     struct export_options options = settings->export;
-    const struct wanted no_report = {0};
-    struct part part = {0};
-    struct filter filter = {0};
-    struct text note = {0};
+    const struct wanted no_report = { 0 };
+    struct part part = { 0 };
+    struct filter filter = { 0 };
+    struct text note = { 0 };
     int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0) {
@@ -313,8 +339,8 @@ static int write_part(struct report *report, const char *output, const struct ex
     return code;
 }
 
-static int write_export(const char *file, const char *output, const struct exporter *exporter, const struct settings *settings,
-                        struct error *err)
+static int write_export(const char *file, const char *output, const struct exporter *exporter,
+                        const struct settings *settings, struct error *err)
 {
     struct report *report;
 
@@ -326,7 +352,8 @@ static int write_export(const char *file, const char *output, const struct expor
         if (names_a_table(&settings->export, report))
             code = write_part(report, output, exporter, settings, err);
         else
-            code = error_set(err, ERR_BAD_ARGUMENT, "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
+            code = error_set(err, ERR_BAD_ARGUMENT,
+                             "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
         close_report(report, file);
     }
     return code;
@@ -336,7 +363,7 @@ static int run_export(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .type = "sqlite", .export.lazy = 1 };
     const struct exporter *exporter;
-    struct error err = {0};
+    struct error err = { 0 };
     const char *file, *output = NULL;
     char *made_up = NULL;
     int status;
@@ -352,24 +379,31 @@ static int run_export(const struct command *self, int argc, char **argv)
         made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
         output = settings.output ? settings.output : made_up;
         settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
-        code = output ? write_export(file, output, exporter, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+        code = output ? write_export(file, output, exporter, &settings, &err)
+                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
     }
     export_options_free(&settings.export);
     return finish(self, code, &err, &settings, output, made_up);
 }
 
 const struct command command_export = {
-    .name = "export", .arguments = "FILE", .summary = "make a file for other tools from a report",
-    .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that scripts written "
-             "for it work unchanged; the other types hold the same tables as text.",
-    .options = export_options, .files = "tacho,sqlite", .run = run_export,
+    .name = "export",
+    .arguments = "FILE",
+    .summary = "make a file for other tools from a report",
+    .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that "
+             "scripts written for it work unchanged; the other types hold the same tables as text.",
+    .options = export_options,
+    .files = "tacho,sqlite",
+    .run = run_export,
 };
 
-/* ---- recover ------------------------------------------------------------------------------------------------- */
+/* ---- recover --------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct option recover_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
 };
+/* clang-format on */
 
 /* What a repair cannot bring back, such as events that a full disk had no room for. */
 static void say_what_was_lost(const char *path)
@@ -383,9 +417,9 @@ static void say_what_was_lost(const char *path)
 
 static int run_recover(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {0};
-    struct report_health health = {0};
-    struct error err = {0};
+    struct settings settings = { 0 };
+    struct report_health health = { 0 };
+    struct error err = { 0 };
     const char *file;
     int status;
 
@@ -401,7 +435,8 @@ static int run_recover(const struct command *self, int argc, char **argv)
                    health.damaged_chunks == 1 ? "" : "s", (unsigned long long)health.damaged_bytes,
                    health.damaged_chunks == 1 ? "was" : "were");
         if (health.cut_bytes)
-            printf("%llu bytes of a chunk at the end that was not whole were left out.\n", (unsigned long long)health.cut_bytes);
+            printf("%llu bytes of a chunk at the end that was not whole were left out.\n",
+                   (unsigned long long)health.cut_bytes);
         if (health.complete && !health.damaged_chunks)
             printf("The file was whole.\n");
         else if (!health.damaged_chunks)
@@ -413,7 +448,12 @@ static int run_recover(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_recover = {
-    .name = "recover", .arguments = "FILE", .summary = "make a whole report of a damaged or unfinished one",
-    .about = "Copies all that can be read of a report to a new one. Other commands open such reports too; this makes the repair last.",
-    .options = recover_options, .files = "tacho", .run = run_recover,
+    .name = "recover",
+    .arguments = "FILE",
+    .summary = "make a whole report of a damaged or unfinished one",
+    .about = "Copies all that can be read of a report to a new one. Other commands open such reports too; this makes "
+             "the repair last.",
+    .options = recover_options,
+    .files = "tacho",
+    .run = run_recover,
 };

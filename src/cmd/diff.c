@@ -9,10 +9,10 @@
 #include "analyze/engine/table_diff.h"
 #include "base/human.h"
 #include "command.h"
-#include "output.h"
 #include "open_report.h"
-#include "stats.h"
+#include "output.h"
 #include "selection.h"
+#include "stats.h"
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 
@@ -40,11 +40,15 @@ static const char *const *column_names(void)
 }
 
 #define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
 static const struct option options[] = {
-    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]", .choices = report_names,
+    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]",
+      .choices = report_names,
       .help = "A report to compare; several with commas. Default: those of stats that have data." },
-    { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN", .choices = column_names,
-      .help = "What is compared: total (the default), count, avg, med, min, max, stddev, share, or a column's own name." },
+    { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN",
+      .choices = column_names,
+      .help = "What is compared: total (the default), count, avg, med, min, max, stddev, share, or a column's own "
+              "name." },
     { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",
       .help = "Twice, with one FILE: compares what overlaps the first NVTX range with what overlaps the second." },
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
@@ -52,15 +56,16 @@ static const struct option options[] = {
               "units: 'any avg>+20us'." },
     DELIVER_OPTIONS(struct settings, deliver),
     PART_OPTIONS(struct settings, part),
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
-/* ---- conditions ---- */
+/* ---- conditions ------------------------------------------------------------------------------------------------ */
 
 struct condition {
     const char *text;
     char column[64];
-    int any; /* one row is enough; else the sum of all */
+    int any;       /* one row is enough; else the sum of all */
     char operator; /* '>' or '<' */
     double bound;
     int percent;
@@ -87,20 +92,20 @@ static int sums_up(const char *column)
 
 static int parse_condition(const char *text, struct condition *out, struct error *err)
 {
-    const char *at = text + strspn(text, " "), *operator = strpbrk(at, "<>");
+    const char *at = text + strspn(text, " "), *operator= strpbrk(at, "<>");
 
     *out = (struct condition){ .text = text };
     if (strncmp(at, "any ", 4) == 0) {
         out->any = 1;
         at += 4;
     }
-    size_t length = operator && operator > at ? (size_t)(operator - at) : 0;
+    size_t length = operator&& operator> at ? (size_t)(operator- at) : 0;
     while (length && at[length - 1] == ' ')
         length--;
-    if (!length || length >= sizeof out->column || !parse_bound(operator + 1, out))
+    if (!length || length >= sizeof out->column || !parse_bound(operator+ 1, out))
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if is like 'total>+5%%' or 'any avg>+20us', not '%s'", text);
     memcpy(out->column, at, length);
-    out->operator = *operator;
+    out->operator= * operator;
     out->any |= !sums_up(out->column);
     return 0;
 }
@@ -116,7 +121,7 @@ static int is_beyond(const struct diff_change *change, const struct condition *c
         low *= 100 / fabs(change->before);
         high *= 100 / fabs(change->before);
     }
-    return condition->operator == '>' ? low > condition->bound : high < condition->bound;
+    return condition->operator== '>' ? low > condition->bound : high<condition->bound;
 }
 
 static int condition_met(const struct diff *diff, const struct condition *condition)
@@ -130,7 +135,7 @@ static int condition_met(const struct diff *diff, const struct condition *condit
     return met != 0;
 }
 
-/* ---- one report ---- */
+/* ---- one report ------------------------------------------------------------------------------------------------ */
 
 struct run {
     const char *path;
@@ -166,7 +171,7 @@ static int make_tables(struct job *job, const struct wanted *wanted, struct erro
         if (code != 0 && code != ERR_NO_DATA)
             return code;
     }
-    *err = (struct error){0}; /* runs without that data are no error */
+    *err = (struct error){ 0 }; /* runs without that data are no error */
     return 0;
 }
 
@@ -176,7 +181,8 @@ static int compare(const struct job *job, const char *column, struct diff *out, 
 
     for (size_t i = 0; i < job->before + job->after; i++)
         tables[i] = job->runs[i].table;
-    return diff_make(&(struct diff_side){ tables, job->before }, &(struct diff_side){ tables + job->before, job->after }, column, out, err);
+    return diff_make(&(struct diff_side){ tables, job->before },
+                     &(struct diff_side){ tables + job->before, job->after }, column, out, err);
 }
 
 static void add_figure(struct text *out, const struct diff *diff, double value, const struct time_unit *time)
@@ -203,13 +209,15 @@ static void add_overall(struct text *out, const struct diff *diff, const struct 
         if (all->before != 0)
             text_addf(out, ": %+.1f %%", 100 * all->change / fabs(all->before));
         if (all->before != 0 && job->before + job->after > 2)
-            text_addf(out, " (%+.1f … %+.1f %%)", 100 * all->low / fabs(all->before), 100 * all->high / fabs(all->before));
+            text_addf(out, " (%+.1f … %+.1f %%)", 100 * all->low / fabs(all->before),
+                      100 * all->high / fabs(all->before));
         text_add(out, "\n");
     }
     if (job->before + job->after == 2)
         return;
-    text_addf(out, "Medians of %zu and %zu runs; the intervals hold the true change with %.0f %% confidence%s.\n", job->before, job->after,
-              100 * diff->confidence, diff->confidence < 0.95 ? ", all that so few runs allow" : "");
+    text_addf(out, "Medians of %zu and %zu runs; the intervals hold the true change with %.0f %% confidence%s.\n",
+              job->before, job->after, 100 * diff->confidence,
+              diff->confidence < 0.95 ? ", all that so few runs allow" : "");
 }
 
 static int check_conditions(struct job *job, const struct wanted *wanted, struct error *err)
@@ -230,7 +238,7 @@ static int check_conditions(struct job *job, const struct wanted *wanted, struct
 static int show(struct job *job, const struct wanted *wanted, const struct destination *destination, struct error *err)
 {
     struct print_request request = destination->request;
-    struct text out = {0}, file = {0}, what = {0};
+    struct text out = { 0 }, file = { 0 }, what = { 0 };
     struct diff diff;
     int notes = output_is_console(destination) && !job->delivery->quiet;
     int code = compare(job, job->settings->column, &diff, err);
@@ -256,7 +264,8 @@ static int show(struct job *job, const struct wanted *wanted, const struct desti
 }
 
 /* Reports that nobody asked for by name are left out when no run has their data. */
-static int compare_report(struct job *job, const struct wanted *wanted, const struct destination *destination, int asked_for, struct error *err)
+static int compare_report(struct job *job, const struct wanted *wanted, const struct destination *destination,
+                          int asked_for, struct error *err)
 {
     int code = make_tables(job, wanted, err), found = 0;
 
@@ -274,7 +283,7 @@ static int compare_report(struct job *job, const struct wanted *wanted, const st
     return code;
 }
 
-/* ---- the command ---- */
+/* ---- the command ----------------------------------------------------------------------------------------------- */
 
 static int open_runs(struct job *job, struct error *err)
 {
@@ -299,10 +308,11 @@ static void add_runs(struct job *job, const char *const *paths, size_t count, si
 }
 
 /* Which file is which: A B, A1 A2 -- B1 B2, or one file with two ranges. */
-static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second, size_t second_count, struct error *err)
+static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second,
+                      size_t second_count, struct error *err)
 {
-    const char *const usage = "name two reports (tacho diff a.tacho b.tacho), two sets of them (a1 a2 a3 -- b1 b2 b3), or one with two ranges "
-                              "(--range X --range Y a.tacho)";
+    const char *const usage = "name two reports (tacho diff a.tacho b.tacho), two sets of them (a1 a2 a3 -- b1 b2 b3), "
+                              "or one with two ranges (--range X --range Y a.tacho)";
 
     if (first_count > MOST_RUNS || second_count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
@@ -338,7 +348,8 @@ static int compare_all(struct job *job, const struct wanted_list *asked, struct 
 
     for (size_t i = 0; i < count; i++) {
         const struct wanted by_default = { .analysis = asked->count ? NULL : defaults[i] };
-        if (compare_report(job, asked->count ? &asked->items[i] : &by_default, delivery_at(job->delivery, i), asked->count != 0, err) != 0)
+        if (compare_report(job, asked->count ? &asked->items[i] : &by_default, delivery_at(job->delivery, i),
+                           asked->count != 0, err) != 0)
             return err->code;
     }
     return 0;
@@ -346,9 +357,9 @@ static int compare_all(struct job *job, const struct wanted_list *asked, struct 
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {0};
-    struct delivery delivery = {0};
-    struct error err = {0};
+    struct settings settings = { 0 };
+    struct delivery delivery = { 0 };
+    struct error err = { 0 };
     const char *files[argc];
     size_t file_count;
     int status, split = 1;
@@ -390,8 +401,12 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_diff = {
-    .name = "diff", .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE", .summary = "what changed between runs",
-    .about = "Compares a report of two files: rows by name, the largest change first. Several runs a side give medians and "
-             "intervals; two NVTX ranges of one file can be compared as well.",
-    .options = options, .files = "tacho,sqlite", .run = run,
+    .name = "diff",
+    .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE",
+    .summary = "what changed between runs",
+    .about = "Compares a report of two files: rows by name, the largest change first. Several runs a side give medians "
+             "and intervals; two NVTX ranges of one file can be compared as well.",
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
 };

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
 #include "cmd/print/display.h"
+#include "command.h"
 
 enum { LINE_WIDTH = 100, HELP_INDENT = 32 };
 
@@ -15,7 +15,7 @@ static void add_choices(struct text *out, const struct option *option)
 
 static void add_option(struct text *out, const struct option *option)
 {
-    struct text left = {0};
+    struct text left = { 0 };
 
     if (option->letter)
         text_addf(&left, "  -%c, --%s", option->letter, option->name);
@@ -85,7 +85,7 @@ void commands_help(struct text *out)
 
 /* ---- the commands that only explain ---------------------------------------------------------------------------- */
 
-static const struct option no_options[] = { {0} };
+static const struct option no_options[] = { { 0 } };
 
 static int run_version(const struct command *self, int argc, char **argv)
 {
@@ -95,7 +95,7 @@ static int run_version(const struct command *self, int argc, char **argv)
 
 static int run_help(const struct command *self, int argc, char **argv)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     if (argc > 1 && argv[1][0] != '-') {
         const struct command *const *at = commands;
@@ -116,8 +116,16 @@ static int run_help(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_version = {
-    .name = "version", .arguments = "", .summary = "print the version", .options = no_options, .run = run_version,
+    .name = "version",
+    .arguments = "",
+    .summary = "print the version",
+    .options = no_options,
+    .run = run_version,
 };
 const struct command command_help_row = {
-    .name = "help", .arguments = "[COMMAND]", .summary = "explain a command", .options = no_options, .run = run_help,
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .summary = "explain a command",
+    .options = no_options,
+    .run = run_help,
 };

@@ -35,7 +35,8 @@ static int use_if_there(struct text *out, const char *path, size_t stem, const c
 /* nsys's own words go to stderr: they say why when it fails. */
 static int run_nsys(const char *path, const char *sqlite, struct error *err)
 {
-    char *words[] = { "nsys", "export", "--type", "sqlite", "--force-overwrite", "true", "--output", (char *)sqlite, (char *)path, NULL };
+    char *words[] = { "nsys", "export",   "--type",       "sqlite",     "--force-overwrite",
+                      "true", "--output", (char *)sqlite, (char *)path, NULL };
     posix_spawn_file_actions_t actions;
     pid_t pid;
     int status;
@@ -46,8 +47,9 @@ static int run_nsys(const char *path, const char *sqlite, struct error *err)
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return error_set(err, ERR_UNSUPPORTED,
-                         "'%s' can be read by nsys alone, which is not installed here; where it is, 'nsys export --type sqlite' "
-                         "makes a file that Tacho reads", path);
+                         "'%s' can be read by nsys alone, which is not installed here; where it is, 'nsys export "
+                         "--type sqlite' makes a file that Tacho reads",
+                         path);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || access(sqlite, R_OK) != 0)
@@ -74,7 +76,8 @@ int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, st
             return 0;
     }
     if (access(path, F_OK) != 0)
-        return error_set(err, ERR_NOT_FOUND, "there is no '%s', and no '%.*s.tacho' or '%.*s.sqlite' in its place", path, (int)stem, path, (int)stem, path);
+        return error_set(err, ERR_NOT_FOUND, "there is no '%s', and no '%.*s.tacho' or '%.*s.sqlite' in its place",
+                         path, (int)stem, path, (int)stem, path);
     if (access(path, R_OK) != 0)
         return error_set_errno(err, "cannot open '%s'", path);
     text_clear(out);

@@ -1,5 +1,5 @@
-/* Foreign files become a report in a temporary file that has no name any more once it is open. What is wrong with a report
- * is said on stderr, so that it reaches whoever reads the tables and disturbs no program that does. */
+/* Foreign files become a report in a temporary file that has no name any more once it is open. What is wrong with a
+ * report is said on stderr, so that it reaches whoever reads the tables and disturbs no program that does. */
 #include "open_report.h"
 
 #include <fcntl.h>
@@ -10,12 +10,13 @@
 
 #include "analyze/model/losses.h"
 #include "base/human.h"
-#include "import/import.h"
 #include "cmd/print/display.h"
+#include "import/import.h"
 #include "nsys_rep.h"
 #include "small_tables.h"
 
-static int import_to_temporary(const char *path, const struct importer *importer, struct report **out, struct error *err)
+static int import_to_temporary(const char *path, const struct importer *importer, struct report **out,
+                               struct error *err)
 {
     const char *folder = getenv("TMPDIR");
     char name[4096];
@@ -24,7 +25,8 @@ static int import_to_temporary(const char *path, const struct importer *importer
         return error_set(err, ERR_BAD_ARGUMENT, "TMPDIR is too long");
     int fd = mkstemp(name);
     if (fd < 0)
-        return error_set_errno(err, "cannot make a temporary file in %s for the import", folder && *folder ? folder : "/tmp");
+        return error_set_errno(err, "cannot make a temporary file in %s for the import",
+                               folder && *folder ? folder : "/tmp");
     close(fd);
     int code = importer->import(path, name, 1, err);
     if (code == 0)
@@ -35,12 +37,13 @@ static int import_to_temporary(const char *path, const struct importer *importer
 
 int open_report(const char *path, struct report **out, struct error *err)
 {
-    struct text found = {0};
+    struct text found = { 0 };
     int code = nsys_rep_find(path, NULL, &found, err);
 
     if (code == 0) {
         const struct importer *importer = importer_for(text_string(&found));
-        code = importer ? import_to_temporary(text_string(&found), importer, out, err) : report_open(text_string(&found), out, err);
+        code = importer ? import_to_temporary(text_string(&found), importer, out, err)
+                        : report_open(text_string(&found), out, err);
     }
     text_free(&found);
     return code;
@@ -52,7 +55,8 @@ static void add_damage(struct text *out, const struct report_health *health)
     human_count(out, health->damaged_chunks);
     text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
     human_bytes(out, health->damaged_bytes);
-    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out" : ") could not be read and are left out");
+    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out"
+                                              : ") could not be read and are left out");
     text_add(out, "; figures may be too low");
 }
 
@@ -97,7 +101,9 @@ void open_add_losses(struct text *out, const struct losses *losses)
 static void add_import(struct text *out, struct report *report)
 {
     static const char *const names[] = { "reason", NULL };
-    static const struct { const char *reason, *one, *more; } words[] = {
+    static const struct {
+        const char *reason, *one, *more;
+    } words[] = {
         { "damaged", "damaged table", "damaged tables" },
         { "truncated", "list of events that is cut off", "lists of events that are cut off" },
         { "too-many", "argument list that is too long", "argument lists that are too long" },
@@ -116,7 +122,8 @@ static void add_import(struct text *out, struct report *report)
         for (size_t r = 0; r < rows.columns.rows; r++)
             count += strcmp(small_tables_text(&rows, r, 0, NULL), words[i].reason) == 0;
         if (count)
-            text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count, count == 1 ? words[i].one : words[i].more);
+            text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count,
+                      count == 1 ? words[i].one : words[i].more);
     }
     if (told)
         text_add(out, "; figures may be wrong (tacho info lists them)");
@@ -126,7 +133,7 @@ static void add_import(struct text *out, struct report *report)
 /* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */
 static void say(const char *path, struct text *sentence)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
 
     display_add(&clean, path, strlen(path), 0);
     text_add_char(&clean, ' ');
@@ -138,7 +145,7 @@ static void say(const char *path, struct text *sentence)
 
 void close_report(struct report *report, const char *path)
 {
-    struct text sentence = {0};
+    struct text sentence = { 0 };
     struct losses losses;
     struct error err;
     int lost = losses_read(&losses, report, &err) == 0 && losses.count;

@@ -1,4 +1,5 @@
-/* Opening what a user names: a report of ours, or a file of another profiler, which is imported on the way; and closing it. */
+/* Opening what a user names: a report of ours, or a file of another profiler, which is imported
+ * on the way; and closing it. */
 #ifndef TACHO_CMD_OPEN_REPORT_H
 #define TACHO_CMD_OPEN_REPORT_H
 

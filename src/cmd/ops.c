@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/print/print.h"
 #include "command.h"
 #include "open_report.h"
-#include "cmd/print/print.h"
 #include "selection.h"
 
 struct settings {
@@ -26,16 +26,17 @@ static int take_number(int64_t *out, const char *option, int64_t least, const ch
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (!*value || *end || errno || number < least)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s wants a number from %lld on, not '%s'", option, (long long)least, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s wants a number from %lld on, not '%s'", option, (long long)least,
+                         value);
     *out = number;
     return 0;
 }
 
 /* A function for each option with a number. */
-#define TAKE(field, option, least)                                                                                        \
-    static int take_##field(void *settings, const char *value, struct error *err)                                         \
-    {                                                                                                                     \
-        return take_number(&((struct settings *)settings)->field, option, least, value, err);                             \
+#define TAKE(field, option, least)                                                                                     \
+    static int take_##field(void *settings, const char *value, struct error *err)                                      \
+    {                                                                                                                  \
+        return take_number(&((struct settings *)settings)->field, option, least, value, err);                          \
     }
 TAKE(row_limit, "row-limit", -1)
 TAKE(stack_frames, "group-by-stack", 0)
@@ -52,10 +53,11 @@ static const char *const *format_names(void)
 }
 
 #define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
 static const struct option options[] = {
     { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
-      .help = "What the rows are sorted by, largest first, under the names that torch has for it: self_cuda_time_total, "
-              "cpu_time_total, … Default: in order of time, as torch." },
+      .help = "What the rows are sorted by, largest first, under the names that torch has for it: "
+              "self_cuda_time_total, cpu_time_total, … Default: in order of time, as torch." },
     { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
       .help = "Rows that the table shows; -1 is all. Default: 100. csv and json have all rows unless it is given." },
     { .name = "group-by-input-shape", .kind = OPTION_BOOL, .offset = FIELD(by_shapes),
@@ -66,7 +68,8 @@ static const struct option options[] = {
       .help = "Only what was called by no other operator." },
     { .name = "with-flops", .kind = OPTION_BOOL, .offset = FIELD(with_flops),
       .help = "Count FLOPs, from shapes, also of a trace that was made without with_flops." },
-    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT", .choices = format_names,
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
+      .choices = format_names,
       .help = "table (as torch prints it, the default), csv or json; times are in microseconds there." },
     { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,
       .help = "Longer names are cut; 0: none is. Default: 55." },
@@ -75,10 +78,11 @@ static const struct option options[] = {
     { .name = "max-src-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_source_width,
       .help = "The same for frames, which are cut at their begin. Default: 75." },
     PART_OPTIONS(struct settings, part),
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
-/* ---- csv and json -------------------------------------------------------------------------------------------- */
+/* ---- csv and json ---------------------------------------------------------------------------------------------- */
 
 /* The columns of both are the first of the analysis's. */
 enum { PLAIN_COLUMNS = TORCH_IS_ANNOTATION + 1 };
@@ -91,10 +95,11 @@ struct chosen {
 
 static struct chosen choose_columns(const struct torch_ops *ops, const struct settings *settings)
 {
-    struct chosen chosen = {0};
+    struct chosen chosen = { 0 };
 
     for (int i = 0; i < PLAIN_COLUMNS; i++) {
-        if ((i == TORCH_FLOPS && !ops->has_flops) || (i == TORCH_SHAPES && !settings->by_shapes) || (i == TORCH_STACK && !settings->stack_frames))
+        if ((i == TORCH_FLOPS && !ops->has_flops) || (i == TORCH_SHAPES && !settings->by_shapes) ||
+            (i == TORCH_STACK && !settings->stack_frames))
             continue;
         chosen.columns[chosen.count] = table_columns(ops->table)[i];
         chosen.from[chosen.count++] = i;
@@ -118,7 +123,8 @@ static int add_plain_row(struct table *plain, const struct chosen *chosen, const
     return cells ? 0 : ERR_NO_MEMORY;
 }
 
-static int print_plain(struct text *out, const struct torch_ops *ops, const struct settings *settings, struct error *err)
+static int print_plain(struct text *out, const struct torch_ops *ops, const struct settings *settings,
+                       struct error *err)
 {
     struct chosen chosen = choose_columns(ops, settings);
     struct table *plain = table_new(chosen.columns, chosen.count);
@@ -137,32 +143,43 @@ static int print_plain(struct text *out, const struct torch_ops *ops, const stru
     return code ? error_set(err, code, "out of memory") : 0;
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------------------------- */
 
 /* What was asked for and cannot be shown, with the way to record it. */
 static void note_missing(const struct torch_ops *ops, const struct settings *settings)
 {
-    const struct { int is_missing; const char *option, *what, *way; } notes[] = {
-        { settings->by_shapes && !ops->has_shapes, "group-by-input-shape", "shapes", "--pytorch-shapes=true, or record_shapes=True" },
-        { settings->with_flops && !ops->has_shapes, "with-flops", "shapes", "--pytorch-shapes=true, or record_shapes=True" },
+    const struct {
+        int is_missing;
+        const char *option, *what, *way;
+    } notes[] = {
+        { settings->by_shapes && !ops->has_shapes, "group-by-input-shape", "shapes",
+          "--pytorch-shapes=true, or record_shapes=True" },
+        { settings->with_flops && !ops->has_shapes, "with-flops", "shapes",
+          "--pytorch-shapes=true, or record_shapes=True" },
         { settings->stack_frames && !ops->has_stacks, "group-by-stack", "stacks",
           "--pytorch-stacks=true, or with_stack=True and the experimental option verbose" },
     };
 
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].is_missing)
-            fprintf(stderr, "tacho ops: --%s changes nothing: the operators were recorded without %s (tacho profile %s in torch.profiler)\n",
+            fprintf(stderr,
+                    "tacho ops: --%s changes nothing: the operators were recorded without %s (tacho profile %s in "
+                    "torch.profiler)\n",
                     notes[i].option, notes[i].what, notes[i].way);
 }
 
 static int print_ops(struct text *out, struct report *report, struct settings *settings, struct error *err)
 {
     enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
-    struct torch_ops_request request = { .by_shapes = settings->by_shapes, .stack_frames = (int)settings->stack_frames,
-                                         .with_flops = settings->with_flops, .sort_by = settings->sort_by };
-    const struct wanted no_report = {0};
+    struct torch_ops_request request = {
+        .by_shapes = settings->by_shapes,
+        .stack_frames = (int)settings->stack_frames,
+        .with_flops = settings->with_flops,
+        .sort_by = settings->sort_by,
+    };
+    const struct wanted no_report = { 0 };
     struct torch_ops ops;
-    struct part part = {0};
+    struct part part = { 0 };
     int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0) {
@@ -176,8 +193,10 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
     if (strcmp(settings->format, "table") == 0) {
         int64_t limit = settings->row_limit == NOT_GIVEN ? TABLE_ROWS : settings->row_limit;
         struct ops_layout layout = {
-            .rows = limit < 0 ? SIZE_MAX : (size_t)limit, .name_width = (size_t)settings->name_width,
-            .shapes_width = (size_t)settings->shapes_width, .source_width = (size_t)settings->source_width,
+            .rows = limit < 0 ? SIZE_MAX : (size_t)limit,
+            .name_width = (size_t)settings->name_width,
+            .shapes_width = (size_t)settings->shapes_width,
+            .source_width = (size_t)settings->source_width,
             .top_level_only = settings->top_level_only,
         };
         ops_table(out, &ops, &layout);
@@ -190,11 +209,13 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .format = "table", .row_limit = -2, .name_width = 55, .shapes_width = 80, .source_width = 75 };
+    struct settings settings = {
+        .format = "table", .row_limit = -2, .name_width = 55, .shapes_width = 80, .source_width = 75
+    };
     const char *files[argc];
     struct report *report;
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     size_t file_count;
     int status;
 
@@ -203,14 +224,16 @@ static int run(const struct command *self, int argc, char **argv)
     if (settings.stack_frames > 1000)
         settings.stack_frames = 1000;
     if (file_count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, "wants one FILE: a report, the SQLite export of nsys or a trace of torch.profiler");
+        error_set(&err, ERR_BAD_ARGUMENT,
+                  "wants one FILE: a report, the SQLite export of nsys or a trace of torch.profiler");
         return command_fail(self, &err);
     }
     if (open_report(files[0], &report, &err) != 0)
         return command_fail(self, &err);
     int code = print_ops(&out, report, &settings, &err);
     status = code == 0 ? 0 : command_fail(self, &err);
-    if (code == ERR_NO_DATA && strcmp(settings.format, "json") == 0) { /* programs that read a list are given an empty one */
+    /* programs that read a list are given an empty one */
+    if (code == ERR_NO_DATA && strcmp(settings.format, "json") == 0) {
         text_add(&out, "[]\n");
         code = 0;
     }
@@ -222,9 +245,13 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_ops = {
-    .name = "ops", .arguments = "FILE", .summary = "operators of PyTorch, as its profiler prints them",
-    .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory and FLOPs. FILE is a "
-             ".tacho report of tacho profile, a trace of torch.profiler (.json, .json.gz, .json.zst), or an SQLite export of nsys of a program "
-             "under torch.autograd.profiler.emit_nvtx.",
-    .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
+    .name = "ops",
+    .arguments = "FILE",
+    .summary = "operators of PyTorch, as its profiler prints them",
+    .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
+             "and FLOPs. FILE is a .tacho report of tacho profile, a trace of torch.profiler (.json, .json.gz, "
+             ".json.zst), or an SQLite export of nsys of a program under torch.autograd.profiler.emit_nvtx.",
+    .options = options,
+    .files = "tacho,sqlite,json,gz,zst",
+    .run = run,
 };

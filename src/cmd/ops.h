@@ -7,7 +7,7 @@
 
 /* Widths count characters; a limit of 0 is none. */
 struct ops_layout {
-    size_t rows;      /* SIZE_MAX: all */
+    size_t rows; /* SIZE_MAX: all */
     size_t name_width, shapes_width, source_width;
     int top_level_only;
 };

@@ -1,6 +1,6 @@
-/* torch's table, character for character: columns that are there only when they hold something, widths by the longest entry,
- * times in the unit that fits. One thing is different: with FLOPs and stacks torch prints their values under each other's
- * header; here they are under their own. */
+/* torch's table, character for character: columns that are there only when they hold something, widths by the longest
+ * entry, times in the unit that fits. One thing is different: with FLOPs and stacks torch prints their values under
+ * each other's header; here they are under their own. */
 #include "ops.h"
 
 #include <math.h>
@@ -16,14 +16,14 @@ struct layout {
     struct text *out;
     const struct torch_ops *ops;
     const struct ops_layout *wanted;
-    size_t name, shapes, source; /* widths; 0: no such column */
+    size_t name, shapes, source;        /* widths; 0: no such column */
     int has_device_time, has_memory, has_device_memory;
-    const char *flops_unit;      /* NULL: no such column */
+    const char *flops_unit;             /* NULL: no such column */
     double flops_scale;
     double self_cpu_us, self_device_us; /* of all rows */
 };
 
-/* ---- cells --------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
 
 static int begins_character(char c)
 {
@@ -86,7 +86,7 @@ static void add_time(struct text *out, double us)
 
 static void add_time_cell(struct text *out, double us)
 {
-    struct text text = {0};
+    struct text text = { 0 };
 
     add_time(&text, us);
     add_cell(out, text_string(&text));
@@ -106,7 +106,10 @@ static void add_share_cell(struct text *out, double part, double all)
 
 static void add_memory_cell(struct text *out, int64_t bytes)
 {
-    static const struct { const char *unit; double bytes; } units[] = { { "GB", 0x1p30 }, { "MB", 0x1p20 }, { "KB", 0x1p10 } };
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = { { "GB", 0x1p30 }, { "MB", 0x1p20 }, { "KB", 0x1p10 } };
     char text[64];
 
     snprintf(text, sizeof text, "%lld B", (long long)bytes);
@@ -118,7 +121,7 @@ static void add_memory_cell(struct text *out, int64_t bytes)
     add_cell(out, text);
 }
 
-/* ---- what there is ------------------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------------------------- */
 
 static size_t fit(size_t longest, size_t limit)
 {
@@ -185,7 +188,7 @@ static void measure(struct layout *layout)
         choose_flops_unit(layout, least_flops);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Calls add for each column between the name and the shapes that the table has. */
 static void add_headers(struct layout *layout)
@@ -241,7 +244,7 @@ static void add_rule(struct layout *layout)
 static void add_name(struct layout *layout, const struct table_cell *cell)
 {
     size_t limit = layout->wanted->name_width;
-    struct text name = {0};
+    struct text name = { 0 };
 
     display_add(&name, cell->text.bytes, cell->text.length, 0);
     if (limit > 3 && characters(text_string(&name), name.length) >= limit - 3) {
@@ -255,7 +258,7 @@ static void add_name(struct layout *layout, const struct table_cell *cell)
 /* A frame from its end on, as torch cuts it. */
 static void add_frame(struct layout *layout, const char *bytes, size_t length)
 {
-    struct text frame = {0};
+    struct text frame = { 0 };
 
     display_add(&frame, bytes, length, 0);
     const char *at = text_string(&frame);
@@ -328,7 +331,8 @@ static void add_numbers(struct layout *layout, const struct table_cell *row)
         add_time_cell(out, row[TORCH_DEVICE_TOTAL].real);
         add_time_cell(out, row[TORCH_DEVICE_TOTAL].real / count);
     }
-    for (int i = TORCH_CPU_BYTES; i <= (layout->has_device_memory ? TORCH_SELF_DEVICE_BYTES : TORCH_SELF_CPU_BYTES) && layout->has_memory; i++)
+    for (int i = TORCH_CPU_BYTES;
+         i <= (layout->has_device_memory ? TORCH_SELF_DEVICE_BYTES : TORCH_SELF_CPU_BYTES) && layout->has_memory; i++)
         add_memory_cell(out, row[i].integer);
     snprintf(text, sizeof text, "%lld", (long long)row[TORCH_COUNT].integer);
     add_cell(out, text);
@@ -339,9 +343,10 @@ static void add_row(struct layout *layout, const struct table_cell *row)
     add_name(layout, &row[TORCH_KEY]);
     add_numbers(layout, row);
     if (layout->shapes) {
-        struct text shapes = {0};
+        struct text shapes = { 0 };
         display_add(&shapes, row[TORCH_SHAPES].text.bytes, row[TORCH_SHAPES].text.length, 0);
-        add_right(layout->out, text_string(&shapes), bytes_of(text_string(&shapes), shapes.length, layout->shapes), layout->shapes);
+        add_right(layout->out, text_string(&shapes), bytes_of(text_string(&shapes), shapes.length, layout->shapes),
+                  layout->shapes);
         text_free(&shapes);
     }
     if (layout->source) {
@@ -364,7 +369,8 @@ void ops_table(struct text *out, const struct torch_ops *ops, const struct ops_l
     measure(&layout);
     if (wanted->top_level_only) {
         size_t length = layout.name + column_count(&layout) * (WIDTH + strlen(GAP));
-        length += (layout.shapes ? layout.shapes + 2 : 0) + (layout.source ? layout.source + 2 : 0) + (layout.flops_unit ? WIDTH + 2 : 0);
+        length += (layout.shapes ? layout.shapes + 2 : 0) + (layout.source ? layout.source + 2 : 0) +
+                  (layout.flops_unit ? WIDTH + 2 : 0);
         text_add_repeat(out, '=', length);
         text_add(out, "\nThis report only display top-level ops statistics\n"); /* sic: as torch has it */
     }

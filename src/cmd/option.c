@@ -8,7 +8,10 @@
 
 int option_bool(const char *value)
 {
-    static const struct { const char *text; int truth; } words[] = {
+    static const struct {
+        const char *text;
+        int truth;
+    } words[] = {
         { "true", 1 }, { "false", 0 }, { "yes", 1 }, { "no", 0 }, { "on", 1 }, { "off", 0 }, { "1", 1 }, { "0", 0 },
     };
 
@@ -167,9 +170,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
     int truth;
 
     switch (option->kind) {
-    case OPTION_FLAG:
-        *(int *)field = 1;
-        return 0;
+    case OPTION_FLAG: *(int *)field = 1; return 0;
     case OPTION_BOOL:
         truth = value ? option_bool(value) : 1;
         if (truth < 0)
@@ -181,16 +182,13 @@ static int store(struct option_parse *parse, const struct option *option, const 
             return err->code;
         *(const char **)field = value;
         return 0;
-    case OPTION_TEXT:
-        *(const char **)field = value ? value : "";
-        return 0;
+    case OPTION_TEXT: *(const char **)field = value ? value : ""; return 0;
     case OPTION_LIST:
         if (list->count == sizeof list->values / sizeof list->values[0])
             return error_set(err, ERR_BAD_ARGUMENT, "--%s was given too many times", option->name);
         list->values[list->count++] = value;
         return 0;
-    case OPTION_CUSTOM:
-        return option->take(parse->settings, value, err);
+    case OPTION_CUSTOM: return option->take(parse->settings, value, err);
     case OPTION_IGNORED:
         if (value && (strcmp(value, "none") == 0 || option_bool(value) == 0))
             return 0; /* nothing was asked for */

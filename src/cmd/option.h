@@ -24,11 +24,13 @@ struct option {
     const char *name; /* without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum option_kind kind;
-    size_t offset;           /* of the field in the command's settings */
-    const char *value;       /* what help calls the value; "BOOL" of an ignored one: it may stand alone; "[…]" of a
-                                text with choices: it may be left out (and is then ""); apart from the option it is one of them */
-    const char *help;        /* one sentence; OPTION_IGNORED: why it does nothing */
-    const char *const *(*choices)(void); /* NULL-terminated; for OPTION_CHOICE, and for completion of any other; may be NULL */
+    size_t offset;    /* of the field in the command's settings */
+    /* what help calls the value; "BOOL" of an ignored one: it may stand alone; "[…]" of a text with choices: it may be
+     * left out (and is then ""); apart from the option it is one of them */
+    const char *value;
+    const char *help; /* one sentence; OPTION_IGNORED: why it does nothing */
+    /* NULL-terminated; for OPTION_CHOICE, and for completion of any other; may be NULL */
+    const char *const *(*choices)(void);
     int (*take)(void *settings, const char *value, struct error *err);
     int hidden; /* an old spelling: not in help or completion */
 };
@@ -41,11 +43,11 @@ struct option_list {
 struct option_parse {
     const struct option *options;
     void *settings;
-    int stop_at_operand;        /* the first operand ends the options: it is a program */
-    const char **operands;      /* filled: room for argc of them */
+    int stop_at_operand;   /* the first operand ends the options: it is a program */
+    const char **operands; /* filled: room for argc of them */
     size_t operand_count;
-    int wants_help;             /* --help or -h was given */
-    struct text warnings;       /* a line each */
+    int wants_help;        /* --help or -h was given */
+    struct text warnings;  /* a line each */
 };
 
 /* ERR_BAD_ARGUMENT names the option and, for one that is not known, the nearest that is. argv[0] is not looked at. */
@@ -57,8 +59,8 @@ int option_bool(const char *value);
 /* A size such as 64M or 25MB, where a K is so many (1000, 1024); 0 for anything else. */
 uint64_t option_size(const char *value, unsigned thousand);
 
-/* Splits at commas; empty parts (a trailing comma) are left out. A backslash keeps the next character as it is. The parts
- * are allocated: a NULL-terminated list to be freed with one free(), or NULL when memory is short. */
+/* Splits at commas; empty parts (a trailing comma) are left out. A backslash keeps the next character as it is. The
+ * parts are allocated: a NULL-terminated list to be freed with one free(), or NULL when memory is short. */
 char **option_split(const char *value, size_t *count);
 
 /* Of a NULL-terminated list the name that is closest in spelling, or NULL if none is close. */

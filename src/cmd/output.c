@@ -37,10 +37,11 @@ void output_help(struct text *out)
         text_addf(out, "%s%s\n    %s (.%s)\n\n", (*at)->name, (*at)->usage, (*at)->help, (*at)->extension);
 }
 
-/* ---- what was asked for ---- */
+/* ---- what was asked for ---------------------------------------------------------------------------------------- */
 
 /* All parts of a list that was given with commas or by repeating the option. */
-static int split_all(struct delivery *delivery, const struct option_list *list, char **out, size_t *count, struct error *err)
+static int split_all(struct delivery *delivery, const struct option_list *list, char **out, size_t *count,
+                     struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         size_t parts;
@@ -57,7 +58,8 @@ static int split_all(struct delivery *delivery, const struct option_list *list, 
     return 0;
 }
 
-static int parse_destination(struct destination *out, char *format, const char *output, const struct time_unit *unit, struct error *err)
+static int parse_destination(struct destination *out, char *format, const char *output, const struct time_unit *unit,
+                             struct error *err)
 {
     out->output = output ? output : "-";
     int console = output_is_console(out);
@@ -79,7 +81,8 @@ int delivery_parse(struct delivery *delivery, const struct deliver_settings *set
 
     *delivery = (struct delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
     if (!unit)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds", settings->time_unit);
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds",
+                         settings->time_unit);
     if (split_all(delivery, &settings->formats, formats, &format_count, err) != 0 ||
         split_all(delivery, &settings->outputs, outputs, &output_count, err) != 0)
         return err->code;
@@ -90,7 +93,9 @@ int delivery_parse(struct delivery *delivery, const struct deliver_settings *set
         struct destination *destination = &delivery->list[i];
         char *output = !output_count ? NULL : outputs[i < output_count ? i : output_count - 1];
         int again = format_count && i >= format_count && strcmp(formats[format_count - 1], ".") != 0;
-        if (parse_destination(destination, !format_count || again ? NULL : formats[i < format_count ? i : format_count - 1], output, unit, err) != 0)
+        if (parse_destination(destination,
+                              !format_count || again ? NULL : formats[i < format_count ? i : format_count - 1], output,
+                              unit, err) != 0)
             return err->code;
         if (again) {
             struct print_request request = delivery->list[format_count - 1].request;
@@ -136,7 +141,7 @@ void output_file(struct text *out, const struct destination *destination, const 
     text_addf(out, ".%s", destination->format->extension);
 }
 
-/* ---- handing over ---- */
+/* ---- handing over ---------------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const struct text *text)
 {
@@ -232,8 +237,8 @@ static int pipe_to(const char *command, const struct text *text, struct error *e
     return code;
 }
 
-int deliver(const struct delivery *delivery, const struct destination *destination, const char *file, const struct text *text,
-            struct error *err)
+int deliver(const struct delivery *delivery, const struct destination *destination, const char *file,
+            const struct text *text, struct error *err)
 {
     if (text_failed(text))
         return error_set(err, ERR_NO_MEMORY, "out of memory");

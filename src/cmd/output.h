@@ -5,8 +5,8 @@
 #ifndef TACHO_CMD_OUTPUT_H
 #define TACHO_CMD_OUTPUT_H
 
-#include "command.h"
 #include "cmd/print/print.h"
+#include "command.h"
 
 enum { DELIVER_MOST = 64 };
 
@@ -18,20 +18,20 @@ struct deliver_settings {
 };
 
 /* Their rows in a table of options: DELIVER_OPTIONS(struct settings, deliver). */
-#define DELIVER_OPTIONS(type, member)                                                                                     \
-    { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                     \
-      .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                       \
-      .help = "column, table, csv, tsv, json, hdoc or htable; '.' is column on the terminal and csv elsewhere (the "      \
-              "default). Several with commas, paired with what is shown in order; the last one counts on." },             \
-    { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME",    \
-      .help = "'-' is the terminal (the default), '@CMD' a command that reads it, '.' files named after FILE, and "       \
-              "anything else the start of the files' names. Several with commas, as formats." },                          \
-    { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",               \
-      .choices = output_time_unit_names,                                                                                 \
-      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },                       \
-    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                        \
-      .help = "Tables only, without titles and notes." },                                                                 \
-    { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                   \
+#define DELIVER_OPTIONS(type, member)                                                                                  \
+    { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
+      .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                     \
+      .help = "column, table, csv, tsv, json, hdoc or htable; '.' is column on the terminal and csv elsewhere (the "   \
+              "default). Several with commas, paired with what is shown in order; the last one counts on." },          \
+    { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME", \
+      .help = "'-' is the terminal (the default), '@CMD' a command that reads it, '.' files named after FILE, and "    \
+              "anything else the start of the files' names. Several with commas, as formats." },                       \
+    { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",            \
+      .choices = output_time_unit_names,                                                                               \
+      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },                    \
+    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                     \
+      .help = "Tables only, without titles and notes." },                                                              \
+    { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                \
       .help = "Write over files that exist." }
 const char *const *output_format_names(void);
 const char *const *output_time_unit_names(void);
@@ -45,7 +45,7 @@ struct destination {
 
 struct delivery {
     struct destination list[DELIVER_MOST];
-    size_t count; /* at least 1 */
+    size_t count;                   /* at least 1 */
     int quiet, overwrite;
     char **texts[2 * DELIVER_MOST]; /* what the list points into */
     size_t text_count;
@@ -62,8 +62,8 @@ int output_is_console(const struct destination *destination);
 void output_file(struct text *out, const struct destination *destination, const char *input, const char *what);
 
 /* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
-int deliver(const struct delivery *delivery, const struct destination *destination, const char *file, const struct text *text,
-            struct error *err);
+int deliver(const struct delivery *delivery, const struct destination *destination, const char *file,
+            const struct text *text, struct error *err);
 
 /* Prints --help-formats. */
 void output_help(struct text *out);

@@ -23,7 +23,8 @@ static void add_processing(struct text *out, const char *path, const struct anal
 }
 
 /* Tables that a report needs are not there; or they are, and hold nothing for it. */
-static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report, const struct error *why)
+static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report,
+                        const struct error *why)
 {
     const struct analysis_need *missing = analysis_missing(analysis, report);
 
@@ -35,7 +36,8 @@ static void add_skipped(struct text *out, const char *path, const struct analysi
         text_addf(out, ": %s.\n\n", why->text);
 }
 
-static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)
+static void add_table(struct text *out, const struct table *table, const struct analysis *analysis,
+                      const struct stats_style *style)
 {
     struct print_request request = style->request;
 
@@ -67,7 +69,10 @@ int stats_print(struct text *out, struct report *report, const char *path, const
     if (rows || style->quiet)
         add_table(out, table, analysis, style);
     else
-        display_add_wrapped(out, analysis->praise ? analysis->praise : "Report was successfully run, but no data was returned.", 0, 0);
+        display_add_wrapped(out,
+                            analysis->praise ? analysis->praise
+                                             : "Report was successfully run, but no data was returned.",
+                            0, 0);
     if (shown && rows > shown)
         text_addf(out, "\n%zu rows more: -r %s shows all.\n", rows - shown, analysis->name);
     if (!style->quiet && analysis->advice && rows) {
@@ -103,7 +108,7 @@ static void note(const struct delivery *delivery, const struct text *notes)
 
 static void note_part(const struct delivery *delivery, const struct part *part)
 {
-    struct text notes = {0};
+    struct text notes = { 0 };
 
     selection_part_note(&notes, part);
     note(delivery, &notes);
@@ -115,7 +120,7 @@ static int send_away(const struct job *job, struct error *err)
 {
     const struct analysis *analysis = job->wanted->analysis;
     struct stats_style style = { .format = job->destination->format, .request = job->destination->request, .quiet = 1 };
-    struct text what = {0}, file = {0}, out = {0}, notes = {0};
+    struct text what = { 0 }, file = { 0 }, out = { 0 }, notes = { 0 };
     struct table *table = NULL;
     int code = analysis_run(analysis, job->report, &job->request, &table, err);
 
@@ -142,8 +147,9 @@ static int send_away(const struct job *job, struct error *err)
 
 static int print_here(const struct job *job, struct error *err)
 {
-    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet, job->by_default };
-    struct text out = {0};
+    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
+                                       job->by_default };
+    struct text out = { 0 };
     int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
     if (code == 0)
@@ -153,10 +159,11 @@ static int print_here(const struct job *job, struct error *err)
 }
 
 /* What is wanted of a report that is open, one table after another. */
-static int show_report(struct report *report, const char *path, const struct show_settings *settings, const struct wanted_list *wanted,
-                       int by_default, const struct delivery *delivery, struct error *err)
+static int show_report(struct report *report, const char *path, const struct show_settings *settings,
+                       const struct wanted_list *wanted, int by_default, const struct delivery *delivery,
+                       struct error *err)
 {
-    struct part part = {0};
+    struct part part = { 0 };
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
 
@@ -164,29 +171,40 @@ static int show_report(struct report *report, const char *path, const struct sho
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs && code == 0; i++) {
         const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
-        struct job job = { .report = report, .path = path, .wanted = one, .part = &settings->part, .request = selection_part_request(&part, one),
-                           .delivery = delivery, .destination = delivery_at(delivery, i), .by_default = by_default };
+        struct job job = {
+            .report = report,
+            .path = path,
+            .wanted = one,
+            .part = &settings->part,
+            .request = selection_part_request(&part, one),
+            .delivery = delivery,
+            .destination = delivery_at(delivery, i),
+            .by_default = by_default,
+        };
         code = output_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
     }
     selection_part_free(&part);
     return code;
 }
 
-static int show_file(const struct command *self, const char *path, const struct show_settings *settings, const struct show_registry *registry,
-                     const struct wanted_list *wanted, const struct delivery *delivery)
+static int show_file(const struct command *self, const char *path, const struct show_settings *settings,
+                     const struct show_registry *registry, const struct wanted_list *wanted,
+                     const struct delivery *delivery)
 {
     struct report *report = NULL;
-    struct error err = {0};
-    struct text found = {0};
+    struct error err = { 0 };
+    struct text found = { 0 };
     struct wanted_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
     int code = nsys_rep_find(path, &settings->input, &found, &err);
 
     if (code == 0)
         code = open_report(text_string(&found), &report, &err);
     if (code == 0 && !wanted->count)
-        code = defaults ? registry->add_defaults(defaults, report, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+        code = defaults ? registry->add_defaults(defaults, report, &err)
+                        : error_set(&err, ERR_NO_MEMORY, "out of memory");
     if (code == 0)
-        code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL, delivery, &err);
+        code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL,
+                           delivery, &err);
     if (defaults)
         selection_free(defaults);
     free(defaults);
@@ -196,7 +214,8 @@ static int show_file(const struct command *self, const char *path, const struct 
     return code == 0 ? EXIT_OK : command_fail(self, &err);
 }
 
-const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first)
+const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,
+                                     const char *first)
 {
     size_t count = 0;
 
@@ -214,8 +233,8 @@ static int explain(const struct show_registry *registry, const char *name, struc
     const struct analysis *one = *name && !all ? registry->find(name) : NULL;
 
     if (*name && !all && !one)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", registry->noun, name,
-                         registry->noun);
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are",
+                         registry->noun, name, registry->noun);
     for (const struct analysis *const *at = registry->known; *at; at++) {
         if (one && *at != one)
             continue;
@@ -228,8 +247,8 @@ static int explain(const struct show_registry *registry, const char *name, struc
 
 int run_reports_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
 {
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     int status;
 
     if (formats)
@@ -242,11 +261,11 @@ int run_reports_help(const struct command *self, const struct show_registry *reg
     return status;
 }
 
-int run_reports_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
-               const char *const *files, size_t file_count)
+int run_reports_files(const struct command *self, const struct show_settings *settings,
+                      const struct show_registry *registry, const char *const *files, size_t file_count)
 {
-    struct delivery delivery = {0};
-    struct error err = {0};
+    struct delivery delivery = { 0 };
+    struct error err = { 0 };
     struct wanted_list *wanted = calloc(1, sizeof *wanted);
 
     if (!wanted)

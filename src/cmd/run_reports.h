@@ -3,8 +3,8 @@
 #define TACHO_CMD_RUN_REPORTS_H
 
 #include "command.h"
-#include "output.h"
 #include "nsys_rep.h"
+#include "output.h"
 #include "selection.h"
 
 /* The settings of such a command, as its options fill them. */
@@ -23,16 +23,18 @@ struct show_registry {
     int (*add_defaults)(struct wanted_list *list, struct report *report, struct error *err);
 };
 
-/* The names of all that is known, for completion, behind `first` where that is not NULL; NULL-terminated. Returns names. */
+/* The names of all that is known, for completion, behind `first` where that is not NULL;
+ * NULL-terminated. Returns names. */
 enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
-const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first);
+const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,
+                                     const char *first);
 
-/* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained; not if
- * names is NULL. Before it the formats, if asked for. The exit status. */
+/* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained;
+ * not if names is NULL. Before it the formats, if asked for. The exit status. */
 int run_reports_help(const struct command *self, const struct show_registry *registry, const char *names, int formats);
 
 /* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
-int run_reports_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
-               const char *const *files, size_t file_count);
+int run_reports_files(const struct command *self, const struct show_settings *settings,
+                      const struct show_registry *registry, const char *const *files, size_t file_count);
 
 #endif

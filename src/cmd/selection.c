@@ -26,7 +26,8 @@ static int complain(const struct analysis *const *registry, const char *noun, co
     const char *nearest = nearest_name(name, names);
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; did you mean %s?", noun, name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", noun, name, noun);
+    return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", noun, name,
+                     noun);
 }
 
 int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err)
@@ -37,7 +38,8 @@ int selection_add(struct wanted_list *list, const struct analysis *analysis, str
     return 0;
 }
 
-static int parse_one(struct wanted_list *list, char *text, const struct analysis *const *registry, const char *noun, struct error *err)
+static int parse_one(struct wanted_list *list, char *text, const struct analysis *const *registry, const char *noun,
+                     struct error *err)
 {
     char *rest = strchr(text, ':');
 
@@ -62,8 +64,8 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
     return 0;
 }
 
-int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
-                 struct error *err)
+int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry,
+                    const char *noun, struct error *err)
 {
     for (size_t i = 0; i < names->count && list->text_count < sizeof list->texts / sizeof list->texts[0]; i++) {
         size_t count;
@@ -91,10 +93,18 @@ void selection_free(struct wanted_list *list)
 
 void selection_name(struct text *out, const struct wanted *wanted, const struct part_settings *part)
 {
-    const struct { const char *name, *value; } words[] = {
-        { "time", part->time }, { "nvtx", part->nvtx }, { "pid", part->pid },
-        { "tid", part->tid },   { "device", part->device }, { "stream", part->stream },
-        { "steps", part->steps }, { "step-range", part->step_range }, { "step-op", part->step_operator },
+    const struct {
+        const char *name, *value;
+    } words[] = {
+        { "time", part->time },
+        { "nvtx", part->nvtx },
+        { "pid", part->pid },
+        { "tid", part->tid },
+        { "device", part->device },
+        { "stream", part->stream },
+        { "steps", part->steps },
+        { "step-range", part->step_range },
+        { "step-op", part->step_operator },
     };
 
     text_add(out, wanted->analysis->name);
@@ -108,7 +118,7 @@ void selection_name(struct text *out, const struct wanted *wanted, const struct 
             text_addf(out, ":%s=%s", words[i].name, words[i].value);
 }
 
-/* ---- the part of a file ---- */
+/* ---- the part of a file ---------------------------------------------------------------------------------------- */
 
 static int parse_span(const char *text, struct report_span *out, struct error *err)
 {
@@ -117,13 +127,15 @@ static int parse_span(const char *text, struct report_span *out, struct error *e
     *out = (struct report_span){ INT64_MIN, INT64_MAX };
     if (!slash || (slash > text && !human_read_time(text, (size_t)(slash - text), &out->from_ns)) ||
         (slash[1] && !human_read_time(slash + 1, strlen(slash + 1), &out->to_ns)))
-        return error_set(err, ERR_BAD_ARGUMENT, "--filter-time is START/END in ns or with a unit (1.5s/2s), not '%s'", text);
+        return error_set(err, ERR_BAD_ARGUMENT, "--filter-time is START/END in ns or with a unit (1.5s/2s), not '%s'",
+                         text);
     if (out->from_ns > out->to_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "--filter-time '%s' ends before it starts", text);
     return 0;
 }
 
-static int parse_number(const char *option, const char *text, int bit, int64_t *out, struct analysis_filter *filter, struct error *err)
+static int parse_number(const char *option, const char *text, int bit, int64_t *out, struct analysis_filter *filter,
+                        struct error *err)
 {
     char *end;
 
@@ -145,7 +157,8 @@ static int find_steps(const struct part_settings *settings, struct report *repor
         return 0;
     if (settings->steps && steps_check(settings->steps, err) != 0) /* wrong, whether or not the report has any */
         return err->code;
-    if (steps_read(&out->steps, report, &request, err) != 0 || (settings->steps && steps_choose(&out->steps, settings->steps, err) != 0))
+    if (steps_read(&out->steps, report, &request, err) != 0 ||
+        (settings->steps && steps_choose(&out->steps, settings->steps, err) != 0))
         return err->code;
     out->filter.only |= settings->steps ? ONLY_STEPS : 0;
     out->filter.steps = &out->steps;
@@ -167,7 +180,8 @@ void selection_part_note(struct text *out, const struct part *part)
         text_addf(out, "Counting %zu of %zu %s.\n", chosen, part->steps.count, part->steps.source);
 }
 
-int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out,
+                        struct error *err)
 {
     struct report_span range;
     struct analysis_filter *filter = &out->filter;
@@ -195,7 +209,9 @@ int selection_part_find(const struct part_settings *settings, struct report *rep
 struct analysis_request selection_part_request(const struct part *part, const struct wanted *wanted)
 {
     return (struct analysis_request){
-        .options = wanted->options, .option_count = wanted->option_count, .span = part->has_span ? &part->span : NULL,
+        .options = wanted->options,
+        .option_count = wanted->option_count,
+        .span = part->has_span ? &part->span : NULL,
         .filter = part->filter.only || part->filter.steps ? &part->filter : NULL,
     };
 }

@@ -18,16 +18,16 @@ struct wanted {
 struct wanted_list {
     struct wanted items[WANTED_MOST];
     size_t count;
-    char **texts[64]; /* owned; what the options point into */
+    char **texts[64];     /* owned; what the options point into */
     size_t text_count;
     struct error unknown; /* of the first name that is not in the registry; its code is 0 when all are */
 };
 
-/* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun what
- * an error calls one of it: "report", "rule". Starts from {0}.
- * Names that are not known fail only if no other is; else list->unknown says which, for a command to fail with at its end. */
-int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
-                 struct error *err);
+/* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun
+ * what an error calls one of it: "report", "rule". Starts from {0}. Names that are not known fail only if no other is;
+ * else list->unknown says which, for a command to fail with at its end. */
+int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry,
+                    const char *noun, struct error *err);
 int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err);
 void selection_free(struct wanted_list *list);
 
@@ -42,28 +42,30 @@ struct part_settings {
     const char *steps, *step_range, *step_operator;
 };
 
-/* Their rows in a table of options: PART_OPTIONS(struct settings, part); those of steps alone for commands that have no others. */
-#define STEP_OPTIONS(type, member)                                                                                        \
-    { .name = "steps", .kind = OPTION_TEXT, .offset = offsetof(type, member.steps), .value = "N[-M],…",                   \
-      .help = "Only these steps (3-7, or 3,5,9-): what began in them, and work on a GPU that was launched in them." },    \
-    { .name = "step-range", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_range), .value = "PATTERN",         \
-      .help = "Ranges that match this basic regular expression are the steps. Default: ProfilerStep#N, else ranges "      \
-              "called 'iteration N' or 'step N'." },                                                                      \
-    { .name = "step-op", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_operator), .value = "NAME",            \
+/* Their rows in a table of options: PART_OPTIONS(struct settings, part); those of steps alone for
+ * commands that have no others. */
+#define STEP_OPTIONS(type, member)                                                                                     \
+    { .name = "steps", .kind = OPTION_TEXT, .offset = offsetof(type, member.steps), .value = "N[-M],…",                \
+      .help = "Only these steps (3-7, or 3,5,9-): what began in them, and work on a GPU that was launched in them." }, \
+    { .name = "step-range", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_range), .value = "PATTERN",      \
+      .help = "Ranges that match this basic regular expression are the steps. Default: ProfilerStep#N, else ranges "   \
+              "called 'iteration N' or 'step N'." },                                                                   \
+    { .name = "step-op", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_operator), .value = "NAME",         \
       .help = "Each call of this operator begins a step." }
-#define PART_OPTIONS(type, member)                                                                                        \
-    { .name = "filter-time", .kind = OPTION_TEXT, .offset = offsetof(type, member.time), .value = "[START]/[END]",        \
-      .help = "Only events that overlap this time, in ns or with a unit (1.5s/2s). Either side may be left out." },       \
-    { .name = "filter-nvtx", .kind = OPTION_TEXT, .offset = offsetof(type, member.nvtx), .value = "RANGE[@DOMAIN][/N]",   \
-      .help = "Only events that overlap the N-th range of that name, counted from 0 (the default)." },                    \
-    { .name = "filter-pid", .kind = OPTION_TEXT, .offset = offsetof(type, member.pid), .value = "PID",                    \
-      .help = "Only events of this process." },                                                                           \
-    { .name = "filter-tid", .kind = OPTION_TEXT, .offset = offsetof(type, member.tid), .value = "TID",                    \
-      .help = "Only events of this thread, and work on a GPU that it launched." },                                        \
-    { .name = "filter-device", .kind = OPTION_TEXT, .offset = offsetof(type, member.device), .value = "N",                \
-      .help = "Of the work on GPUs only that on this one." },                                                             \
-    { .name = "filter-stream", .kind = OPTION_TEXT, .offset = offsetof(type, member.stream), .value = "N",                \
-      .help = "Of the work on GPUs only that on this stream." },                                                          \
+#define PART_OPTIONS(type, member)                                                                                     \
+    { .name = "filter-time", .kind = OPTION_TEXT, .offset = offsetof(type, member.time), .value = "[START]/[END]",     \
+      .help = "Only events that overlap this time, in ns or with a unit (1.5s/2s). Either side may be left out." },    \
+    { .name = "filter-nvtx", .kind = OPTION_TEXT, .offset = offsetof(type, member.nvtx),                               \
+      .value = "RANGE[@DOMAIN][/N]",                                                                                   \
+      .help = "Only events that overlap the N-th range of that name, counted from 0 (the default)." },                 \
+    { .name = "filter-pid", .kind = OPTION_TEXT, .offset = offsetof(type, member.pid), .value = "PID",                 \
+      .help = "Only events of this process." },                                                                        \
+    { .name = "filter-tid", .kind = OPTION_TEXT, .offset = offsetof(type, member.tid), .value = "TID",                 \
+      .help = "Only events of this thread, and work on a GPU that it launched." },                                     \
+    { .name = "filter-device", .kind = OPTION_TEXT, .offset = offsetof(type, member.device), .value = "N",             \
+      .help = "Of the work on GPUs only that on this one." },                                                          \
+    { .name = "filter-stream", .kind = OPTION_TEXT, .offset = offsetof(type, member.stream), .value = "N",             \
+      .help = "Of the work on GPUs only that on this stream." },                                                       \
     STEP_OPTIONS(type, member)
 
 /* The part as an analysis wants it. */
@@ -74,7 +76,8 @@ struct part {
     struct steps steps; /* owned */
 };
 /* Either way the part is to be freed, before the report is closed. */
-int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err);
+int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out,
+                        struct error *err);
 void selection_part_free(struct part *part);
 /* Which steps count, in a line; nothing where none were asked for. */
 void selection_part_note(struct text *out, const struct part *part);

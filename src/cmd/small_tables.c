@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-int small_tables_read(struct rows *rows, struct report *report, const char *table_name, const char *const *names, struct error *err)
+int small_tables_read(struct rows *rows, struct report *report, const char *table_name, const char *const *names,
+                      struct error *err)
 {
     const struct report_table *table = report_table(report, table_name);
     int columns[64];
@@ -42,5 +43,7 @@ const char *small_tables_text(const struct rows *rows, size_t row, size_t column
     if (!length)
         length = &ignored;
     *length = 0;
-    return small_tables_is_null(rows, row, column) ? "" : report_string(rows->report, rows->columns.values[column][row], length);
+    return small_tables_is_null(rows, row, column)
+               ? ""
+               : report_string(rows->report, rows->columns.values[column][row], length);
 }

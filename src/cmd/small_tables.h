@@ -10,7 +10,8 @@ struct rows {
 };
 
 /* names ends with NULL; column c of the result is names[c]. A table that is not there has no rows. */
-int small_tables_read(struct rows *rows, struct report *report, const char *table, const char *const *names, struct error *err);
+int small_tables_read(struct rows *rows, struct report *report, const char *table, const char *const *names,
+                      struct error *err);
 void small_tables_free(struct rows *rows);
 
 int small_tables_is_null(const struct rows *rows, size_t row, size_t column);

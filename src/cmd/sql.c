@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "query/query.h"
-#include "command.h"
-#include "output.h"
 #include "cmd/print/display.h"
+#include "cmd/print/print.h"
+#include "command.h"
 #include "nsys_rep.h"
 #include "open_report.h"
-#include "cmd/print/print.h"
+#include "output.h"
+#include "query/query.h"
 
 /* Rows after which text is written out, for formats that need not know all of them. */
 enum { ROWS_AT_ONCE = 20000 };
@@ -21,12 +21,15 @@ struct settings {
 };
 
 #define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
 static const struct option options[] = {
-    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]", .choices = output_format_names,
+    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]",
+      .choices = output_format_names,
       .help = "column (the default), table, csv, tsv, json, hdoc or htable." },
     NSYS_REP_OPTIONS(struct settings, input),
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
 /* A conversation with a report. */
 struct session {
@@ -34,7 +37,7 @@ struct session {
     struct query *query;
     const struct print_format *format;
     struct print_request request;
-    char *format_text; /* owned; what the request points into */
+    char *format_text;   /* owned; what the request points into */
     struct table *table; /* of the statement that is running */
     char *names;         /* owned; its columns' */
     int streams;         /* the format may be written piece by piece */
@@ -44,8 +47,12 @@ struct session {
 static int set_format(struct session *session, const char *text, struct error *err)
 {
     char *copy = strdup(text);
-    struct print_request request = { .time = &time_unit_ns, .null_is_null = 1, .to_terminal = isatty(STDOUT_FILENO),
-                                     .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
+    struct print_request request = {
+        .time = &time_unit_ns,
+        .null_is_null = 1,
+        .to_terminal = isatty(STDOUT_FILENO),
+        .terminal_columns = print_terminal_columns(STDOUT_FILENO),
+    };
     const struct print_format *format;
 
     if (!copy)
@@ -63,7 +70,7 @@ static int set_format(struct session *session, const char *text, struct error *e
     return 0;
 }
 
-/* ---- answers ---- */
+/* ---- answers --------------------------------------------------------------------------------------------------- */
 
 static struct table *new_table(const struct session *session, size_t count)
 {
@@ -82,7 +89,7 @@ static struct table *new_table(const struct session *session, size_t count)
 static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
     struct session *session = context;
-    struct text joined = {0};
+    struct text joined = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         text_add(&joined, names[i] ? names[i] : "");
@@ -99,17 +106,12 @@ static int take_columns(void *context, const char *const *names, size_t count, s
 static int set_cell(struct session *session, struct table_cell *cell, size_t column, const struct query_value *value)
 {
     switch (value->kind) {
-    case QUERY_INT:
-        cell_set_int(cell, value->integer);
-        return 0;
-    case QUERY_REAL:
-        cell_set_real(cell, value->real);
-        return 0;
+    case QUERY_INT: cell_set_int(cell, value->integer); return 0;
+    case QUERY_REAL: cell_set_real(cell, value->real); return 0;
     case QUERY_TEXT:
         table_set_kind(session->table, column, CELL_TEXT);
         return cell_set_text(session->table, cell, value->bytes, value->length);
-    case QUERY_NULL:
-        break;
+    case QUERY_NULL: break;
     }
     return 0;
 }
@@ -117,7 +119,7 @@ static int set_cell(struct session *session, struct table_cell *cell, size_t col
 /* Prints what there is and starts a new table with the same columns. */
 static int write_rows(struct session *session, struct error *err)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     size_t count = table_column_count(session->table);
 
     session->format->table(&out, session->table, &session->request);
@@ -162,7 +164,7 @@ static int answer(struct session *session, const char *sql, struct error *err)
     return code;
 }
 
-/* ---- the prompt ---- */
+/* ---- the prompt ------------------------------------------------------------------------------------------------ */
 
 static const char prompt_help[] = ".tables          the tables that have rows\n"
                                   ".schema [TABLE]  their columns\n"
@@ -173,7 +175,7 @@ static const char prompt_help[] = ".tables          the tables that have rows\n"
 /* Lines with names of a stranger's tables in them. */
 static void write_lines(const struct session *session, const struct text *lines)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
 
     for (const char *line = text_string(lines); *line;) {
         size_t length = strcspn(line, "\n");
@@ -188,7 +190,7 @@ static void write_lines(const struct session *session, const struct text *lines)
 /* A line that starts with a dot. 1: the end was asked for. */
 static int obey(struct session *session, char *line, struct error *err)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     char *rest = line;
     const char *word = strsep(&rest, " \t");
     int code = 0, quit = 0;
@@ -235,8 +237,8 @@ static int take_line(struct session *session, struct text *statement, char *line
 static int converse(struct session *session)
 {
     int at_prompt = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), code = 0, failed = 0;
-    struct text statement = {0};
-    struct error err = {0};
+    struct text statement = { 0 };
+    struct error err = { 0 };
     char *line = NULL;
     size_t room = 0;
 
@@ -265,8 +267,8 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = { .format = "column" };
     struct session session = { .command = self };
     struct report *report = NULL;
-    struct text found = {0};
-    struct error err = {0};
+    struct text found = { 0 };
+    struct error err = { 0 };
     const char *operands[argc];
     size_t count;
     int status;
@@ -274,13 +276,16 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, operands, &count, &status))
         return status;
     if (count == 0 || count > 2)
-        error_set(&err, ERR_BAD_ARGUMENT, "name a report and a question: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
-    else if (set_format(&session, settings.format, &err) == 0 && nsys_rep_find(operands[0], &settings.input, &found, &err) == 0 &&
+        error_set(&err, ERR_BAD_ARGUMENT,
+                  "name a report and a question: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
+    else if (set_format(&session, settings.format, &err) == 0 &&
+             nsys_rep_find(operands[0], &settings.input, &found, &err) == 0 &&
              open_report(text_string(&found), &report, &err) == 0)
         query_open(report, &session.query, &err);
     if (err.code == 0 && count == 1)
         status = converse(&session);
-    else if (err.code != 0 || (operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err) : answer(&session, operands[1], &err)) < 0)
+    else if (err.code != 0 || (operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err)
+                                                     : answer(&session, operands[1], &err)) < 0)
         status = command_fail(self, &err);
     query_close(session.query);
     if (report)
@@ -292,8 +297,13 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_sql = {
-    .name = "sql", .arguments = "FILE [\"SELECT …\"]", .summary = "questions in SQL, straight to the report",
-    .about = "Runs SQL over the tables of a report, by the names that its SQLite export has, without exporting it. FILE is a "
-             ".tacho report or the SQLite export of nsys. Without a question there is a prompt: .help explains it.",
-    .options = options, .files = "tacho,sqlite", .run = run,
+    .name = "sql",
+    .arguments = "FILE [\"SELECT …\"]",
+    .summary = "questions in SQL, straight to the report",
+    .about =
+        "Runs SQL over the tables of a report, by the names that its SQLite export has, without exporting it. FILE is "
+        "a .tacho report or the SQLite export of nsys. Without a question there is a prompt: .help explains it.",
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
 };

@@ -24,21 +24,25 @@ static const char *const *help_names(void)
 }
 
 #define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
 static const struct option options[] = {
-    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]", .choices = report_names,
+    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
+      .choices = report_names,
       .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
               "list." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
-    { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]", .choices = help_names,
+    { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
+      .choices = help_names,
       .help = "List the reports; with a name, or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
       .help = "List the formats." },
     { .name = "report-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
       .help = "reports are part of the program, and scripts are not run" },
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
 static int add_defaults(struct wanted_list *list, struct report *report, struct error *err)
 {
@@ -54,7 +58,7 @@ static int add_defaults(struct wanted_list *list, struct report *report, struct 
 static int run(const struct command *self, int argc, char **argv)
 {
     static const struct show_registry registry = { analyses, analysis_find, "report", add_defaults };
-    struct settings settings = {0};
+    struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;
     int status;
@@ -67,7 +71,12 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_stats = {
-    .name = "stats", .arguments = "FILE …", .summary = "tables: where the time went",
-    .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys; a .nsys-rep stands for the one beside it.",
-    .options = options, .files = "tacho,sqlite", .run = run,
+    .name = "stats",
+    .arguments = "FILE …",
+    .summary = "tables: where the time went",
+    .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys; a .nsys-rep stands "
+             "for the one beside it.",
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
 };

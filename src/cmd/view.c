@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/human.h"
-#include "serve/serve.h"
-#include "command.h"
 #include "cmd/print/display.h"
-#include "open_report.h"
+#include "command.h"
 #include "install_paths.h"
+#include "open_report.h"
+#include "serve/serve.h"
 
 #define HOST_MOST 256
 
@@ -36,17 +36,20 @@ static int take_port(void *settings, const char *value, struct error *err)
     return 0;
 }
 
+/* clang-format off */
 static const struct option options[] = {
     { .name = "port", .letter = 'p', .kind = OPTION_CUSTOM, .take = take_port, .value = "N",
       .help = "The port to listen at; 0 is any that is free. Default: 7878, or any that is free where that is taken." },
     { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct settings, no_browser),
       .help = "Only print the address. So it is under ssh, and without a display." },
     { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct settings, host), .value = "ADDRESS",
-      .help = "Listen at this address and not on loopback alone: 0.0.0.0 for all. The way there is not encrypted; an ssh tunnel is." },
+      .help = "Listen at this address and not on loopback alone: 0.0.0.0 for all. The way there is not encrypted; an "
+              "ssh tunnel is." },
     { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
       .help = "A name that browsers may call the server by, such as that of a proxy in front of it." },
-    {0},
+    { 0 },
 };
+/* clang-format on */
 
 static int is_set(const char *name)
 {
@@ -102,7 +105,8 @@ static void name_host(const struct settings *settings, char own_name[HOST_MOST],
 }
 
 /* How to get here: the address, and from another machine the way to it. */
-static void add_address(struct text *out, const struct server *server, const struct settings *settings, const char *own_name, const char *address)
+static void add_address(struct text *out, const struct server *server, const struct settings *settings,
+                        const char *own_name, const char *address)
 {
     text_addf(out, "\n  %s\n\n", address);
     if (is_under_ssh() && !settings->host) {
@@ -117,20 +121,24 @@ static void add_address(struct text *out, const struct server *server, const str
 static void warn(const struct command *self, const struct server *server, const struct settings *settings)
 {
     if (settings->host)
-        fprintf(stderr, "tacho %s: whoever can reach %s and knows the address sees the report, and nothing is encrypted on the way; "
-                "an ssh tunnel to loopback is safer\n", self->name, settings->host);
+        fprintf(stderr,
+                "tacho %s: whoever can reach %s and knows the address sees the report, and nothing is encrypted on the "
+                "way; an ssh tunnel to loopback is safer\n",
+                self->name, settings->host);
     if (!serve_has_page(server))
-        fprintf(stderr, "tacho %s: this Tacho was built without its page, so that only the api answers: install nodejs, npm, clang, lld and "
-                "wasi-libc and build again (docs/commands/view.md)\n", self->name);
+        fprintf(stderr,
+                "tacho %s: this Tacho was built without its page, so that only the api answers: install nodejs, npm, "
+                "clang, lld and wasi-libc and build again (docs/commands/view.md)\n",
+                self->name);
 }
 
 /* Serves until a signal comes. */
-static int serve(const struct command *self, struct view *view, const char *file, const struct settings *settings, int64_t begun_ns,
-                 struct error *err)
+static int serve(const struct command *self, struct view *view, const char *file, const struct settings *settings,
+                 int64_t begun_ns, struct error *err)
 {
     const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
     char own_name[HOST_MOST], shown[HOST_MOST];
-    struct text out = {0}, notes = {0};
+    struct text out = { 0 }, notes = { 0 };
     struct server *server;
     size_t count = settings->allowed.count;
 
@@ -139,9 +147,16 @@ static int serve(const struct command *self, struct view *view, const char *file
     if (settings->host && *own_name)
         hosts[count++] = own_name;
     text_addf(&notes, "%s.notes.json", file);
-    struct serve_settings wanted = { .view = view, .page_folder = install_page_folder(), .notes_path = text_string(&notes),
-                                     .address = settings->host, .port = settings->port, .allowed_hosts = hosts, .allowed_host_count = count,
-                                     .far = is_under_ssh() || count > 0 };
+    struct serve_settings wanted = {
+        .view = view,
+        .page_folder = install_page_folder(),
+        .notes_path = text_string(&notes),
+        .address = settings->host,
+        .port = settings->port,
+        .allowed_hosts = hosts,
+        .allowed_host_count = count,
+        .far = is_under_ssh() || count > 0,
+    };
     int code = serve_open(&wanted, &server, err);
     if (code == 0) {
         char address[HOST_MOST + 128];
@@ -168,7 +183,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = { .port = SERVE_USUAL };
     int64_t begun_ns = clock_monotonic_ns();
     const char *files[argc];
-    struct error err = {0};
+    struct error err = { 0 };
     struct report *report;
     struct view *view;
     size_t count;
@@ -194,8 +209,13 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_view = {
-    .name = "view", .arguments = "FILE", .summary = "look at the timeline in a browser",
-    .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser where there is one. Under "
-             "ssh it prints the line that forwards the port. Requests without the token of the printed address are rejected.",
-    .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
+    .name = "view",
+    .arguments = "FILE",
+    .summary = "look at the timeline in a browser",
+    .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser "
+             "where there is one. Under ssh it prints the line that forwards the port. Requests without the token of "
+             "the printed address are rejected.",
+    .options = options,
+    .files = "tacho,sqlite,json,gz,zst",
+    .run = run,
 };

@@ -1,4 +1,5 @@
-/* A capture from start to end: sets everything up in order, runs the loop, writes the last rows, takes all of it down. */
+/* A capture from start to end: sets everything up in order, runs the loop, writes the last
+ * rows, takes all of it down. */
 #include "collect.h"
 
 #include <errno.h>
@@ -11,15 +12,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/capture/self_capture.h"
-#include "collect/core/collector.h"
-#include "collect/core/overhead.h"
 #include "collect/capture/disk_losses.h"
 #include "collect/capture/environment.h"
 #include "collect/capture/launch.h"
+#include "collect/capture/self_capture.h"
 #include "collect/capture/shutdown.h"
-#include "collect/process/unattached.h"
+#include "collect/core/collector.h"
+#include "collect/core/overhead.h"
 #include "collect/process/program_file.h"
+#include "collect/process/unattached.h"
 #include "collect/sources/python/python_collect.h"
 #include "collect/sources/stacks/stack_rows.h"
 
@@ -32,7 +33,7 @@
 enum { SOURCE_INJECTION = 1, SOURCE_DAEMON = 2 };
 enum { SEVERITY_WARNING = 2 };
 
-/* ---- What the other files call --------------------------------------------------------------------------------------------------- */
+/* ---- What the other files call --------------------------------------------------------------------------------- */
 
 int64_t collector_now(const struct collector *collector)
 {
@@ -44,9 +45,10 @@ int64_t collector_string(struct collector *collector, const char *text)
     return writer_string(collector->writer, text, strlen(text));
 }
 
-void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid, const char *text)
+void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid,
+                          const char *text)
 {
-    struct row_DIAGNOSTIC_EVENT row = {0};
+    struct row_DIAGNOSTIC_EVENT row = { 0 };
     ROW_SET(&row, DIAGNOSTIC_EVENT, timestamp, time_ns);
     ROW_SET(&row, DIAGNOSTIC_EVENT, timestampType, 1);
     ROW_SET(&row, DIAGNOSTIC_EVENT, source, global_pid ? SOURCE_INJECTION : SOURCE_DAEMON);
@@ -72,11 +74,11 @@ void collector_warn(struct collector *collector, int64_t global_pid, const char 
     collector_diagnostic(collector, collector_now(collector), SEVERITY_WARNING, global_pid, text);
 }
 
-/* ---- Clocks ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Clocks ---------------------------------------------------------------------------------------------------- */
 
 static void clock_row(struct collector *collector, const struct clock_pair *pair)
 {
-    struct row_TACHO_CLOCK row = {0};
+    struct row_TACHO_CLOCK row = { 0 };
     ROW_SET(&row, TACHO_CLOCK, timestamp, clock_map_monotonic(&collector->clock, pair->monotonic_ns));
     ROW_SET(&row, TACHO_CLOCK, ticks, (int64_t)pair->ticks);
     ROW_SET(&row, TACHO_CLOCK, monotonicNs, pair->monotonic_ns);
@@ -89,7 +91,7 @@ static int start_clock(struct collector *collector)
 {
     enum wire_clock clock = clock_choose();
     struct clock_pair first = clock_read_pair(clock);
-    struct timespec pause = {0, FIRST_BASELINE_NS};
+    struct timespec pause = { 0, FIRST_BASELINE_NS };
     if (clock == WIRE_CLOCK_COUNTER)
         nanosleep(&pause, NULL);
     struct clock_pair second = clock_read_pair(clock);
@@ -107,14 +109,15 @@ static void calibrate(struct collector *collector, int64_t next_ns)
 static void calibrate_and_go_on(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    int64_t next = collector->next_calibration_ns * 4 < LAST_CALIBRATION_NS ? collector->next_calibration_ns * 4 : LAST_CALIBRATION_NS;
+    int64_t next = collector->next_calibration_ns * 4 < LAST_CALIBRATION_NS ? collector->next_calibration_ns * 4
+                                                                            : LAST_CALIBRATION_NS;
     calibrate(collector, next);
     collector->next_calibration_ns = next;
-    struct timeval wait = {next / 1000000000, next / 1000 % 1000000};
+    struct timeval wait = { next / 1000000000, next / 1000 % 1000000 };
     evtimer_add(collector->calibrate, &wait);
 }
 
-/* ---- The regular tick ----------------------------------------------------------------------------------------------------------------- */
+/* ---- The regular tick ------------------------------------------------------------------------------------------ */
 
 static void flush(struct collector *collector)
 {
@@ -158,7 +161,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
 
 static int start_timers(struct collector *collector)
 {
-    struct timeval often = {0, TICK_US}, soon = {0, FIRST_CALIBRATION_NS / 1000};
+    struct timeval often = { 0, TICK_US }, soon = { 0, FIRST_CALIBRATION_NS / 1000 };
     collector->tick = event_new(collector->base, -1, EV_PERSIST, tick, collector);
     collector->calibrate = evtimer_new(collector->base, calibrate_and_go_on, collector);
     if (!collector->tick || !collector->calibrate)
@@ -169,7 +172,7 @@ static int start_timers(struct collector *collector)
     return 0;
 }
 
-/* ---- The program ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- The program ----------------------------------------------------------------------------------------------- */
 
 static int not_started(struct collector *collector, int error, struct error *err)
 {
@@ -178,13 +181,17 @@ static int not_started(struct collector *collector, int error, struct error *err
     result->start_errno = error;
     result->exit_status = error == ENOENT ? 127 : 126;
     if (error == ENOENT)
-        return error_set(err, ERR_NOT_FOUND, "cannot run %s: the interpreter that it asks for is not there", collector->options->argv[0]);
+        return error_set(err, ERR_NOT_FOUND, "cannot run %s: the interpreter that it asks for is not there",
+                         collector->options->argv[0]);
     return error_set(err, ERR_DENIED, "cannot run %s: %s", collector->options->argv[0], strerror(error));
 }
 
-static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program, const char *agent_path, struct error *err)
+static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program,
+                           const char *agent_path, struct error *err)
 {
-    char **environment = environment_build(collector->options, program, session_agent_path(&collector->session, agent_path), collector->session.variable);
+    char **environment = environment_build(collector->options, program,
+                                           session_agent_path(&collector->session, agent_path),
+                                           collector->session.variable);
     if (!environment)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     int failed = launch_prepare(launch, collector, program, environment);
@@ -194,7 +201,7 @@ static int prepare_program(struct collector *collector, struct launch *launch, c
 
 static int start_program(struct collector *collector, struct launch *launch, struct error *err)
 {
-    struct process still_ours = {.pid = launch->pid};
+    struct process still_ours = { .pid = launch->pid };
     process_sample_cpu(&still_ours);
     collector->launch_cpu_ns = still_ours.cpu_ns;
     collector->launch_ns = collector_now(collector);
@@ -216,7 +223,7 @@ static int start_program(struct collector *collector, struct launch *launch, str
     return 0;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 static void note_left(struct collect_result *result, const struct process *process)
 {
@@ -244,7 +251,7 @@ static void finish_processes(struct collector *collector)
 
 static void write_details(struct collector *collector, int64_t end_ns)
 {
-    struct row_ANALYSIS_DETAILS row = {0};
+    struct row_ANALYSIS_DETAILS row = { 0 };
     ROW_SET(&row, ANALYSIS_DETAILS, globalVid, PROCESS_VM_ID);
     ROW_SET(&row, ANALYSIS_DETAILS, duration, end_ns - collector->launch_ns);
     ROW_SET(&row, ANALYSIS_DETAILS, startTime, collector->launch_ns);
@@ -279,7 +286,9 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
     if (options->range == COLLECT_RANGE_NVTX)
         tell_which_range(collector);
     else if (options->range == COLLECT_RANGE_API)
-        collector_warn(collector, 0, "Nothing was recorded: no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen.");
+        collector_warn(
+            collector, 0,
+            "Nothing was recorded: no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen.");
     else if (options->delay_ns > 0)
         collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
 }
@@ -321,7 +330,7 @@ static void finish(struct collector *collector)
 static void close_report(struct collector *collector)
 {
     struct collect_result *result = collector->result;
-    struct error err = {0};
+    struct error err = { 0 };
     result->report_error = writer_close(collector->writer, &err);
     struct stat status;
     result->report_bytes = stat(collector->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
@@ -343,7 +352,7 @@ static void discard_report(struct collector *collector)
         unlink(collector->output_path);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- All of it ------------------------------------------------------------------------------------------------- */
 
 static int set_up(struct collector *collector, struct error *err)
 {
@@ -364,14 +373,20 @@ static int set_up(struct collector *collector, struct error *err)
 static int open_report(struct collector *collector, pid_t pid, struct error *err)
 {
     const struct collect_options *options = collector->options;
-    struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
+    struct writer_options how = {
+        .overwrite = options->overwrite,
+        .workers = options->writer_workers,
+        .level = options->writer_level,
+    };
     collector->output_path = options->output_path;
-    int failed = options->name_output ? options->name_output(options->name_context, pid, &collector->output_path, err) : 0;
+    int failed = options->name_output ? options->name_output(options->name_context, pid, &collector->output_path, err)
+                                      : 0;
     if (failed)
         return failed;
     failed = writer_open(collector->output_path, &how, &collector->writer, err);
     if (failed == ERR_EXISTS)
-        return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", collector->output_path);
+        return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true",
+                         collector->output_path);
     if (failed)
         return failed;
     collector->absolute_path = realpath(collector->output_path, NULL);
@@ -401,31 +416,36 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     finish(collector);
     close_report(collector);
     int last_was_primary = collector->options->wait_primary || collector->processes.count == 1;
-    collector->result->finish_ns = collector_now(collector) - (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
+    collector->result->finish_ns = collector_now(collector) -
+                                   (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
     return 0;
 }
 
 /* Libraries that annotate themselves, as NCCL does, are recorded in any case. */
 static void warn_of_stubs(struct collector *collector, const char *agent_path)
 {
-    struct text path = {0};
+    struct text path = { 0 };
     int wanted = (collector->options->sources & WIRE_BIT(LIBRARY)) && collector->options->libraries;
     if (wanted && !environment_stubs(&path, collector->options, agent_path))
         collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
-                       collector->options->no_preload ? "--preload=no keeps out what would stand before them"
-                                                      : "libtacho-libraries.so is not beside the agent; install Tacho whole");
+                       collector->options->no_preload
+                           ? "--preload=no keeps out what would stand before them"
+                           : "libtacho-libraries.so is not beside the agent; install Tacho whole");
     text_free(&path);
 }
 
 static void warn_of_python(struct collector *collector, const char *agent_path)
 {
-    struct text path = {0};
+    struct text path = { 0 };
     if (environment_python(&path, collector->options, agent_path) && !path.length)
-        collector_warn(collector, 0, "Python programs run as they are: the folder python is not beside the agent; install Tacho whole.");
+        collector_warn(
+            collector, 0,
+            "Python programs run as they are: the folder python is not beside the agent; install Tacho whole.");
     text_free(&path);
 }
 
-static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
+static int capture_program(struct collector *collector, const struct program *program, const char *agent_path,
+                           struct error *err)
 {
     struct launch launch;
     int failed = set_up(collector, err);
@@ -443,7 +463,9 @@ static int capture_program(struct collector *collector, const struct program *pr
     collector->program_cause = program->cause;
     const char *other = environment_value(collector->options, "CUDA_INJECTION64_PATH");
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
-        collector_warn(collector, 0, "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
+        collector_warn(
+            collector, 0,
+            "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
     warn_of_stubs(collector, agent_path);
     warn_of_python(collector, agent_path);
     return run(collector, &launch, err);
@@ -462,7 +484,7 @@ static int capture_caller(struct collector *collector, const char *agent_path, s
 
 static void take_down(struct collector *collector)
 {
-    struct event *events[] = {collector->tick, collector->calibrate, collector->hang_up};
+    struct event *events[] = { collector->tick, collector->calibrate, collector->hang_up };
     cpu_free(collector);
     process_table_free(collector);
     children_free(collector);
@@ -483,7 +505,8 @@ static void take_down(struct collector *collector)
     shutdown_restore_signals(collector);
 }
 
-static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result, struct error *err)
+static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result,
+                        struct error *err)
 {
     const char *search_path = environment_value(options, "PATH");
     int failed = program_file_find(program, options->argv[0], search_path, &result->exit_status, err);
@@ -513,7 +536,8 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
     collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
     shutdown_block_signals(collector); /* before the writer's threads, which inherit it */
-    failed = options->announce ? capture_caller(collector, agent_path, err) : capture_program(collector, &program, agent_path, err);
+    failed = options->announce ? capture_caller(collector, agent_path, err)
+                               : capture_program(collector, &program, agent_path, err);
     take_down(collector);
     free(collector);
     return failed;

@@ -30,13 +30,18 @@ const char *collect_agent_path(struct error *err)
     }
     if (access(path, R_OK) == 0)
         return path;
-    error_set(err, ERR_NOT_FOUND, "the agent is not at %.300s: unpack or install Tacho whole, or set TACHO_AGENT", path);
+    error_set(err, ERR_NOT_FOUND, "the agent is not at %.300s: unpack or install Tacho whole, or set TACHO_AGENT",
+              path);
     return NULL;
 }
 
-static const struct { const char *name; int number; } signals[] = {
-    {"none", 0}, {"hup", SIGHUP}, {"int", SIGINT}, {"quit", SIGQUIT}, {"abrt", SIGABRT}, {"kill", SIGKILL},
-    {"usr1", SIGUSR1}, {"usr2", SIGUSR2}, {"alrm", SIGALRM}, {"term", SIGTERM}, {"cont", SIGCONT}, {"stop", SIGSTOP},
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    { "none", 0 },       { "hup", SIGHUP },   { "int", SIGINT },   { "quit", SIGQUIT },
+    { "abrt", SIGABRT }, { "kill", SIGKILL }, { "usr1", SIGUSR1 }, { "usr2", SIGUSR2 },
+    { "alrm", SIGALRM }, { "term", SIGTERM }, { "cont", SIGCONT }, { "stop", SIGSTOP },
 };
 
 int collect_signal_number(const char *text)

@@ -1,5 +1,5 @@
-/* Copying rows from a report to a writer, table by table. Tables that this version does not know are left out: their strings
- * could not be told from their numbers. */
+/* Copying rows from a report to a writer, table by table. Tables that this version does not know are left out: their
+ * strings could not be told from their numbers. */
 #include "cut.h"
 
 #include <stdlib.h>
@@ -8,22 +8,35 @@
 
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
-#include "report/schema/chain_tables.h"
-#include "report/writer/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
 #include "export_rows.h"
+#include "report/schema/chain_tables.h"
+#include "report/writer/writer.h"
 
 #define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
 #define CACHED_STRINGS (1 << 26)
 #define TRIES 8 /* to cut to a size; two are usual */
-#define OVERVIEW_SHARE 80 /* bytes of the size for each row of the overview, which takes some ten: it is to be a small part of it */
+/* bytes of the size for each row of the overview, which takes some ten: it is to be a small part of it */
+#define OVERVIEW_SHARE 80
 #define AIM 0.95 /* of the size: strings and what is kept whole do not get fewer in proportion */
 
 /* Rows that say what others mean, though they have a time or a thread. */
 static const char *const kept_whole[] = {
-    "TACHO_PROCESS", "TACHO_THREAD", "TACHO_CLOCK", "TACHO_RANGE", "TACHO_SAMPLING", "TACHO_CUPTI", "TACHO_MODULE", "TACHO_RESOURCE",
-    "DIAGNOSTIC_EVENT", "TACHO_TORCH_STEP", "TACHO_OVERVIEW", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", /* sums over time need all */
+    "TACHO_PROCESS",
+    "TACHO_THREAD",
+    "TACHO_CLOCK",
+    "TACHO_RANGE",
+    "TACHO_SAMPLING",
+    "TACHO_CUPTI",
+    "TACHO_MODULE",
+    "TACHO_RESOURCE",
+    /* sums over time need all */
+    "DIAGNOSTIC_EVENT",
+    "TACHO_TORCH_STEP",
+    "TACHO_OVERVIEW",
+    "CUDA_GPU_MEMORY_USAGE_EVENTS",
+    "CUDA_GPU_MEMORY_POOL_EVENTS",
 };
 
 struct numbers {
@@ -56,7 +69,7 @@ struct passage {
     int descriptions;                /* of NVTX_EVENTS only names of domains and the like, or only what is none */
 };
 
-/* ---- numbers of stacks ------------------------------------------------------------------------------------------- */
+/* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -80,7 +93,7 @@ static int has_number(const struct numbers *numbers, int64_t value)
     return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, by_value) != NULL;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static int64_t new_string(struct cut *cut, int64_t id)
 {
@@ -118,9 +131,11 @@ static int is_description(int64_t event_type)
 
 static int wants_row(const struct passage *passage, const struct export_window *window)
 {
-    if (passage->only && !has_number(passage->only, window->values[0][window->at])) /* `id` comes first in all of them */
+    /* `id` comes first in all of them */
+    if (passage->only && !has_number(passage->only, window->values[0][window->at]))
         return 0;
-    return passage->event_type < 0 || is_description(window->values[passage->event_type][window->at]) == passage->descriptions;
+    return passage->event_type < 0 ||
+           is_description(window->values[passage->event_type][window->at]) == passage->descriptions;
 }
 
 static void copy_row(struct passage *passage, const struct export_window *window)
@@ -145,7 +160,8 @@ static void copy_row(struct passage *passage, const struct export_window *window
 static int copy_rows(struct passage *passage, const struct export_options *part, struct error *err)
 {
     struct export_rows *rows;
-    int code = export_rows_open(passage->cut->report, passage->from, passage->columns, passage->count, part, 0, &rows, err);
+    int code = export_rows_open(passage->cut->report, passage->from, passage->columns, passage->count, part, 0, &rows,
+                                err);
 
     if (code != 0)
         return code;
@@ -158,7 +174,7 @@ static int copy_rows(struct passage *passage, const struct export_options *part,
     return code == 0 && passage->cut->failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 static int is_named(const char *name, const char *const *names, size_t count)
 {
@@ -202,10 +218,12 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
 static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
-    int to = schema_find(table->name), chain = chain_table_find(table->name), is_cut = cut->part->range_count || cut->part->filter;
+    int to = schema_find(table->name), chain = chain_table_find(table->name),
+        is_cut = cut->part->range_count || cut->part->filter;
     struct passage passage;
 
-    if (to < 0 || (to == TABLE_TACHO_DETAIL && cut->is_to_size) || to == TABLE_StringIds || table->rows == 0 || (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
+    if (to < 0 || (to == TABLE_TACHO_DETAIL && cut->is_to_size) || to == TABLE_StringIds || table->rows == 0 ||
+        (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
         return 0;
     begin_passage(&passage, cut, table, (enum table_id)to);
     if (chain >= 0 && is_cut) {
@@ -237,7 +255,7 @@ static int copy_tables(struct cut *cut, struct error *err)
 static void write_detail(struct writer *writer, const struct export_options *part)
 {
     for (size_t i = 0; i < part->range_count; i++) {
-        struct row_TACHO_DETAIL row = {0};
+        struct row_TACHO_DETAIL row = { 0 };
         ROW_SET(&row, TACHO_DETAIL, start, part->ranges[i].from_ns);
         ROW_SET(&row, TACHO_DETAIL, end, part->ranges[i].to_ns);
         writer_append(writer, TABLE_TACHO_DETAIL, &row);
@@ -245,8 +263,8 @@ static void write_detail(struct writer *writer, const struct export_options *par
 }
 
 /* Writes one part, with an overview of the rest if there is one, and says how large it became. */
-static int write_part(struct report *report, const char *path, const struct export_options *part, struct cut_overview *overview, uint64_t *bytes,
-                      struct error *err)
+static int write_part(struct report *report, const char *path, const struct export_options *part,
+                      struct cut_overview *overview, uint64_t *bytes, struct error *err)
 {
     struct cut cut = { .report = report, .part = part, .is_to_size = overview != NULL };
     int code = writer_open(path, &(struct writer_options){ .overwrite = 1, .level = LEVEL }, &cut.writer, err);
@@ -270,7 +288,7 @@ static int write_part(struct report *report, const char *path, const struct expo
     return code;
 }
 
-/* ---- to a size --------------------------------------------------------------------------------------------------- */
+/* ---- to a size ------------------------------------------------------------------------------------------------- */
 
 /* The ranges that were asked for, as far as they lie in the window. The caller frees them. */
 static struct report_span *narrow(const struct export_options *options, struct report_span window, size_t *count)
@@ -305,20 +323,25 @@ static int write_window(const char *path, struct cut_overview *overview, uint64_
     return code;
 }
 
-static void say_what_is_left(const struct export_options *options, const struct cut_density *density, struct report_span window, double share)
+static void say_what_is_left(const struct export_options *options, const struct cut_density *density,
+                             struct report_span window, double share)
 {
     if (options->note)
-        text_addf(options->note, "kept %.6f s to %.6f s of %.6f s to %.6f s, which is %.1f %% of its events%s, to stay below the size; "
-                                 "--filter-time and --steps choose another part",
-                  (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9, (double)density->to_ns / 1e9, share * 100,
-                  density->where);
+        text_addf(options->note,
+                  "kept %.6f s to %.6f s of %.6f s to %.6f s, which is %.1f %% of its events%s, to stay below the "
+                  "size; --filter-time and --steps choose another part",
+                  (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9,
+                  (double)density->to_ns / 1e9, share * 100, density->where);
 }
 
 /* Smaller windows, until one fits: the next guess is the last one's size in proportion. */
-static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most, uint64_t bytes, struct error *err)
+static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most,
+                  uint64_t bytes, struct error *err)
 {
     struct cut_density density;
-    struct cut_overview overview = { .report = report, .part = options, .all = &density, .most_rows = most / OVERVIEW_SHARE };
+    struct cut_overview overview = {
+        .report = report, .part = options, .all = &density, .most_rows = most / OVERVIEW_SHARE
+    };
     double share = 1;
     int code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err);
 
@@ -330,35 +353,45 @@ static int cut_to(struct report *report, const char *path, const struct export_o
             say_what_is_left(options, &density, overview.window, share);
     }
     if (code == 0 && bytes > most)
-        code = error_set(err, ERR_NO_SPACE, "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
+        code = error_set(err, ERR_NO_SPACE,
+                         "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
                          (unsigned long long)bytes, (unsigned long long)most);
     return code;
 }
 
-int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size, struct error *err)
+int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size,
+               struct error *err)
 {
-    uint64_t bytes, most = options->max_bytes > size.taken ? (options->max_bytes - size.taken) / size.scale_percent * 100 : 0;
+    uint64_t bytes,
+        most = options->max_bytes > size.taken ? (options->max_bytes - size.taken) / size.scale_percent * 100 : 0;
 
     if (options->shift_ns || options->normalize)
-        return error_set(err, ERR_BAD_ARGUMENT, "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
     if (options->max_bytes && most == 0)
         return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
     int is_all = options->range_count == 0 && options->pattern_count == 0 && !options->filter, code = 0;
     bytes = report_health(report).file_bytes;
-    if (!(is_all && options->max_bytes && bytes / 2 > most)) /* else it will not fit anyway, and its size is guess enough */
+    /* else it will not fit anyway, and its size is guess enough */
+    if (!(is_all && options->max_bytes && bytes / 2 > most))
         code = write_part(report, path, options, NULL, &bytes, err);
     if (code == 0 && options->max_bytes && bytes > most)
         code = cut_to(report, path, options, most, bytes, err);
     return code;
 }
 
-/* ---- as an export ------------------------------------------------------------------------------------------------ */
+/* ---- as an export ---------------------------------------------------------------------------------------------- */
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     return cut_report(report, path, options, (struct cut_size){ 0, 100 }, err);
 }
 
 const struct exporter export_tacho = {
-    .name = "tacho", .help = "a part of the report as a report", .extension = "part.tacho", .limits = 1, .export_report = export_report,
+    .name = "tacho",
+    .help = "a part of the report as a report",
+    .extension = "part.tacho",
+    .limits = 1,
+    .export_report = export_report,
 };

@@ -1,19 +1,22 @@
-/* A part of a report as a report of its own: the rows that were asked for, what describes them, and the strings that they refer to.
+/* A part of a report as a report of its own: the rows that were asked for, what describes them, and the
+ * strings that they refer to.
  *
- * What says what events mean (processes, threads, clocks, names) is kept whole whatever the part is; stacks are kept where an event
- * that is kept has them. */
+ * What says what events mean (processes, threads, clocks, names) is kept whole whatever the part is; stacks are kept
+ * where an event that is kept has them. */
 #ifndef TACHO_EXPORT_CUT_H
 #define TACHO_EXPORT_CUT_H
 
 #include "base/text.h"
 #include "export.h"
 
-/* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it) that is cut further, to a window of time
- * (cut_window.h), until it fits; each of its bytes counts as `scale_percent` hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
+/* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it)
+ * that is cut further, to a window of time (cut_window.h), until it fits; each of its bytes counts as `scale_percent`
+ * hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
 struct cut_size {
     uint64_t taken;
     unsigned scale_percent;
 };
-int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size, struct error *err);
+int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size,
+               struct error *err);
 
 #endif

@@ -46,7 +46,7 @@ struct counting {
     size_t capacity;
 };
 
-/* ---- counting ---------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------------------------- */
 
 static int failed(struct error *err)
 {
@@ -148,8 +148,15 @@ static int count_table(struct counting *counting, size_t number, struct error *e
     const struct cut_overview *overview = counting->overview;
     const struct counted_table *counted = &counted_tables[number];
     const struct report_table *table = report_table(overview->report, counted->table);
-    const char *const names[ALL_COLUMNS] = { counted->name, counted->name_instead, counted->kind, counted->keys[0], counted->keys[1], counted->keys[2],
-                                             counted->keys[3], "start", "end" };
+    const char *const names[ALL_COLUMNS] = { counted->name,
+                                             counted->name_instead,
+                                             counted->kind,
+                                             counted->keys[0],
+                                             counted->keys[1],
+                                             counted->keys[2],
+                                             counted->keys[3],
+                                             "start",
+                                             "end" };
     int columns[ALL_COLUMNS];
     struct export_rows *rows;
 
@@ -165,7 +172,7 @@ static int count_table(struct counting *counting, size_t number, struct error *e
     return code;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static size_t rows_needed(const struct counting *counting, int together)
 {
@@ -184,7 +191,7 @@ static size_t rows_needed(const struct counting *counting, int together)
 /* Several stretches as one; what they cover is at most all of it, less what is kept. */
 static struct stretch join(const struct stretch *stretches, int together, int64_t length_ns)
 {
-    struct stretch all = {0};
+    struct stretch all = { 0 };
 
     for (int i = 0; i < together; i++) {
         const struct stretch *one = &stretches[i];
@@ -203,11 +210,12 @@ static struct stretch join(const struct stretch *stretches, int together, int64_
     return all;
 }
 
-static void write_stretch(const struct counting *counting, const int64_t key[KEY_WIDTH], const struct stretch *stretch, int64_t limit_ns, int64_t length_ns)
+static void write_stretch(const struct counting *counting, const int64_t key[KEY_WIDTH], const struct stretch *stretch,
+                          int64_t limit_ns, int64_t length_ns)
 {
     struct writer *writer = counting->overview->writer;
     const struct counted_table *table = &counted_tables[key[0]];
-    struct row_TACHO_OVERVIEW row = {0};
+    struct row_TACHO_OVERVIEW row = { 0 };
     int64_t end = saturating_add(stretch->first_ns, stretch->busy_ns);
     size_t length;
 

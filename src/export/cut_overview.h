@@ -2,8 +2,8 @@
 #ifndef TACHO_EXPORT_CUT_OVERVIEW_H
 #define TACHO_EXPORT_CUT_OVERVIEW_H
 
-#include "report/writer/writer.h"
 #include "cut_window.h"
+#include "report/writer/writer.h"
 
 struct cut_overview {
     struct report *report;

@@ -1,5 +1,5 @@
-/* Bytes over time: each chunk's share of its table's bytes, spread over the chunk's span. Work over time: events, counted one by one, since a
- * single chunk may have all of them, and nothing of the gaps between. */
+/* Bytes over time: each chunk's share of its table's bytes, spread over the chunk's span. Work over time: events,
+ * counted one by one, since a single chunk may have all of them, and nothing of the gaps between. */
 #include "cut_window.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 #define GOOD_ENOUGH 0.75 /* of the best, for the middle */
 #define PLACES 256       /* that are looked at, from the first to the last */
 
-static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole, size_t kept_count)
+static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole,
+                  size_t kept_count)
 {
     for (size_t i = 0; i < kept_count; i++)
         if (strcmp(kept_whole[i], table->name) == 0)
@@ -20,7 +21,8 @@ static int counts(const struct report_table *table, const struct export_options 
 
 static double bin_of(const struct cut_density *density, int64_t time_ns)
 {
-    return ((double)time_ns - (double)density->from_ns) * DENSITY_BINS / ((double)density->to_ns - (double)density->from_ns + 1);
+    return ((double)time_ns - (double)density->from_ns) * DENSITY_BINS /
+           ((double)density->to_ns - (double)density->from_ns + 1);
 }
 
 static void spread(struct cut_density *density, struct report_chunk chunk, double bytes)
@@ -58,7 +60,7 @@ static void clip_to_part(struct cut_density *density, const struct export_option
         clip(density, from_ns, to_ns);
 }
 
-/* ---- only what was asked for --------------------------------------------------------------------------------------- */
+/* ---- only what was asked for ----------------------------------------------------------------------------------- */
 
 /* How much of a bin the ranges have; they do not overlap. */
 static double share_in_ranges(const struct cut_density *density, int bin, const struct export_options *options)
@@ -66,7 +68,8 @@ static double share_in_ranges(const struct cut_density *density, int bin, const 
     double share = 0;
 
     for (size_t i = 0; i < options->range_count; i++) {
-        double from = bin_of(density, options->ranges[i].from_ns), to = bin_of(density, options->ranges[i].to_ns) + 1e-6;
+        double from = bin_of(density, options->ranges[i].from_ns),
+               to = bin_of(density, options->ranges[i].to_ns) + 1e-6;
         from = from > bin ? from : bin;
         to = to < bin + 1 ? to : bin + 1;
         share += to > from ? to - from : 0;
@@ -83,17 +86,18 @@ static void leave_ranges(struct cut_density *density, const struct export_option
         density->total += density->bytes[bin] *= share_in_ranges(density, bin, options);
 }
 
-/* ---- work --------------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------------------------ */
 
-static int count_work(struct cut_density *density, struct report *report, const char *name, const struct export_options *options, int *found,
-                      struct error *err)
+static int count_work(struct cut_density *density, struct report *report, const char *name,
+                      const struct export_options *options, int *found, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     struct export_rows *rows;
 
     if (!table || !table->rows || !export_wants_table(options, name))
         return 0;
-    int start = report_column(table, "start"), code = export_rows_open(report, table, &start, 1, options, 0, &rows, err);
+    int start = report_column(table, "start"),
+        code = export_rows_open(report, table, &start, 1, options, 0, &rows, err);
     if (code != 0)
         return code;
     while ((code = export_rows_next(rows, err)) == 1) {
@@ -109,10 +113,14 @@ static int count_work(struct cut_density *density, struct report *report, const 
 }
 
 /* The first kind that has any events; without one, bytes, the more the closer together they are. */
-static int find_work(struct cut_density *density, struct report *report, const struct export_options *options, struct error *err)
+static int find_work(struct cut_density *density, struct report *report, const struct export_options *options,
+                     struct error *err)
 {
-    static const struct { const char *where, *tables[4]; } kinds[] = {
-        { ", where there is work on GPUs", { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET" } },
+    static const struct {
+        const char *where, *tables[4];
+    } kinds[] = {
+        { ", where there is work on GPUs",
+          { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET" } },
         { ", where there are steps and ranges", { "TACHO_TORCH_STEP", "NVTX_EVENTS", "TACHO_TORCH_OP" } },
     };
     int code = 0, found = 0;
@@ -128,8 +136,8 @@ static int find_work(struct cut_density *density, struct report *report, const s
     return code;
 }
 
-int cut_density(struct cut_density *density, struct report *report, const struct export_options *options, const char *const *kept_whole,
-                size_t kept_count, struct error *err)
+int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
+                const char *const *kept_whole, size_t kept_count, struct error *err)
 {
     *density = (struct cut_density){ .from_ns = INT64_MAX, .to_ns = INT64_MIN };
     for (size_t i = 0; i < report_table_count(report); i++) {
@@ -151,10 +159,11 @@ int cut_density(struct cut_density *density, struct report *report, const struct
         }
     }
     leave_ranges(density, options);
-    return density->total > 0 ? find_work(density, report, options, err) : error_set(err, ERR_NO_DATA, "there are no events that could be left out");
+    return density->total > 0 ? find_work(density, report, options, err)
+                              : error_set(err, ERR_NO_DATA, "there are no events that could be left out");
 }
 
-/* ---- the window --------------------------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------------------------ */
 
 /* The time before which there are so many bytes. */
 static int64_t time_at(const struct cut_density *density, double bytes)
@@ -163,7 +172,8 @@ static int64_t time_at(const struct cut_density *density, double bytes)
 
     for (int bin = 0; bin < DENSITY_BINS; bin++) {
         if (bytes <= density->bytes[bin] && density->bytes[bin] > 0)
-            return saturating_add(density->from_ns, saturating_from_double(width * (bin + bytes / density->bytes[bin])));
+            return saturating_add(density->from_ns,
+                                  saturating_from_double(width * (bin + bytes / density->bytes[bin])));
         bytes -= density->bytes[bin];
     }
     return density->to_ns;
@@ -216,7 +226,8 @@ struct report_span cut_window(const struct cut_density *density, double share)
     struct report_span middle = span_of(density, rest / 2, bytes), best = middle;
 
     for (int i = 0; i <= PLACES + 1; i++) {
-        struct report_span span = span_of(density, i <= PLACES ? rest * i / PLACES : place_at_peak(density, bytes), bytes);
+        struct report_span span = span_of(density, i <= PLACES ? rest * i / PLACES : place_at_peak(density, bytes),
+                                          bytes);
         double this_worth = worth(density, span);
         if (this_worth > best_worth) {
             best_worth = this_worth;

@@ -1,5 +1,5 @@
-/* Where in time the bytes of a report are, as its chunks tell without being read, and where its work is; and the window of time that a cut
- * to a size keeps. */
+/* Where in time the bytes of a report are, as its chunks tell without being read, and where its work is; and the window
+ * of time that a cut to a size keeps. */
 #ifndef TACHO_EXPORT_CUT_WINDOW_H
 #define TACHO_EXPORT_CUT_WINDOW_H
 
@@ -11,16 +11,17 @@ struct cut_density {
     int64_t from_ns, to_ns;
     double bytes[DENSITY_BINS]; /* equal parts of that time */
     double total;
-    double work[DENSITY_BINS]; /* how much of what people look for begins there: work on GPUs, else steps and ranges, else anything */
-    const char *where;         /* what that is, as words behind "its events"; static */
+    double work[DENSITY_BINS];  /* how much of what people look for begins there: work on GPUs, else steps
+                                 * and ranges, else anything */
+    const char *where;          /* what that is, as words behind "its events"; static */
 };
 
 /* Of the tables and the time that are exported; bytes without those of tables that are kept whole anyway. */
-int cut_density(struct cut_density *density, struct report *report, const struct export_options *options, const char *const *kept_whole,
-                size_t kept_count, struct error *err);
+int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
+                const char *const *kept_whole, size_t kept_count, struct error *err);
 
-/* The window that has this share of the bytes: the middle (programs begin with what is not typical of them), unless another has much more work in
- * it; then the one that has most. */
+/* The window that has this share of the bytes: the middle (programs begin with what is not typical of them), unless
+ * another has much more work in it; then the one that has most. */
 struct report_span cut_window(const struct cut_density *density, double share);
 
 #endif

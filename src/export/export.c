@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 const struct exporter *const exporters[] = {
-    &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, &export_stacks, &export_folded,
-    &export_speedscope, &export_pprof, &export_svg, &export_tacho, &export_html, NULL,
+    &export_sqlite, &export_csv,      &export_json,   &export_jsonlines, &export_text,
+    &export_chrome, &export_perfetto, &export_stacks, &export_folded,    &export_speedscope,
+    &export_pprof,  &export_svg,      &export_tacho,  &export_html,      NULL,
 };
 
 const struct exporter *exporter_find(const char *name)
@@ -65,7 +66,8 @@ static int copy_file(const char *from, const char *to)
 }
 
 /* rename() replaces a file by itself, but no folder. */
-static int move_into_place(const char *unfinished, const char *path, const char *ending, int overwrite, struct error *err)
+static int move_into_place(const char *unfinished, const char *path, const char *ending, int overwrite,
+                           struct error *err)
 {
     struct stat status;
 
@@ -74,8 +76,9 @@ static int move_into_place(const char *unfinished, const char *path, const char 
     return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
-/* Written in a folder that only we can enter, beside the place where it goes, so that nobody can put a link in the way. Exports
- * have what a report has, command lines too: like it, they are for our own eyes. What is added to keeps its mode. */
+/* Written in a folder that only we can enter, beside the place where it goes, so that nobody can put a link
+ * in the way. Exports have what a report has, command lines too: like it, they are for our own eyes. What
+ * is added to keeps its mode. */
 static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                         const struct export_options *options, const struct stat *old, struct error *err)
 {

@@ -37,7 +37,8 @@ int export_add_range(struct export_options *options, const char *range, struct e
     char start[64];
 
     if (!slash || (size_t)(slash - range) >= sizeof start)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no range of time: write START/END, either may be left out", range);
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no range of time: write START/END, either may be left out",
+                         range);
     memcpy(start, range, (size_t)(slash - range));
     start[slash - range] = '\0';
     if (*start && export_parse_time(start, &span.from_ns, err) != 0)
@@ -79,7 +80,7 @@ int export_wants_time(const struct export_options *options, int64_t start_ns, in
 int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err)
 {
     const struct report_table *table = report_table(report, "TARGET_INFO_SESSION_START_TIME");
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     int code = 0;
 
     *out = options->shift_ns;

@@ -1,7 +1,8 @@
-/* Windows of rows. While the caller walks through one window, a thread has the next one decoded by the report's workers.
+/* Windows of rows. While the caller walks through one window, a thread has the next one
+ * decoded by the report's workers.
  *
- * Two windows, each with one owner at a time: the thread fills the one that the caller has given back (filled == 0), the
- * caller reads the one that the thread has filled. A chunk that cannot be read leaves a hole in its window. */
+ * Two windows, each with one owner at a time: the thread fills the one that the caller has given back (filled == 0),
+ * the caller reads the one that the thread has filled. A chunk that cannot be read leaves a hole in its window. */
 #include "export_rows.h"
 
 #include <pthread.h>
@@ -13,11 +14,14 @@
 #define WINDOW_ROWS 131072
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
 
-struct run { size_t first, count; }; /* rows of a window that are there */
+/* rows of a window that are there */
+struct run {
+    size_t first, count;
+};
 
 struct window {
     struct export_window view;
-    struct run *runs; /* owned */
+    struct run *runs;      /* owned */
     size_t run_count, run_capacity;
     uint64_t first, count; /* rows of the table */
     int filled;
@@ -32,11 +36,11 @@ struct export_rows {
     size_t column_count;
     const struct export_options *options;
     int64_t shift_ns;
-    int start, end;     /* columns that place a row in time, or -1 */
+    int start, end;                                         /* columns that place a row in time, or -1 */
     int of_thread, of_process, correlation, device, stream; /* and in a program; -1: it has none */
     struct window windows[2];
     uint64_t window_rows;
-    uint64_t read; /* windows that the caller has been given */
+    uint64_t read;                                          /* windows that the caller has been given */
     size_t run, at;
     int started;
     pthread_t thread;
@@ -45,7 +49,7 @@ struct export_rows {
     int stop;
 };
 
-/* ---- filling ------------------------------------------------------------------------------------------------- */
+/* ---- filling --------------------------------------------------------------------------------------------------- */
 
 struct filling {
     struct export_rows *rows;
@@ -58,8 +62,8 @@ static int is_time(const struct export_rows *rows, size_t c)
     return rows->columns[c] >= 0 && rows->table->columns[rows->columns[c]].type == COLUMN_TIME;
 }
 
-static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block, size_t c, size_t from,
-                        size_t to, size_t count)
+static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block,
+                        size_t c, size_t from, size_t to, size_t count)
 {
     int64_t *out = window->view.values[c] + to;
     int64_t shift = is_time(rows, c) ? rows->shift_ns : 0;
@@ -103,7 +107,8 @@ static int take_block(void *context, int worker, const struct report_block *bloc
     end = end < window->first + window->count ? end : window->first + window->count;
     if (begin >= end)
         return 0;
-    size_t from = (size_t)(begin - block->first_row), to = (size_t)(begin - window->first), count = (size_t)(end - begin);
+    size_t from = (size_t)(begin - block->first_row), to = (size_t)(begin - window->first),
+           count = (size_t)(end - begin);
     memset(window->view.null_masks + to, 0, count * sizeof *window->view.null_masks);
     for (size_t c = 0; c < rows->column_count; c++)
         copy_column(rows, window, block, c, from, to, count);
@@ -122,10 +127,11 @@ static void fill(struct export_rows *rows, struct window *window, uint64_t numbe
     struct filling filling = { rows, window };
 
     window->first = window->view.first = number * rows->window_rows;
-    window->count = rows->table->rows - window->first < rows->window_rows ? rows->table->rows - window->first : rows->window_rows;
+    window->count = rows->table->rows - window->first < rows->window_rows ? rows->table->rows - window->first
+                                                                          : rows->window_rows;
     window->run_count = 0;
-    window->code = report_scan_rows(rows->report, rows->table, rows->columns, rows->column_count, window->first, window->count,
-                                    take_block, &filling, &window->err);
+    window->code = report_scan_rows(rows->report, rows->table, rows->columns, rows->column_count, window->first,
+                                    window->count, take_block, &filling, &window->err);
     if (window->run_count)
         qsort(window->runs, window->run_count, sizeof *window->runs, by_first);
 }
@@ -157,7 +163,7 @@ static void *fill_ahead(void *argument)
     return NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 /* Gives back the window that was read and goes to the next: 1, or 0 when there is none. */
 static int next_window(struct export_rows *rows)
@@ -195,8 +201,10 @@ static int in_filter(const struct export_rows *rows, const struct export_window 
         return filter_thread(filter, value_or(view, rows->of_thread, 0), start, end);
     if (!filter || rows->of_process < 0 || rows->correlation < 0)
         return 1;
-    return filter_gpu(filter, &(struct gpu_place){ start, end, value_or(view, rows->of_process, 0), value_or(view, rows->correlation, NO_CORRELATION),
-                                                   value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
+    return filter_gpu(filter,
+                      &(struct gpu_place){ start, end, value_or(view, rows->of_process, 0),
+                                           value_or(view, rows->correlation, NO_CORRELATION),
+                                           value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
 }
 
 static int in_ranges(const struct export_rows *rows, const struct export_window *view)
@@ -241,7 +249,7 @@ int export_rows_next(struct export_rows *rows, struct error *err)
     }
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------------------------- */
 
 static int make_window(const struct export_rows *rows, struct window *window)
 {
@@ -267,9 +275,12 @@ static void find_times(struct export_rows *rows)
 
 static void find_places(struct export_rows *rows)
 {
-    const struct { const char *name; int *column; } places[] = {
+    const struct {
+        const char *name;
+        int *column;
+    } places[] = {
         { "globalTid", &rows->of_thread }, { "globalPid", &rows->of_process }, { "correlationId", &rows->correlation },
-        { "deviceId", &rows->device }, { "streamId", &rows->stream },
+        { "deviceId", &rows->device },     { "streamId", &rows->stream },
     };
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -281,14 +292,22 @@ static void find_places(struct export_rows *rows)
 }
 
 int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-              const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err)
+                     const struct export_options *options, int64_t shift_ns, struct export_rows **out,
+                     struct error *err)
 {
     struct export_rows *rows = calloc(1, sizeof *rows);
 
     if (!rows)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *rows = (struct export_rows){ .report = report, .table = table, .columns = columns, .column_count = column_count, .options = options,
-                           .shift_ns = shift_ns, .window_rows = table->rows < WINDOW_ROWS ? table->rows + 1 : WINDOW_ROWS };
+    *rows = (struct export_rows){
+        .report = report,
+        .table = table,
+        .columns = columns,
+        .column_count = column_count,
+        .options = options,
+        .shift_ns = shift_ns,
+        .window_rows = table->rows < WINDOW_ROWS ? table->rows + 1 : WINDOW_ROWS,
+    };
     pthread_mutex_init(&rows->lock, NULL);
     pthread_cond_init(&rows->changed, NULL);
     find_times(rows);

@@ -1,5 +1,5 @@
-/* The rows of a table in order, for whoever writes them somewhere: decoded a window at a time, ahead of the caller, so that
- * memory is bounded and the decoding costs no wall time. Time ranges and the shift of times are applied here. */
+/* The rows of a table in order, for whoever writes them somewhere: decoded a window at a time, ahead of the caller, so
+ * that memory is bounded and the decoding costs no wall time. Time ranges and the shift of times are applied here. */
 #ifndef TACHO_EXPORT_EXPORT_ROWS_H
 #define TACHO_EXPORT_EXPORT_ROWS_H
 
@@ -17,10 +17,11 @@ struct export_window {
     uint64_t first; /* the row of the table that values[c][0] is of */
 };
 
-/* shift_ns is added to times; ranges of the options are as in the report, before that. columns are numbers of the table's;
- * one of -1 is NULL in every row. */
+/* shift_ns is added to times; ranges of the options are as in the report, before that. columns are numbers of the
+ * table's; one of -1 is NULL in every row. */
 int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-              const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err);
+                     const struct export_options *options, int64_t shift_ns, struct export_rows **out,
+                     struct error *err);
 
 /* 1: there is a row; 0: no more; else an ERR_ code. */
 int export_rows_next(struct export_rows *rows, struct error *err);

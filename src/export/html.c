@@ -1,8 +1,8 @@
-/* The timeline in one file: the page, the reader compiled to WebAssembly, and the report (or the part of it that was asked for), which
- * opens from a disk without a server. docs/view-api.md says how the page finds them.
+/* The timeline in one file: the page, the reader compiled to WebAssembly, and the report (or the part of it that was
+ * asked for), which opens from a disk without a server. docs/view-api.md says how the page finds them.
  *
- * The report is base64 in an element that browsers do not run, so that no name in it can become markup; the policy in the head
- * allows only the scripts that were put in here, by a number that nobody could know before. */
+ * The report is base64 in an element that browsers do not run, so that no name in it can become markup; the policy in
+ * the head allows only the scripts that were put in here, by a number that nobody could know before. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct html {
     char nonce[33];
 };
 
-/* ---- the page ---------------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------------------------- */
 
 static int name_file(const struct html *html, const char *name, char path[4096], struct error *err)
 {
@@ -39,8 +39,10 @@ static int name_file(const struct html *html, const char *name, char path[4096],
     if (snprintf(path, 4096, "%s/%s", folder, name) >= 4096)
         return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
     if (access(path, R_OK) != 0)
-        return error_set(err, ERR_NOT_FOUND, "this Tacho was built without the timeline's page (%s is missing): install nodejs, npm, clang, lld and "
-                         "wasi-libc and build again", path);
+        return error_set(err, ERR_NOT_FOUND,
+                         "this Tacho was built without the timeline's page (%s is missing): install nodejs, npm, "
+                         "clang, lld and wasi-libc and build again",
+                         path);
     return 0;
 }
 
@@ -63,8 +65,13 @@ static int read_page_file(const struct html *html, const char *name, struct text
 
 static int read_page(struct html *html, struct error *err)
 {
-    const struct { const char *name; struct text *out; } files[] = {
-        { "index.html", &html->index }, { "page.css", &html->style }, { "page.js", &html->script },
+    const struct {
+        const char *name;
+        struct text *out;
+    } files[] = {
+        { "index.html", &html->index },
+        { "page.css", &html->style },
+        { "page.js", &html->script },
     };
     unsigned char random[16];
     struct stat status;
@@ -86,7 +93,7 @@ static int read_page(struct html *html, struct error *err)
     return 0;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
 static void add_base64(struct text *out, const unsigned char *bytes, size_t length)
 {
@@ -94,8 +101,10 @@ static void add_base64(struct text *out, const unsigned char *bytes, size_t leng
 
     for (size_t i = 0; i < length; i += 3) {
         size_t left = length - i;
-        unsigned value = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
-        char four[4] = { digits[value >> 18], digits[value >> 12 & 63], left > 1 ? digits[value >> 6 & 63] : '=', left > 2 ? digits[value & 63] : '=' };
+        unsigned value = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = { digits[value >> 18], digits[value >> 12 & 63], left > 1 ? digits[value >> 6 & 63] : '=',
+                         left > 2 ? digits[value & 63] : '=' };
         text_add_bytes(out, four, sizeof four);
     }
 }
@@ -134,10 +143,13 @@ static void add_escaped(struct text *out, const char *bytes)
     }
 }
 
-/* A script may have the words that end its element, or seem to begin a comment, in its strings: there a backslash changes nothing. */
+/* A script may have the words that end its element, or seem to begin a comment, in its strings: there a
+ * backslash changes nothing. */
 static void add_script(struct text *out, const struct text *script)
 {
-    static const struct { const char *found, *instead; } words[] = { { "</script", "<\\/script" }, { "<!--", "<\\!--" }, { "<script", "<\\script" } };
+    static const struct {
+        const char *found, *instead;
+    } words[] = { { "</script", "<\\/script" }, { "<!--", "<\\!--" }, { "<script", "<\\script" } };
     const char *at = text_string(script), *end = at + script->length;
 
     while (at < end) {
@@ -160,8 +172,9 @@ static void add_script(struct text *out, const struct text *script)
 static void add_policy(struct html *html)
 {
     text_addf(&html->text,
-              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-%s' 'wasm-unsafe-eval' blob:; "
-              "style-src 'nonce-%s'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">\n"
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-%s' "
+              "'wasm-unsafe-eval' blob:; style-src 'nonce-%s'; img-src data: blob:; font-src data:; connect-src data: "
+              "blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">\n"
               "<meta name=\"referrer\" content=\"no-referrer\">\n",
               html->nonce, html->nonce);
 }
@@ -180,13 +193,16 @@ static int put_data(struct html *html, const char *id, const char *name, const c
     return code;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 /* An element of index.html: from its "<" on, behind its ">" (and what closes it). */
-struct place { size_t from, to; };
+struct place {
+    size_t from, to;
+};
 
 /* The element that begins so and names that file. */
-static int find_element(const struct text *index, const char *tag, const char *file, const char *closing, struct place *out)
+static int find_element(const struct text *index, const char *tag, const char *file, const char *closing,
+                        struct place *out)
 {
     const char *text = text_string(index);
 
@@ -208,7 +224,8 @@ static int put_page(struct html *html, const char *report_path, struct error *er
     const char *index = text_string(&html->index), *head = strstr(index, "<head>");
     struct place style, script;
 
-    if (!head || !find_element(&html->index, "<link", "page.css", "", &style) || !find_element(&html->index, "<script", "page.js", "</script>", &script) ||
+    if (!head || !find_element(&html->index, "<link", "page.css", "", &style) ||
+        !find_element(&html->index, "<script", "page.js", "</script>", &script) ||
         (size_t)(head - index) > style.from || style.to > script.from)
         return error_set(err, ERR_BAD_FORMAT, "index.html of the timeline's page is not as it was built");
     size_t inside = (size_t)(head - index) + strlen("<head>");
@@ -222,7 +239,8 @@ static int put_page(struct html *html, const char *report_path, struct error *er
     text_add_bytes(&html->text, index + style.to, script.from - style.to);
     int code = put_data(html, "tacho-wasm", NULL, html->wasm_path, err);
     if (code == 0)
-        code = put_data(html, "tacho-report", html->options->name ? html->options->name : "report.tacho", report_path, err);
+        code = put_data(html, "tacho-report", html->options->name ? html->options->name : "report.tacho", report_path,
+                        err);
     text_addf(&html->text, "<script nonce=\"%s\">", html->nonce);
     add_script(&html->text, &html->script);
     text_add(&html->text, "</script>");
@@ -246,7 +264,8 @@ static int write_html(struct html *html, const char *path, const char *report_pa
     return code;
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     struct html html = { .options = options };
     char *report_path = NULL;
@@ -257,7 +276,8 @@ static int export_report(struct report *report, const char *path, const struct e
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     if (code == 0) {
-        uint64_t page = html.index.length + html.style.length + html.script.length + html.wasm_bytes * BASE64_PERCENT / 100 + 4096;
+        uint64_t page = html.index.length + html.style.length + html.script.length +
+                        html.wasm_bytes * BASE64_PERCENT / 100 + 4096;
         code = cut_report(report, report_path, options, (struct cut_size){ page, BASE64_PERCENT }, err);
     }
     if (code == 0)
@@ -273,5 +293,9 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_html = {
-    .name = "html", .help = "the timeline in one file", .extension = "html", .limits = 1, .export_report = export_report,
+    .name = "html",
+    .help = "the timeline in one file",
+    .extension = "html",
+    .limits = 1,
+    .export_report = export_report,
 };

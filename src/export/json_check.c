@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
 #include "base/json_scan.h"
+#include "base/utf8.h"
 
 enum { DEEPEST = 64 };
 
-/* ---- checking ------------------------------------------------------------------------------------------------ */
+/* ---- checking -------------------------------------------------------------------------------------------------- */
 
 struct check {
     const unsigned char *at, *end;
@@ -26,7 +26,8 @@ static int is_next(struct check *check, char c)
 
 static void skip_space(struct check *check)
 {
-    while (check->at < check->end && (*check->at == ' ' || *check->at == '\n' || *check->at == '\t' || *check->at == '\r'))
+    while (check->at < check->end &&
+           (*check->at == ' ' || *check->at == '\n' || *check->at == '\t' || *check->at == '\r'))
         check->at++;
 }
 
@@ -130,9 +131,7 @@ static int is_value(struct check *check, int depth)
     if (check->at == check->end || depth > DEEPEST)
         return 0;
     switch (*check->at) {
-    case '"':
-        is_good = is_string(check);
-        break;
+    case '"': is_good = is_string(check); break;
     case '{':
         check->at++;
         skip_space(check);
@@ -149,8 +148,7 @@ static int is_value(struct check *check, int depth)
             ;
         is_good = is_good && is_next(check, ']');
         break;
-    default:
-        is_good = is_word(check, "true") || is_word(check, "false") || is_word(check, "null") || is_number(check);
+    default: is_good = is_word(check, "true") || is_word(check, "false") || is_word(check, "null") || is_number(check);
     }
     skip_space(check);
     return is_good;
@@ -170,13 +168,13 @@ int json_is_members(const char *bytes, size_t length)
     return are_members(&check, 0, 0);
 }
 
-/* ---- mending ------------------------------------------------------------------------------------------------- */
+/* ---- mending --------------------------------------------------------------------------------------------------- */
 
 static void add_mended(struct text *out, struct slice value, int depth);
 
 static void add_mended_string(struct text *out, struct slice value)
 {
-    struct text scratch = {0};
+    struct text scratch = { 0 };
     struct slice text = json_slice_text(value, &scratch);
 
     json_add_text(out, text.bytes, text.length);
@@ -216,7 +214,8 @@ static void add_mended(struct text *out, struct slice value, int depth)
 }
 
 /* The bytes between two marks, with the zeros behind them that scanning wants. */
-static struct slice copy_guarded(struct text *copy, const char *before, const char *bytes, size_t length, const char *after)
+static struct slice copy_guarded(struct text *copy, const char *before, const char *bytes, size_t length,
+                                 const char *after)
 {
     text_add(copy, before);
     text_add_bytes(copy, bytes, length);
@@ -228,7 +227,7 @@ static struct slice copy_guarded(struct text *copy, const char *before, const ch
 
 void json_add_mended_value(struct text *out, const char *bytes, size_t length)
 {
-    struct text copy = {0};
+    struct text copy = { 0 };
     struct slice whole = copy_guarded(&copy, "", bytes, length, ""), value;
     struct scan scan = { .at = whole.bytes, .end = whole.bytes + whole.length, .whole = 1 };
     int is_json = whole.length && strchr("\"[{", *bytes) && json_scan_value(&scan, PLACE_ARRAY, &value) == SCAN_OK;
@@ -244,7 +243,7 @@ void json_add_mended_value(struct text *out, const char *bytes, size_t length)
 
 void json_add_mended_members(struct text *out, const char *bytes, size_t length)
 {
-    struct text copy = {0};
+    struct text copy = { 0 };
     struct slice whole = copy_guarded(&copy, "{", bytes, length, "}");
 
     if (whole.length)

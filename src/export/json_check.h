@@ -11,8 +11,8 @@
 int json_is_value(const char *bytes, size_t length);
 int json_is_members(const char *bytes, size_t length);
 
-/* The same for text that only means to be: quotes inside strings, NaN, control characters are mended. What is no JSON at all
- * becomes a string; of members those that can be read are added, and nothing if there are none. */
+/* The same for text that only means to be: quotes inside strings, NaN, control characters are mended. What is no JSON
+ * at all becomes a string; of members those that can be read are added, and nothing if there are none. */
 void json_add_mended_value(struct text *out, const char *bytes, size_t length);
 void json_add_mended_members(struct text *out, const char *bytes, size_t length);
 

@@ -11,8 +11,8 @@
 #include "base/formula.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "json_check.h"
 #include "export_rows.h"
+#include "json_check.h"
 
 struct plain;
 
@@ -20,7 +20,7 @@ struct plain;
 struct style {
     const char *name;
     int file_per_table;
-    const char *before, *after;                          /* the file */
+    const char *before, *after;                             /* the file */
     void (*begin_table)(struct plain *plain, size_t place); /* place: how many tables came before */
     void (*end_table)(struct plain *plain);
     void (*begin_row)(struct plain *plain, uint64_t place);
@@ -44,7 +44,7 @@ struct plain {
     int64_t shift_ns;
 };
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static int is_null(const struct plain *plain, size_t column)
 {
@@ -58,7 +58,10 @@ static int64_t bits_of(const struct plain *plain, size_t column)
 
 static void add_real(struct text *line, int64_t bits)
 {
-    union { int64_t bits; double real; } value = { .bits = bits };
+    union {
+        int64_t bits;
+        double real;
+    } value = { .bits = bits };
 
     if (isfinite(value.real))
         json_add_real(line, value.real);
@@ -92,7 +95,7 @@ static const char *text_or_number(struct plain *plain, size_t column, size_t *le
     return NULL;
 }
 
-/* ---- csv and text -------------------------------------------------------------------------------------------- */
+/* ---- csv and text ---------------------------------------------------------------------------------------------- */
 
 static void add_csv_text(struct text *line, const char *bytes, size_t length)
 {
@@ -173,11 +176,14 @@ static void text_value(struct plain *plain, size_t column)
             plain->line.bytes[i] = ' ';
 }
 
-/* ---- json ---------------------------------------------------------------------------------------------------- */
+/* ---- json ------------------------------------------------------------------------------------------------------ */
 
 static void json_member(struct plain *plain, size_t column)
 {
-    union { int64_t bits; double real; } value;
+    union {
+        int64_t bits;
+        double real;
+    } value;
     size_t length = 0;
 
     text_add(&plain->line, text_string(&plain->names[column]));
@@ -235,18 +241,33 @@ static void jsonlines_end_row(struct plain *plain)
 }
 
 static const struct style csv_style = {
-    .name = "csv", .file_per_table = 1, .begin_table = csv_begin_table, .value = csv_value, .end_row = end_line,
+    .name = "csv",
+    .file_per_table = 1,
+    .begin_table = csv_begin_table,
+    .value = csv_value,
+    .end_row = end_line,
 };
-static const struct style text_style = { .name = "text", .begin_table = text_begin_table, .value = text_value, .end_row = end_line };
+static const struct style text_style = {
+    .name = "text", .begin_table = text_begin_table, .value = text_value, .end_row = end_line
+};
 static const struct style json_style = {
-    .name = "json", .before = "{", .after = "\n}\n", .begin_table = json_begin_table, .end_table = json_end_table,
-    .begin_row = json_begin_row, .value = json_value, .end_row = json_end_row,
+    .name = "json",
+    .before = "{",
+    .after = "\n}\n",
+    .begin_table = json_begin_table,
+    .end_table = json_end_table,
+    .begin_row = json_begin_row,
+    .value = json_value,
+    .end_row = json_end_row,
 };
 static const struct style jsonlines_style = {
-    .name = "jsonlines", .begin_row = jsonlines_begin_row, .value = json_value, .end_row = jsonlines_end_row,
+    .name = "jsonlines",
+    .begin_row = jsonlines_begin_row,
+    .value = json_value,
+    .end_row = jsonlines_end_row,
 };
 
-/* ---- the walk ------------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
 
 static int put_line(struct plain *plain, size_t at_least, struct error *err)
 {
@@ -366,8 +387,8 @@ static size_t count_tables(const struct report *report, const struct export_opti
     return count;
 }
 
-static int export_plain(const struct style *style, struct report *report, const char *path, const struct export_options *options,
-                        struct error *err)
+static int export_plain(const struct style *style, struct report *report, const char *path,
+                        const struct export_options *options, struct error *err)
 {
     struct plain plain = { .style = style, .report = report, .path = path, .options = options };
     int code = export_shift(options, report, &plain.shift_ns, err);
@@ -406,17 +427,27 @@ EXPORT(jsonlines)
 EXPORT(text)
 
 const struct exporter export_csv = {
-    .name = "csv", .help = "a folder with a csv file for each table", .extension = "csv", .folder = 1,
+    .name = "csv",
+    .help = "a folder with a csv file for each table",
+    .extension = "csv",
+    .folder = 1,
     .export_report = export_to_csv,
 };
 const struct exporter export_json = {
-    .name = "json", .help = "one object, with a list of rows for each table", .extension = "json",
+    .name = "json",
+    .help = "one object, with a list of rows for each table",
+    .extension = "json",
     .export_report = export_to_json,
 };
 const struct exporter export_jsonlines = {
-    .name = "jsonlines", .help = "a line for each row, with its table's name", .extension = "jsonl",
+    .name = "jsonlines",
+    .help = "a line for each row, with its table's name",
+    .extension = "jsonl",
     .export_report = export_to_jsonlines,
 };
 const struct exporter export_text = {
-    .name = "text", .help = "tables as text, columns parted by tabs", .extension = "txt", .export_report = export_to_text,
+    .name = "text",
+    .help = "tables as text, columns parted by tabs",
+    .extension = "txt",
+    .export_report = export_to_text,
 };

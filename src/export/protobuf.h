@@ -1,4 +1,5 @@
-/* The few things that protocol buffers are made of: fields with a number, as varints, eight bytes or bytes with their length. */
+/* The few things that protocol buffers are made of: fields with a number, as varints, eight bytes
+ * or bytes with their length. */
 #ifndef TACHO_EXPORT_PROTOBUF_H
 #define TACHO_EXPORT_PROTOBUF_H
 
@@ -39,7 +40,10 @@ static inline void protobuf_fixed64(struct text *out, unsigned field, uint64_t v
 
 static inline void protobuf_double(struct text *out, unsigned field, double value)
 {
-    union { double real; uint64_t bits; } both = { .real = value };
+    union {
+        double real;
+        uint64_t bits;
+    } both = { .real = value };
 
     protobuf_fixed64(out, field, both.bits);
 }

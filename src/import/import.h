@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 struct importer {
-    const char *name; /* "nsys-sqlite" */
+    const char *name;      /* "nsys-sqlite" */
     const char *help;
     const char *extension; /* "sqlite" */
     /* Whether the first bytes of a file look like it; length may be anything. */

@@ -1,5 +1,5 @@
-/* Traces of torch.profiler (Kineto's JSON, plain, gzip or zstd) become reports. The file goes by once, through a window; an event
- * that cannot be read is left out and counted, and reading goes on with the next one. */
+/* Traces of torch.profiler (Kineto's JSON, plain, gzip or zstd) become reports. The file goes by once, through a
+ * window; an event that cannot be read is left out and counted, and reading goes on with the next one. */
 #include "kineto.h"
 
 #include <ctype.h>
@@ -27,14 +27,16 @@ static int recognise(const void *bytes, size_t length)
 /* The bytes from the window's place on. */
 static struct scan scan_from(const struct window *window)
 {
-    return (struct scan){ .at = window->bytes + window->at, .end = window->bytes + window->length, .whole = window->whole };
+    return (
+        struct scan){ .at = window->bytes + window->at, .end = window->bytes + window->length, .whole = window->whole };
 }
 
 /* What reading one thing came to, once it is wholly in the window. */
 enum { STEP_DONE, STEP_BAD, STEP_END };
 
 /* Tries to read a thing until the window holds all of it. STEP_ or an error. */
-static int step(struct kineto *import, int (*read)(struct kineto *import, struct scan *scan, void *context), void *context, struct error *err)
+static int step(struct kineto *import, int (*read)(struct kineto *import, struct scan *scan, void *context),
+                void *context, struct error *err)
 {
     struct window *window = &import->window;
 
@@ -58,7 +60,7 @@ static int step(struct kineto *import, int (*read)(struct kineto *import, struct
     }
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------- */
 
 enum { AT_EVENT, AT_LIST_END, AT_OTHER };
 
@@ -156,7 +158,7 @@ static int read_events(struct kineto *import, struct error *err)
     }
 }
 
-/* ---- the trace ----------------------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------------------------- */
 
 struct member {
     struct slice name, value;
@@ -169,7 +171,7 @@ static int read_member(struct kineto *import, struct scan *scan, void *context)
     struct member *member = context;
 
     (void)import;
-    *member = (struct member){0};
+    *member = (struct member){ 0 };
     json_scan_space(scan);
     if (*scan->at == ',') {
         scan->at++;
@@ -250,16 +252,16 @@ static int read_trace(struct kineto *import, struct error *err)
         code = read_members(import, &has_events, err);
     }
     if (code >= 0 && (!has_events || (import->events == 0 && (import->damaged || import->truncated))))
-        return error_set(err, ERR_BAD_FORMAT, "'%s' is no trace of torch.profiler: it has no list of events%s", import->path,
-                         import->window.damaged ? ", and is damaged" : "");
+        return error_set(err, ERR_BAD_FORMAT, "'%s' is no trace of torch.profiler: it has no list of events%s",
+                         import->path, import->window.damaged ? ", and is damaged" : "");
     return code < 0 ? code : 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 static void note(struct kineto *import, const char *column, const char *reason, uint64_t count)
 {
-    struct row_TACHO_IMPORT row = {0};
+    struct row_TACHO_IMPORT row = { 0 };
 
     if (!count)
         return;
@@ -316,5 +318,9 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
 }
 
 const struct importer import_kineto = {
-    .name = "kineto", .help = "traces of torch.profiler", .extension = "json", .recognise = recognise, .import = import_file,
+    .name = "kineto",
+    .help = "traces of torch.profiler",
+    .extension = "json",
+    .recognise = recognise,
+    .import = import_file,
 };

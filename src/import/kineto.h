@@ -1,16 +1,17 @@
 /* What the files of the Kineto importer share.
  *
- * kineto_window.c reads the file, plain or packed, through a window of bounded size; json_scan.c finds values in it;
- * kineto_event.c reads one event; kineto_rows.c makes rows of it; kineto.c goes through the file and says what was lost. */
+ * kineto_window.c reads the file, plain or packed, through a window of bounded size; json_scan.c finds
+ * values in it; kineto_event.c reads one event; kineto_rows.c makes rows of it; kineto.c goes through the
+ * file and says what was lost. */
 #ifndef TACHO_IMPORT_KINETO_H
 #define TACHO_IMPORT_KINETO_H
 
 #include "base/error.h"
+#include "base/json_scan.h"
 #include "report/schema/schema.h"
 #include "report/writer/writer.h"
-#include "base/json_scan.h"
 
-/* ---- the window ---------------------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------------------------ */
 
 struct unpacker; /* zlib's or zstd's state */
 
@@ -29,24 +30,24 @@ void window_close(struct window *window);
 /* Drops what is before at and reads on. 0; ERR_NO_SPACE if one thing is larger than any window; or another code. */
 int window_more(struct window *window, struct error *err);
 
-/* ---- one event ----------------------------------------------------------------------------------------------- */
+/* ---- one event ------------------------------------------------------------------------------------------------- */
 
 /* Arguments that rows are made of. The first spelling of a key is today's. */
-#define KINETO_KEYS(X)                                                                                                  \
-    X(EXTERNAL, "External id") X(RECORD_FUNCTION, "Record function id") X(SEQUENCE, "Sequence number")                  \
-    X(FORWARD_THREAD, "Fwd thread id") X(DIMS, "Input Dims") X(TYPES, "Input type") X(STRIDES, "Input Strides")         \
-    X(CONCRETE, "Concrete Inputs") X(INDEX, "Ev Idx") X(STACK, "Call stack") X(MODULE, "Module Hierarchy")              \
-    X(PYTHON, "Python id") X(PYTHON_PARENT, "Python parent id") X(PYTHON_MODULE, "Python module id")                    \
-    X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream") X(CORRELATION, "correlation")                         \
-    X(REGISTERS, "registers per thread") X(SHARED, "shared memory") X(GRID, "grid") X(BLOCK, "block")                   \
-    X(GRAPH, "graph id") X(GRAPH_NODE, "graph node id") X(BYTES, "bytes") X(DEVICE_TYPE, "Device Type")                 \
-    X(DEVICE_ID, "Device Id") X(ADDRESS, "Addr") X(MEMORY_BYTES, "Bytes") X(ALLOCATED, "Total Allocated")               \
+#define KINETO_KEYS(X)                                                                                                 \
+    X(EXTERNAL, "External id") X(RECORD_FUNCTION, "Record function id") X(SEQUENCE, "Sequence number")                 \
+    X(FORWARD_THREAD, "Fwd thread id") X(DIMS, "Input Dims") X(TYPES, "Input type") X(STRIDES, "Input Strides")        \
+    X(CONCRETE, "Concrete Inputs") X(INDEX, "Ev Idx") X(STACK, "Call stack") X(MODULE, "Module Hierarchy")             \
+    X(PYTHON, "Python id") X(PYTHON_PARENT, "Python parent id") X(PYTHON_MODULE, "Python module id")                   \
+    X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream") X(CORRELATION, "correlation")                        \
+    X(REGISTERS, "registers per thread") X(SHARED, "shared memory") X(GRID, "grid") X(BLOCK, "block")                  \
+    X(GRAPH, "graph id") X(GRAPH_NODE, "graph node id") X(BYTES, "bytes") X(DEVICE_TYPE, "Device Type")                \
+    X(DEVICE_ID, "Device Id") X(ADDRESS, "Addr") X(MEMORY_BYTES, "Bytes") X(ALLOCATED, "Total Allocated")              \
     X(RESERVED, "Total Reserved") X(BANDWIDTH, "memory bandwidth (GB/s)") X(NAME, "name")
 enum kineto_key {
 #define KINETO_KEY(name, spelling) KEY_##name,
-    KINETO_KEYS(KINETO_KEY)
+    KINETO_KEYS(KINETO_KEY) KEY_COUNT,
+    KEY_OTHER = KEY_COUNT
 #undef KINETO_KEY
-    KEY_COUNT, KEY_OTHER = KEY_COUNT
 };
 enum { KINETO_MOST_ARGS = 128, KINETO_KEY_SLOTS = 128 };
 
@@ -60,15 +61,16 @@ struct kineto_event {
     struct slice phase, category, name, id, pid, tid, ts, dur;
     struct kineto_arg args[KINETO_MOST_ARGS];
     size_t arg_count, args_left_out;
-    struct slice by_key[KEY_COUNT]; /* bytes NULL: not given */
-    unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a spelling's number plus 1, where it hashes to or behind it */
+    struct slice by_key[KEY_COUNT];        /* bytes NULL: not given */
+    unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a spelling's number plus 1, where
+                                            * it hashes to or behind it */
 };
 
 void kineto_event_init(struct kineto_event *event);
 /* The event at scan's place, from its brace on. SCAN_OK, SCAN_CUT or SCAN_BAD. */
 int kineto_read_event(struct scan *scan, struct kineto_event *event);
 
-/* ---- the import ---------------------------------------------------------------------------------------------- */
+/* ---- the import ------------------------------------------------------------------------------------------------ */
 
 /* A name of a process (tid -1) or a thread. */
 struct kineto_name {
@@ -83,14 +85,16 @@ struct kineto {
     struct text scratch, other;
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
     int truncated;
-    int64_t process;    /* globalPid of what is on a GPU: the first process that something on a CPU was seen of */
-    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before any event said which process is the one on the CPU */
+    int64_t process;                             /* globalPid of what is on a GPU: the first process that
+                                                  * something on a CPU was seen of */
+    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before any event said which
+                                                  * process is the one on the CPU */
     size_t name_count;
-    int64_t origin_ns;  /* ts of the report's time 0 */
+    int64_t origin_ns;                           /* ts of the report's time 0 */
     int has_origin;
-    int64_t base_ns;    /* baseTimeNanoseconds */
-    int64_t rank, world_size; /* -1: not said */
-    int64_t first_ns, last_ns; /* of all events; first > last while there are none */
+    int64_t base_ns;                             /* baseTimeNanoseconds */
+    int64_t rank, world_size;                    /* -1: not said */
+    int64_t first_ns, last_ns;                   /* of all events; first > last while there are none */
 };
 
 /* The metadata that says what was taken from every ts. */

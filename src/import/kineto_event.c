@@ -4,11 +4,16 @@
 #include <string.h>
 
 /* Old spellings, of PyTorch 1.8 to 1.12. */
-static const struct { struct slice spelling; enum kineto_key key; } spellings[] = {
+static const struct {
+    struct slice spelling;
+    enum kineto_key key;
+} spellings[] = {
 #define KINETO_KEY(name, spelling) { SLICE(spelling), KEY_##name },
     KINETO_KEYS(KINETO_KEY)
 #undef KINETO_KEY
-    { SLICE("external id"), KEY_EXTERNAL }, { SLICE("Input dims"), KEY_DIMS }, { SLICE("Sequence Number"), KEY_SEQUENCE },
+        { SLICE("external id"), KEY_EXTERNAL },
+    { SLICE("Input dims"), KEY_DIMS },
+    { SLICE("Sequence Number"), KEY_SEQUENCE },
     { SLICE("Fwd Thread Id"), KEY_FORWARD_THREAD },
 };
 enum { SPELLINGS = sizeof spellings / sizeof *spellings, SLOTS = KINETO_KEY_SLOTS };
@@ -99,11 +104,18 @@ static int read_args(struct scan *scan, struct kineto_event *event)
 
 static struct slice *find_field(struct kineto_event *event, struct slice name)
 {
-    static const struct { struct slice name; size_t offset; } fields[] = {
-        { SLICE("ph"), offsetof(struct kineto_event, phase) }, { SLICE("cat"), offsetof(struct kineto_event, category) },
-        { SLICE("name"), offsetof(struct kineto_event, name) }, { SLICE("pid"), offsetof(struct kineto_event, pid) },
-        { SLICE("tid"), offsetof(struct kineto_event, tid) }, { SLICE("ts"), offsetof(struct kineto_event, ts) },
-        { SLICE("dur"), offsetof(struct kineto_event, dur) }, { SLICE("id"), offsetof(struct kineto_event, id) },
+    static const struct {
+        struct slice name;
+        size_t offset;
+    } fields[] = {
+        { SLICE("ph"), offsetof(struct kineto_event, phase) },
+        { SLICE("cat"), offsetof(struct kineto_event, category) },
+        { SLICE("name"), offsetof(struct kineto_event, name) },
+        { SLICE("pid"), offsetof(struct kineto_event, pid) },
+        { SLICE("tid"), offsetof(struct kineto_event, tid) },
+        { SLICE("ts"), offsetof(struct kineto_event, ts) },
+        { SLICE("dur"), offsetof(struct kineto_event, dur) },
+        { SLICE("id"), offsetof(struct kineto_event, id) },
     };
 
     name = json_slice_inside(name);

@@ -1,5 +1,5 @@
-/* What a trace says of itself: every member that is not its events becomes rows of name and value; device properties also
- * become GPUs, and the rank goes to the process. */
+/* What a trace says of itself: every member that is not its events becomes rows of name and value; device properties
+ * also become GPUs, and the rank goes to the process. */
 #include "kineto.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int64_t string_of(struct kineto *import, struct slice slice)
 
 static void add_value(struct kineto *import, const struct text *path, struct slice value)
 {
-    struct row_TACHO_TORCH_METADATA row = {0};
+    struct row_TACHO_TORCH_METADATA row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ text_string(path), path->length }));
     ROW_SET(&row, TACHO_TORCH_METADATA, value, string_of(import, value));
@@ -62,16 +62,24 @@ static void add_all(struct kineto *import, struct text *path, struct slice value
 
 static void add_gpu(struct kineto *import, struct slice properties)
 {
-    static const struct { struct slice name; int column; } numbers[] = {
-        { SLICE("id"), TARGET_INFO_GPU_id }, { SLICE("totalGlobalMem"), TARGET_INFO_GPU_totalMemory },
-        { SLICE("computeMajor"), TARGET_INFO_GPU_computeMajor }, { SLICE("computeMinor"), TARGET_INFO_GPU_computeMinor },
-        { SLICE("maxThreadsPerBlock"), TARGET_INFO_GPU_maxThreadsPerBlock }, { SLICE("regsPerBlock"), TARGET_INFO_GPU_maxRegistersPerBlock },
-        { SLICE("warpSize"), TARGET_INFO_GPU_threadsPerWarp }, { SLICE("sharedMemPerBlock"), TARGET_INFO_GPU_maxShmemPerBlock },
-        { SLICE("numSms"), TARGET_INFO_GPU_smCount }, { SLICE("regsPerMultiprocessor"), TARGET_INFO_GPU_maxRegistersPerSm },
+    static const struct {
+        struct slice name;
+        int column;
+    } numbers[] = {
+        { SLICE("id"), TARGET_INFO_GPU_id },
+        { SLICE("totalGlobalMem"), TARGET_INFO_GPU_totalMemory },
+        { SLICE("computeMajor"), TARGET_INFO_GPU_computeMajor },
+        { SLICE("computeMinor"), TARGET_INFO_GPU_computeMinor },
+        { SLICE("maxThreadsPerBlock"), TARGET_INFO_GPU_maxThreadsPerBlock },
+        { SLICE("regsPerBlock"), TARGET_INFO_GPU_maxRegistersPerBlock },
+        { SLICE("warpSize"), TARGET_INFO_GPU_threadsPerWarp },
+        { SLICE("sharedMemPerBlock"), TARGET_INFO_GPU_maxShmemPerBlock },
+        { SLICE("numSms"), TARGET_INFO_GPU_smCount },
+        { SLICE("regsPerMultiprocessor"), TARGET_INFO_GPU_maxRegistersPerSm },
         { SLICE("sharedMemPerBlockOptin"), TARGET_INFO_GPU_maxShmemPerBlockOptin },
         { SLICE("sharedMemPerMultiprocessor"), TARGET_INFO_GPU_maxShmemPerSm },
     };
-    struct row_TARGET_INFO_GPU row = {0};
+    struct row_TARGET_INFO_GPU row = { 0 };
     struct scan scan = json_slice_parts(properties);
     struct slice name, value;
 
@@ -117,7 +125,7 @@ static void note_rank(struct kineto *import, struct slice info)
 
 void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value)
 {
-    struct text path = {0};
+    struct text path = { 0 };
     struct slice inside = json_slice_inside(name);
 
     if (json_slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
@@ -137,8 +145,8 @@ void kineto_add_metadata(struct kineto *import, struct slice name, struct slice 
 
 static void add_start(struct kineto *import)
 {
-    struct row_TARGET_INFO_SESSION_START_TIME row = {0};
-    struct row_TACHO_TORCH_METADATA origin = {0};
+    struct row_TARGET_INFO_SESSION_START_TIME row = { 0 };
+    struct row_TACHO_TORCH_METADATA origin = { 0 };
     int64_t utc_ns = saturating_add(import->base_ns, import->origin_ns);
     time_t seconds = (time_t)(utc_ns / 1000000000);
     char text[64];
@@ -157,8 +165,8 @@ static void add_start(struct kineto *import)
 
 void kineto_add_capture(struct kineto *import)
 {
-    struct row_TACHO_PROCESS process = {0};
-    struct row_ANALYSIS_DETAILS details = {0};
+    struct row_TACHO_PROCESS process = { 0 };
+    struct row_ANALYSIS_DETAILS details = { 0 };
 
     if (import->first_ns > import->last_ns)
         return;

@@ -1,5 +1,6 @@
-/* Events to rows: one function for each kind of event. Work on GPUs and CUDA calls become rows of the tables that CUDA captures
- * have, so that every report works on them; operators and what PyTorch alone knows go into tables of their own. */
+/* Events to rows: one function for each kind of event. Work on GPUs and CUDA calls become rows of the tables
+ * that CUDA captures have, so that every report works on them; operators and what PyTorch alone knows go
+ * into tables of their own. */
 #include "kineto.h"
 
 #include <string.h>
@@ -25,10 +26,10 @@ struct category {
     struct slice spelling; /* in the trace */
     const char *name;      /* as we call it */
     void (*add)(struct kineto *import, const struct subject *subject);
-    uint64_t taken; /* arguments that have columns of their own */
+    uint64_t taken;        /* arguments that have columns of their own */
 };
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static int64_t string_of(struct kineto *import, struct slice slice)
 {
@@ -76,7 +77,8 @@ static int thread_of(struct kineto *import, const struct kineto_event *event, in
 {
     int64_t pid, tid;
 
-    if (!event->pid.bytes || !event->tid.bytes || !json_slice_integer(event->pid, &pid) || !json_slice_integer(event->tid, &tid) || pid < 0)
+    if (!event->pid.bytes || !event->tid.bytes || !json_slice_integer(event->pid, &pid) ||
+        !json_slice_integer(event->tid, &tid) || pid < 0)
         return 0;
     *out = VM_ID | (pid & 0xffffff) << 24 | (tid & 0xffffff);
     if (!import->process)
@@ -107,15 +109,16 @@ static int other_args(struct kineto *import, const struct subject *subject, int6
     return 1;
 }
 
-/* ---- on the CPU ---------------------------------------------------------------------------------------------- */
+/* ---- on the CPU ------------------------------------------------------------------------------------------------ */
 
-#define OP_TAKEN (BIT(EXTERNAL) | BIT(RECORD_FUNCTION) | BIT(SEQUENCE) | BIT(FORWARD_THREAD) | BIT(DIMS) | BIT(TYPES) | BIT(STRIDES) | \
-                  BIT(CONCRETE) | BIT(INDEX) | BIT(STACK) | BIT(MODULE))
+#define OP_TAKEN                                                                                           \
+    (BIT(EXTERNAL) | BIT(RECORD_FUNCTION) | BIT(SEQUENCE) | BIT(FORWARD_THREAD) | BIT(DIMS) | BIT(TYPES) | \
+     BIT(STRIDES) | BIT(CONCRETE) | BIT(INDEX) | BIT(STACK) | BIT(MODULE))
 
 static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
 {
     struct slice name = json_slice_inside(subject->event->name);
-    struct row_TACHO_TORCH_STEP row = {0};
+    struct row_TACHO_TORCH_STEP row = { 0 };
     int64_t number = torch_step_number(name.bytes, name.length);
 
     if (number < 0)
@@ -130,8 +133,8 @@ static void add_step(struct kineto *import, const struct subject *subject, const
 
 static void set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct kineto_event *event)
 {
-#define SET_STRING(key, column)                                                                                           \
-    if (event->by_key[KEY_##key].bytes)                                                                                   \
+#define SET_STRING(key, column)                                                                                        \
+    if (event->by_key[KEY_##key].bytes)                                                                                \
         ROW_SET(row, TACHO_TORCH_OP, column, string_of(import, event->by_key[KEY_##key]))
     SET_STRING(DIMS, inputDimsId);
     SET_STRING(TYPES, inputTypesId);
@@ -145,8 +148,11 @@ static void set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row, co
 /* What operators, annotations and marks have in common. */
 static void fill_op(struct kineto *import, const struct subject *subject, struct row_TACHO_TORCH_OP *row)
 {
-    static const struct { enum kineto_key key; int column; } numbers[] = {
-        { KEY_EXTERNAL, TACHO_TORCH_OP_externalId }, { KEY_RECORD_FUNCTION, TACHO_TORCH_OP_recordFunctionId },
+    static const struct {
+        enum kineto_key key;
+        int column;
+    } numbers[] = {
+        { KEY_EXTERNAL, TACHO_TORCH_OP_externalId },     { KEY_RECORD_FUNCTION, TACHO_TORCH_OP_recordFunctionId },
         { KEY_SEQUENCE, TACHO_TORCH_OP_sequenceNumber }, { KEY_FORWARD_THREAD, TACHO_TORCH_OP_forwardThread },
         { KEY_INDEX, TACHO_TORCH_OP_eventIndex },
     };
@@ -165,14 +171,15 @@ static void fill_op(struct kineto *import, const struct subject *subject, struct
 
 static void set_category(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct subject *subject)
 {
-    int64_t id = subject->category->name ? literal(import, subject->category->name) : string_of(import, subject->event->category);
+    int64_t id = subject->category->name ? literal(import, subject->category->name)
+                                         : string_of(import, subject->event->category);
 
     ROW_SET(row, TACHO_TORCH_OP, category, id);
 }
 
 static void add_op(struct kineto *import, const struct subject *subject)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
     int64_t thread;
 
     fill_op(import, subject, &row);
@@ -190,7 +197,7 @@ static void add_op(struct kineto *import, const struct subject *subject)
 static void add_python(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct row_TACHO_TORCH_PYTHON row = {0};
+    struct row_TACHO_TORCH_PYTHON row = { 0 };
     int64_t value;
 
     ROW_SET(&row, TACHO_TORCH_PYTHON, start, subject->start_ns);
@@ -211,13 +218,15 @@ static void add_python(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_PYTHON, &row);
 }
 
-#define MEMORY_TAKEN (BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(ADDRESS) | BIT(MEMORY_BYTES) | BIT(ALLOCATED) | BIT(RESERVED) | BIT(INDEX))
+#define MEMORY_TAKEN                                                                                         \
+    (BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(ADDRESS) | BIT(MEMORY_BYTES) | BIT(ALLOCATED) | BIT(RESERVED) | \
+     BIT(INDEX))
 static const struct category memory_category = { .taken = MEMORY_TAKEN };
 
 static void add_memory(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct row_TACHO_TORCH_MEMORY row = {0};
+    struct row_TACHO_TORCH_MEMORY row = { 0 };
     int64_t value;
 
     ROW_SET(&row, TACHO_TORCH_MEMORY, timestamp, subject->start_ns);
@@ -241,11 +250,11 @@ static void add_memory(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_MEMORY, &row);
 }
 
-/* ---- CUDA ---------------------------------------------------------------------------------------------------- */
+/* ---- CUDA ------------------------------------------------------------------------------------------------------ */
 
 static void add_link(struct kineto *import, const struct subject *subject)
 {
-    struct row_TACHO_TORCH_LINK row = {0};
+    struct row_TACHO_TORCH_LINK row = { 0 };
     int64_t value;
 
     ROW_SET(&row, TACHO_TORCH_LINK, start, subject->start_ns);
@@ -263,12 +272,13 @@ static void add_link(struct kineto *import, const struct subject *subject)
 static void add_call(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
     int64_t value;
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, subject->start_ns);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, subject->end_ns);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, strcmp(subject->category->name, "cuda_driver") == 0 ? CLASS_DRIVER : CLASS_RUNTIME);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass,
+            strcmp(subject->category->name, "cuda_driver") == 0 ? CLASS_DRIVER : CLASS_RUNTIME);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, string_of(import, event->name));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
     if (thread_of(import, event, &value))
@@ -280,19 +290,19 @@ static void add_call(struct kineto *import, const struct subject *subject)
 }
 
 /* What all work on a GPU has. */
-#define SET_WORK(row, table)                                                                                              \
-    do {                                                                                                                  \
-        int64_t number;                                                                                                   \
-        ROW_SET(row, table, start, subject->start_ns);                                                                    \
-        ROW_SET(row, table, end, subject->end_ns);                                                                        \
-        ROW_SET(row, table, deviceId, device_of(event));                                                                  \
-        ROW_SET(row, table, contextId, integer_or(event, KEY_CONTEXT, 0));                                                \
-        ROW_SET(row, table, streamId, stream_of(event));                                                                  \
-        ROW_SET(row, table, globalPid, import->process);                                                                  \
-        if (has_integer(event, KEY_CORRELATION, &number))                                                                 \
-            ROW_SET(row, table, correlationId, number);                                                                   \
-        if (has_integer(event, KEY_GRAPH_NODE, &number) && number)                                                        \
-            ROW_SET(row, table, graphNodeId, number);                                                                     \
+#define SET_WORK(row, table)                                                                                           \
+    do {                                                                                                               \
+        int64_t number;                                                                                                \
+        ROW_SET(row, table, start, subject->start_ns);                                                                 \
+        ROW_SET(row, table, end, subject->end_ns);                                                                     \
+        ROW_SET(row, table, deviceId, device_of(event));                                                               \
+        ROW_SET(row, table, contextId, integer_or(event, KEY_CONTEXT, 0));                                             \
+        ROW_SET(row, table, streamId, stream_of(event));                                                               \
+        ROW_SET(row, table, globalPid, import->process);                                                               \
+        if (has_integer(event, KEY_CORRELATION, &number))                                                              \
+            ROW_SET(row, table, correlationId, number);                                                                \
+        if (has_integer(event, KEY_GRAPH_NODE, &number) && number)                                                     \
+            ROW_SET(row, table, graphNodeId, number);                                                                  \
     } while (0)
 #define WORK_TAKEN (BIT(EXTERNAL) | BIT(DEVICE) | BIT(CONTEXT) | BIT(STREAM) | BIT(CORRELATION) | BIT(GRAPH_NODE))
 
@@ -338,7 +348,7 @@ static void dimensions(struct slice slice, int64_t out[3])
 static void add_kernel(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
     int64_t grid[3], block[3], value;
     struct slice name = json_slice_text(event->name, &import->scratch);
 
@@ -389,16 +399,19 @@ static int skip_text(struct slice *at, const char *text)
 }
 
 /* nsys's numbers of kinds of memory and of copies, by Kineto's names for them. */
-static const char *const memory_kinds[] = { "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown" };
-static const char *const copy_kinds[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
-                                          "Unified HtoD", "Unified DtoH", "Unified DtoD" };
+static const char *const memory_kinds[] = { "Pageable", "Pinned",        "Device",         "Array",
+                                            "Managed",  "Device Static", "Managed Static", "Unknown" };
+static const char *const copy_kinds[] = {
+    NULL,   "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
+    "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"
+};
 enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = sizeof copy_kinds / sizeof *copy_kinds };
 
 static void add_copy(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct slice name = json_slice_inside(event->name);
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
     int64_t kind = skip_text(&name, "Memcpy ") ? match_name(&name, copy_kinds, COPY_KINDS) : -1;
 
     SET_WORK(&row, CUPTI_ACTIVITY_KIND_MEMCPY);
@@ -420,7 +433,7 @@ static void add_fill(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
     struct slice name = json_slice_inside(event->name);
-    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = { 0 };
     int64_t kind = skip_text(&name, "Memset (") ? match_name(&name, memory_kinds, MEMORY_KINDS) : -1;
 
     SET_WORK(&row, CUPTI_ACTIVITY_KIND_MEMSET);
@@ -435,7 +448,7 @@ static void add_fill(struct kineto *import, const struct subject *subject)
 /* An annotation as it is seen on a stream, and whatever else is on a GPU. */
 static void add_on_gpu(struct kineto *import, const struct subject *subject)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
 
     fill_op(import, subject, &row);
     set_category(import, &row, subject);
@@ -445,7 +458,7 @@ static void add_on_gpu(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
-/* ---- which is which ------------------------------------------------------------------------------------------ */
+/* ---- which is which -------------------------------------------------------------------------------------------- */
 
 #define CALL_TAKEN (BIT(EXTERNAL) | BIT(CORRELATION))
 #define KERNEL_TAKEN (WORK_TAKEN | BIT(REGISTERS) | BIT(SHARED) | BIT(GRID) | BIT(BLOCK) | BIT(GRAPH))
@@ -483,7 +496,7 @@ static const struct category *find_category(struct slice spelling)
 
 static void add_instant(struct kineto *import, struct subject *subject)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
     int64_t thread;
 
     if (json_slice_is(subject->event->name, "[memory]") || json_slice_is(subject->event->name, "[OutOfMemory]")) {
@@ -502,7 +515,7 @@ static void add_instant(struct kineto *import, struct subject *subject)
 static void add_flow(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct row_TACHO_TORCH_FLOW row = {0};
+    struct row_TACHO_TORCH_FLOW row = { 0 };
     int64_t pid = slice_or(event->pid, -1), thread;
 
     ROW_SET(&row, TACHO_TORCH_FLOW, timestamp, subject->start_ns);
@@ -524,12 +537,12 @@ static void write_name(struct kineto *import, const struct kineto_name *name)
     if ((name->pid & 0xffffff) != (import->process >> 24 & 0xffffff))
         return;
     if (name->tid >= 0) {
-        struct row_ThreadNames row = {0};
+        struct row_ThreadNames row = { 0 };
         ROW_SET(&row, ThreadNames, nameId, name->name);
         ROW_SET(&row, ThreadNames, globalTid, import->process | (name->tid & 0xffffff));
         writer_append(import->writer, TABLE_ThreadNames, &row);
     } else {
-        struct row_PROCESSES row = {0};
+        struct row_PROCESSES row = { 0 };
         ROW_SET(&row, PROCESSES, globalPid, import->process);
         ROW_SET(&row, PROCESSES, pid, name->pid);
         ROW_SET(&row, PROCESSES, name, name->name);
@@ -543,7 +556,8 @@ static void add_name(struct kineto *import, const struct kineto_event *event)
     int is_thread = json_slice_is(event->name, "thread_name");
     struct kineto_name name = { .pid = slice_or(event->pid, -1), .tid = is_thread ? slice_or(event->tid, -1) : -1 };
 
-    if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) || (!is_thread && !json_slice_is(event->name, "process_name")))
+    if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) ||
+        (!is_thread && !json_slice_is(event->name, "process_name")))
         return;
     name.name = string_of(import, event->by_key[KEY_NAME]);
     if (import->process)
@@ -559,7 +573,8 @@ void kineto_add_names(struct kineto *import)
     import->name_count = 0;
 }
 
-/* The report's time 0 is the full second before the first event, so that times are small and none is likely to be negative. */
+/* The report's time 0 is the full second before the first event, so that times are small and none
+ * is likely to be negative. */
 static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
 {
     if (!import->has_origin) {
@@ -594,7 +609,8 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         import->unknown_phases++;
         return;
     }
-    if (!event->ts.bytes || !json_slice_ns(event->ts, &ts) || (kind == 'X' && event->dur.bytes && !json_slice_ns(event->dur, &dur))) {
+    if (!event->ts.bytes || !json_slice_ns(event->ts, &ts) ||
+        (kind == 'X' && event->dur.bytes && !json_slice_ns(event->dur, &dur))) {
         import->no_time++;
         return;
     }

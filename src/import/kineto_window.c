@@ -1,5 +1,5 @@
-/* The bytes of a trace, a few megabytes at a time: plain, gzip or zstd, told by the first bytes. A packed file that ends early
- * or is damaged gives what could be unpacked of it, as a plain one that was cut off does. */
+/* The bytes of a trace, a few megabytes at a time: plain, gzip or zstd, told by the first bytes. A packed file that
+ * ends early or is damaged gives what could be unpacked of it, as a plain one that was cut off does. */
 #include "kineto.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct unpacker {
     z_stream gzip;
     ZSTD_DStream *zstd; /* NULL: it is gzip */
     ZSTD_inBuffer input;
-    int ended; /* the file */
+    int ended;          /* the file */
     unsigned char packed[PACKED_BYTES];
 };
 

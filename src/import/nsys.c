@@ -1,17 +1,17 @@
 /* The SQLite export of nsys (and our own) to a report: every table and column that the schema knows, by name.
  *
- * The schema decides, not this file: a table added to schema.def is imported from then on. What is not taken over is said
- * in the report's table TACHO_IMPORT. Nothing that the file's schema could run is run, and a damaged table costs its own
- * rows only. */
+ * The schema decides, not this file: a table added to schema.def is imported from then on. What is not taken over
+ * is said in the report's table TACHO_IMPORT. Nothing that the file's schema could run is run, and a damaged
+ * table costs its own rows only. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/schema/enums.h"
 #include "import.h"
 #include "nsys.h"
+#include "report/schema/enums.h"
 
 /* What older exports called things that have another name now. */
 static const struct alias {
@@ -45,11 +45,11 @@ static int fail(const struct import *import, struct error *err)
     return error_set(err, ERR_BAD_FORMAT, "cannot read '%s' as an nsys export: %s", import->path, words);
 }
 
-/* ---- what was not taken over --------------------------------------------------------------------------------- */
+/* ---- what was not taken over ----------------------------------------------------------------------------------- */
 
 void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count)
 {
-    struct row_TACHO_IMPORT row = {0};
+    struct row_TACHO_IMPORT row = { 0 };
 
     ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, table, strlen(table)));
     if (column)
@@ -68,7 +68,7 @@ void nsys_note_damage(struct import *import, const char *table, sqlite3 *databas
     nsys_note(import, table, NULL, "damaged", -1);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------------------------- */
 
 /* The path as SQLite's URIs want it; allocated. */
 static char *make_uri(const char *path, const char *parameters)
@@ -133,12 +133,12 @@ static void note_journal(struct import *import)
     struct stat status;
 
     for (int i = 0; i < 2; i++)
-        if (snprintf(name, sizeof name, "%s%s", import->path, endings[i]) < (int)sizeof name && stat(name, &status) == 0 &&
-            status.st_size > 0)
+        if (snprintf(name, sizeof name, "%s%s", import->path, endings[i]) < (int)sizeof name &&
+            stat(name, &status) == 0 && status.st_size > 0)
             nsys_note(import, "", NULL, "journal-not-read", -1);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 struct names {
     char **list; /* owned, and each of them */
@@ -175,7 +175,8 @@ static int has_name(const struct names *names, const char *name)
 }
 
 /* The first column of every row of a query that may have one parameter. */
-static int list_names(struct import *import, const char *sql, const char *parameter, struct names *names, struct error *err)
+static int list_names(struct import *import, const char *sql, const char *parameter, struct names *names,
+                      struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int step = SQLITE_ERROR, code = 0;
@@ -222,7 +223,7 @@ static int find_column(const struct schema_table *table, const struct alias *ali
 static int make_plan(struct import *import, const struct alias *alias, struct plan *plan, struct error *err)
 {
     const struct schema_table *table = &schema_tables[plan->id];
-    struct names columns = {0};
+    struct names columns = { 0 };
     sqlite3_str *sql = sqlite3_str_new(import->database);
     int code = list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err);
 
@@ -266,7 +267,7 @@ static int import_table(struct import *import, const struct names *tables, const
     return code;
 }
 
-/* ---- enums --------------------------------------------------------------------------------------------------- */
+/* ---- enums ----------------------------------------------------------------------------------------------------- */
 
 static int same_text(const char *ours, const char *theirs)
 {
@@ -275,7 +276,7 @@ static int same_text(const char *ours, const char *theirs)
 
 static void keep_enum_value(struct import *import, const char *table, int64_t id, const char *name, const char *label)
 {
-    struct row_TACHO_ENUM row = {0};
+    struct row_TACHO_ENUM row = { 0 };
 
     ROW_SET(&row, TACHO_ENUM, enumName, writer_string(import->writer, table, strlen(table)));
     ROW_SET(&row, TACHO_ENUM, id, id);
@@ -310,14 +311,16 @@ static void import_enum(struct import *import, const char *table)
     sqlite3_free(sql);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 static int import_all(struct import *import, struct error *err)
 {
-    struct names tables = {0};
+    struct names tables = { 0 };
     /* Tables only: a view or a virtual table would run what the file says. */
-    int code = list_names(import, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
-                                  "'sqlite\\_%' ESCAPE '\\'", NULL, &tables, err);
+    int code = list_names(import,
+                          "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
+                          "'sqlite\\_%' ESCAPE '\\'",
+                          NULL, &tables, err);
     size_t known = 0;
 
     if (tables.count && (code == ERR_BAD_FORMAT || import->damaged_schema)) {
@@ -328,7 +331,8 @@ static int import_all(struct import *import, struct error *err)
     for (size_t i = 0; i < tables.count && code == 0; i++)
         known += schema_find(tables.list[i]) >= 0;
     if (code == 0 && known == 0)
-        code = error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has", import->path);
+        code = error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has",
+                         import->path);
     if (code == 0 && has_name(&tables, "StringIds"))
         code = nsys_read_strings(import, err);
     for (size_t i = 0; i < tables.count && code == 0; i++)
@@ -337,7 +341,8 @@ static int import_all(struct import *import, struct error *err)
         else
             code = import_table(import, &tables, tables.list[i], err);
     if (code == 0 && import->rows == 0 && import->damaged)
-        code = error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path, import->damage);
+        code = error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path,
+                         import->damage);
     free_names(&tables);
     return code;
 }
@@ -374,6 +379,9 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
 }
 
 const struct importer import_nsys_sqlite = {
-    .name = "nsys-sqlite", .help = "the SQLite export of Nsight Systems", .extension = "sqlite",
-    .recognise = recognise, .import = import_file,
+    .name = "nsys-sqlite",
+    .help = "the SQLite export of Nsight Systems",
+    .extension = "sqlite",
+    .recognise = recognise,
+    .import = import_file,
 };

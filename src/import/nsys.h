@@ -17,7 +17,9 @@
 struct string_map {
     int64_t *dense; /* owned; ours + 1, 0 for an id that they do not have */
     size_t dense_count;
-    struct string_pair { int64_t theirs, ours; } *others; /* owned; sorted by theirs */
+    struct string_pair {
+        int64_t theirs, ours;
+    } *others; /* owned; sorted by theirs */
     size_t other_count, other_capacity;
 };
 
@@ -29,9 +31,9 @@ struct import {
     struct writer *writer;
     struct string_map strings;
     int without_journal, damaged_schema; /* how the file had to be opened */
-    uint64_t rows;    /* taken over */
-    int damaged;      /* some table could not be read to its end */
-    char damage[256]; /* what SQLite said about it first */
+    uint64_t rows;                       /* taken over */
+    int damaged;                         /* some table could not be read to its end */
+    char damage[256];                    /* what SQLite said about it first */
 };
 
 /* Opens the file once more, for another thread. A SQLite code; *out must be closed whatever it is. */
@@ -54,12 +56,12 @@ void nsys_strings_free(struct string_map *map);
 /* Column c of the query is column order[c] of the schema's table. */
 struct plan {
     enum table_id id;
-    const char *table;  /* its name in the file */
-    char *sql;          /* owned, of sqlite3_malloc: the SELECT without a WHERE */
+    const char *table; /* its name in the file */
+    char *sql;         /* owned, of sqlite3_malloc: the SELECT without a WHERE */
     int order[64];
     enum column_type types[64];
     int count, text_count;
-    int own_rowid;      /* a column has that name: rows cannot be asked for by it */
+    int own_rowid; /* a column has that name: rows cannot be asked for by it */
 };
 
 /* All rows of a table, in its order. 0 or ERR_NO_MEMORY; a damaged table is noted and its readable rows are kept. */

@@ -23,15 +23,15 @@ struct piece {
     int64_t first, last; /* rowids */
     uint64_t *rows;      /* owned; PIECE_ROWS rows as in schema.h; a text is its offset in texts */
     size_t count;
-    char *texts; /* owned; each a size_t, then the bytes */
+    char *texts;         /* owned; each a size_t, then the bytes */
     size_t text_bytes, text_capacity;
     uint64_t wrong_type[64], no_string[64];
-    int step; /* the last that SQLite said: SQLITE_DONE, SQLITE_ROW (full) or an error */
+    int step;            /* the last that SQLite said: SQLITE_DONE, SQLITE_ROW (full) or an error */
     int no_memory;
     char message[200];
 };
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static size_t keep_text(struct piece *piece, const void *bytes, size_t length)
 {
@@ -79,7 +79,10 @@ static int as_integer(sqlite3_stmt *statement, int column, int type, int64_t *ou
 
 static int as_real(sqlite3_stmt *statement, int column, int type, int64_t *out)
 {
-    union { double real; int64_t bits; } value;
+    union {
+        double real;
+        int64_t bits;
+    } value;
 
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
         value.real = sqlite3_column_double(statement, column);
@@ -96,8 +99,8 @@ static int as_real(sqlite3_stmt *statement, int column, int type, int64_t *out)
 }
 
 /* One value in the eight bytes that it has in a row; 0: it has none there. */
-static int take_value(const struct import *import, const struct plan *plan, struct piece *piece, sqlite3_stmt *statement,
-                      int column, int64_t *out)
+static int take_value(const struct import *import, const struct plan *plan, struct piece *piece,
+                      sqlite3_stmt *statement, int column, int64_t *out)
 {
     int type = sqlite3_column_type(statement, column), taken;
 
@@ -109,9 +112,7 @@ static int take_value(const struct import *import, const struct plan *plan, stru
         *out = (int64_t)keep_text(piece, bytes, (size_t)sqlite3_column_bytes(statement, column));
         return 1;
     }
-    case COLUMN_REAL:
-        taken = as_real(statement, column, type, out);
-        break;
+    case COLUMN_REAL: taken = as_real(statement, column, type, out); break;
     case COLUMN_STRING:
         taken = as_integer(statement, column, type, out);
         if (taken && (*out = nsys_map_string(&import->strings, *out)) < 0) {
@@ -119,9 +120,7 @@ static int take_value(const struct import *import, const struct plan *plan, stru
             return 0;
         }
         break;
-    default:
-        taken = as_integer(statement, column, type, out);
-        break;
+    default: taken = as_integer(statement, column, type, out); break;
     }
     if (!taken)
         piece->wrong_type[column]++;
@@ -151,7 +150,7 @@ static void fill(const struct import *import, const struct plan *plan, struct pi
         nsys_words(piece->message, sizeof piece->message, sqlite3_db_handle(statement));
 }
 
-/* ---- into the writer ----------------------------------------------------------------------------------------- */
+/* ---- into the writer ------------------------------------------------------------------------------------------- */
 
 static void intern_texts(struct import *import, const struct plan *plan, struct piece *piece, size_t width)
 {
@@ -186,7 +185,7 @@ static void put(struct import *import, const struct plan *plan, struct piece *pi
     import->rows += piece->count;
 }
 
-/* ---- one reader, or several ---------------------------------------------------------------------------------- */
+/* ---- one reader, or several ------------------------------------------------------------------------------------ */
 
 struct reading {
     const struct import *import;
@@ -326,8 +325,8 @@ static void read_alone(struct import *import, struct reading *reading)
 /* Whether the table has consecutive rowids, as all that were filled in one go; then it can be cut into pieces. */
 static int find_rowids(const struct import *import, struct reading *reading)
 {
-    char *sql = sqlite3_mprintf("SELECT (SELECT min(rowid) FROM \"%w\"), (SELECT max(rowid) FROM \"%w\")", reading->plan->table,
-                                reading->plan->table);
+    char *sql = sqlite3_mprintf("SELECT (SELECT min(rowid) FROM \"%w\"), (SELECT max(rowid) FROM \"%w\")",
+                                reading->plan->table, reading->plan->table);
     sqlite3_stmt *statement = NULL;
     int found = 0;
 

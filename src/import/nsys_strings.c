@@ -68,7 +68,8 @@ int nsys_read_strings(struct import *import, struct error *err)
         while (code == 0 && seen++ <= import->file_bytes && (step = sqlite3_step(statement)) == SQLITE_ROW) {
             const char *bytes = sqlite3_column_blob(statement, 1);
             size_t length = (size_t)sqlite3_column_bytes(statement, 1);
-            code = add(map, sqlite3_column_int64(statement, 0), writer_string(import->writer, bytes ? bytes : "", length));
+            code = add(map, sqlite3_column_int64(statement, 0),
+                       writer_string(import->writer, bytes ? bytes : "", length));
         }
     if (code == 0 && step != SQLITE_DONE)
         nsys_note_damage(import, "StringIds", import->database);

@@ -1,6 +1,6 @@
 /* The control half of libtacho.so: finds the agent, if there is one in this process, when the library is loaded.
  *
- * The agent may not be attached yet (its constructor can run later): it then attaches on being asked.               */
+ * The agent may not be attached yet (its constructor can run later): it then attaches on being asked. */
 #include <dlfcn.h>
 
 #define PUBLIC __attribute__((visibility("default")))

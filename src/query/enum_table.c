@@ -1,5 +1,5 @@
-/* The tables ENUM_…: numbers and their names, from enums.def, with the values of an imported file (its table TACHO_ENUM)
- * in place of ours where they differ. Small: built whole when first used. */
+/* The tables ENUM_…: numbers and their names, from enums.def, with the values of an imported file (its table
+ * TACHO_ENUM) in place of ours where they differ. Small: built whole when first used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,8 @@ static int add_own(struct enum_table *table, struct report *report, const char *
 
     if (!own || !own->rows)
         return SQLITE_OK;
-    const int columns[] = { report_column(own, "enumName"), report_column(own, "id"), report_column(own, "name"), report_column(own, "label") };
+    const int columns[] = { report_column(own, "enumName"), report_column(own, "id"), report_column(own, "name"),
+                            report_column(own, "label") };
     if (report_read(report, own, columns, 4, &rows, &err) != 0)
         return SQLITE_NOMEM;
     struct value *values = realloc(table->values, (table->count + rows.rows + 1) * sizeof *values);
@@ -63,7 +64,8 @@ static int add_own(struct enum_table *table, struct report *report, const char *
         for (size_t r = 0; r < rows.rows; r++) {
             const char *of = text_of(report, &rows, 0, r);
             if (of && strcmp(of, name) == 0)
-                put_value(table, (struct value){ rows.values[1][r], text_of(report, &rows, 2, r), text_of(report, &rows, 3, r) });
+                put_value(table, (struct value){ rows.values[1][r], text_of(report, &rows, 2, r),
+                                                 text_of(report, &rows, 3, r) });
         }
     }
     report_columns_free(&rows);
@@ -79,7 +81,8 @@ static int enum_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-static int enum_connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+static int enum_connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out,
+                        char **message)
 {
     const struct query_tables *tables = context;
     const struct schema_enum *list = schema_enum_find(argv[2]);
@@ -92,7 +95,8 @@ static int enum_connect(sqlite3 *database, void *context, int argc, const char *
         return SQLITE_NOMEM;
     }
     for (size_t i = 0; i < list->count; i++)
-        table->values[table->count++] = (struct value){ list->values[i].id, list->values[i].name, list->values[i].label };
+        table->values[table->count++] = (struct value){ list->values[i].id, list->values[i].name,
+                                                        list->values[i].label };
     int code = add_own(table, tables->report, list->name);
     if (code == SQLITE_OK)
         code = sqlite3_declare_vtab(database, "CREATE TABLE x(id INTEGER, name TEXT, label TEXT)");
@@ -110,7 +114,8 @@ static int enum_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     info->estimatedCost = 100;
     for (int i = 0; i < info->nConstraint; i++)
-        if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == 0 && info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
+        if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == 0 &&
+            info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
             info->aConstraintUsage[i].argvIndex = 1;
             info->idxNum = 1;
             info->estimatedCost = 5;
@@ -176,7 +181,16 @@ static int enum_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 const sqlite3_module query_enum_module = {
-    .xCreate = enum_connect, .xConnect = enum_connect, .xBestIndex = enum_best_index, .xDisconnect = enum_disconnect,
-    .xDestroy = enum_disconnect, .xOpen = enum_open, .xClose = enum_close, .xFilter = enum_filter, .xNext = enum_next,
-    .xEof = enum_eof, .xColumn = enum_column, .xRowid = enum_rowid,
+    .xCreate = enum_connect,
+    .xConnect = enum_connect,
+    .xBestIndex = enum_best_index,
+    .xDisconnect = enum_disconnect,
+    .xDestroy = enum_disconnect,
+    .xOpen = enum_open,
+    .xClose = enum_close,
+    .xFilter = enum_filter,
+    .xNext = enum_next,
+    .xEof = enum_eof,
+    .xColumn = enum_column,
+    .xRowid = enum_rowid,
 };

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "base/cancel.h"
-#include "report/schema/schema.h"
+#include "base/clock.h"
 #include "query_state.h"
+#include "report/schema/schema.h"
 
 struct query {
     struct query_tables tables;
@@ -17,9 +17,10 @@ struct query {
     int64_t limit_ms, end_ns; /* of a run: how long, until when; 0: no limit */
 };
 
-/* ---- opening ---- */
+/* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* A name that SQLite has no use for (twice the same, sqlite_…) can only be in a file that is not ours: it is left out. */
+/* A name that SQLite has no use for (twice the same, sqlite_…) can only be in a file that is
+ * not ours: it is left out. */
 static void create_table(struct query *query, const char *name, const char *module)
 {
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING %s", name, module);
@@ -29,13 +30,15 @@ static void create_table(struct query *query, const char *name, const char *modu
     sqlite3_free(sql);
 }
 
-/* A report tells of a process when it begins and again when it ends, and the last row counts: a view stands before such a
- * table and shows just that, as an export has it. main.TACHO_PROCESS is all of it. */
+/* A report tells of a process when it begins and again when it ends, and the last row counts: a view stands before such
+ * a table and shows just that, as an export has it. main.TACHO_PROCESS is all of it. */
 static void create_view(struct query *query, const char *name)
 {
     const char *key = schema_last_row_key(name);
-    char *sql = key ? sqlite3_mprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE rowid IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
-                                      name, name, name, key) : NULL;
+    char *sql = key ? sqlite3_mprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE rowid IN (SELECT max(rowid) "
+                                      "FROM main.%s GROUP BY %s)",
+                                      name, name, name, key)
+                    : NULL;
 
     if (sql)
         sqlite3_exec(query->database, sql, NULL, NULL, NULL);
@@ -51,31 +54,34 @@ static int is_among(const char *name, const char *const *names, size_t count)
 }
 #define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof *(names))
 
-static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)
+static int authorize(void *context, int action, const char *first, const char *second, const char *database,
+                     const char *trigger)
 {
     const struct query *query = context;
-    /* The second takes an address and calls it. The slow one compares each member of one object with each of another, and nothing can
-     * interrupt a function: it is not for statements with a limit. */
-    static const char *const functions[] = { "load_extension", "fts3_tokenizer" }, *const slow_functions[] = { "json_patch" };
-    static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list", "compile_options" };
+    /* The second takes an address and calls it. The slow one compares each member of one object with each of another,
+     * and nothing can interrupt a function: it is not for statements with a limit. */
+    static const char *const functions[] = { "load_extension", "fts3_tokenizer" }, *const slow_functions[] = {
+        "json_patch"
+    };
+    static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list",
+                                           "compile_options" };
 
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return IS_AMONG(second, functions) || (query->limit_ms && IS_AMONG(second, slow_functions)) ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA:
-        return IS_AMONG(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
-    default:
-        return SQLITE_DENY;
+        return IS_AMONG(second, functions) || (query->limit_ms && IS_AMONG(second, slow_functions)) ? SQLITE_DENY
+                                                                                                    : SQLITE_OK;
+    case SQLITE_PRAGMA: return IS_AMONG(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
+    default: return SQLITE_DENY;
     }
 }
 
 static int make_tables(struct query *query)
 {
-    if (sqlite3_create_module_v2(query->database, "tacho_table", &query_table_module, &query->tables, NULL) != SQLITE_OK ||
+    if (sqlite3_create_module_v2(query->database, "tacho_table", &query_table_module, &query->tables, NULL) !=
+            SQLITE_OK ||
         sqlite3_create_module_v2(query->database, "tacho_enum", &query_enum_module, &query->tables, NULL) != SQLITE_OK)
         return ERR_NO_MEMORY;
     sqlite3_exec(query->database, "BEGIN", NULL, NULL, NULL);
@@ -100,8 +106,8 @@ int query_open(struct report *report, struct query **out, struct error *err)
     if (!query)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     query->tables.report = report;
-    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK || query_add_functions(query->database) != 0 ||
-        make_tables(query) != 0) {
+    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK ||
+        query_add_functions(query->database) != 0 || make_tables(query) != 0) {
         query_close(query);
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
@@ -120,7 +126,7 @@ void query_close(struct query *query)
     free(query);
 }
 
-/* ---- asking ---- */
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 /* SQLite's words, and what to do about the most common of them. */
 static int explain(const struct query *query, struct error *err)
@@ -132,7 +138,8 @@ static int explain(const struct query *query, struct error *err)
     if ((code & 0xff) == SQLITE_AUTH)
         return error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
     if ((code & 0xff) == SQLITE_INTERRUPT)
-        return error_set(err, ERR_CANCELLED, "the statement was given up after %.3g seconds; ask for less, or of a shorter time",
+        return error_set(err, ERR_CANCELLED,
+                         "the statement was given up after %.3g seconds; ask for less, or of a shorter time",
                          (double)query->limit_ms / 1000);
     if ((code & 0xff) == SQLITE_NOMEM)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -152,9 +159,7 @@ static void take_value(sqlite3_stmt *statement, int column, struct query_value *
     case SQLITE_FLOAT:
         *out = (struct query_value){ .kind = QUERY_REAL, .real = sqlite3_column_double(statement, column) };
         return;
-    case SQLITE_NULL:
-        *out = (struct query_value){ .kind = QUERY_NULL };
-        return;
+    case SQLITE_NULL: *out = (struct query_value){ .kind = QUERY_NULL }; return;
     default:
         out->kind = QUERY_TEXT;
         out->bytes = sqlite3_column_blob(statement, column);
@@ -163,7 +168,8 @@ static void take_value(sqlite3_stmt *statement, int column, struct query_value *
     }
 }
 
-static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct query_visitor *visitor, struct error *err)
+static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct query_visitor *visitor,
+                      struct error *err)
 {
     int count = sqlite3_column_count(statement), step, code;
     const char **names = calloc((size_t)count + 1, sizeof *names);
@@ -202,8 +208,15 @@ static int is_over(void *context)
 
 void query_limit(struct query *query, int64_t milliseconds)
 {
-    /* A step may make a value, or search one: the longest ones take milliseconds, and LIKE with a long pattern much of a second. */
-    enum { STEPS_BETWEEN_LOOKS = 20, LONGEST_VALUE = 4 << 20, LONGEST_PATTERN = 100, NO_LIMIT = 1 << 30, USUAL_PATTERN = 50000 };
+    /* A step may make a value, or search one: the longest ones take milliseconds, and LIKE with a long
+     * pattern much of a second. */
+    enum {
+        STEPS_BETWEEN_LOOKS = 20,
+        LONGEST_VALUE = 4 << 20,
+        LONGEST_PATTERN = 100,
+        NO_LIMIT = 1 << 30,
+        USUAL_PATTERN = 50000
+    };
 
     query->limit_ms = milliseconds;
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, milliseconds ? LONGEST_VALUE : NO_LIMIT);
@@ -237,7 +250,7 @@ int query_is_complete(const char *sql)
     return sqlite3_complete(sql);
 }
 
-/* ---- what there is ---- */
+/* ---- what there is --------------------------------------------------------------------------------------------- */
 
 static const struct schema_column *note_of(const struct schema_table *table, const char *name)
 {
@@ -257,7 +270,8 @@ static void add_schema(struct text *out, const struct report_table *table)
     text_addf(out, known ? " -- %s\n" : "\n", known ? known->note : NULL);
     for (size_t i = 0; i < table->column_count; i++) {
         const struct schema_column *column = note_of(known, table->columns[i].name);
-        text_addf(out, "    %s %s%s", table->columns[i].name, types[table->columns[i].type], i + 1 < table->column_count ? "," : "");
+        text_addf(out, "    %s %s%s", table->columns[i].name, types[table->columns[i].type],
+                  i + 1 < table->column_count ? "," : "");
         text_addf(out, column ? " -- %s\n" : "\n", column ? column->note : NULL);
     }
     text_add(out, ");\n");
@@ -265,7 +279,8 @@ static void add_schema(struct text *out, const struct report_table *table)
 
 static void add_enum_schema(struct text *out, const struct schema_enum *list)
 {
-    text_addf(out, "CREATE TABLE %s ( -- %s\n    id INTEGER,\n    name TEXT,\n    label TEXT\n);\n", list->name, list->note);
+    text_addf(out, "CREATE TABLE %s ( -- %s\n    id INTEGER,\n    name TEXT,\n    label TEXT\n);\n", list->name,
+              list->note);
 }
 
 int query_schema(const struct query *query, const char *name, struct text *out, struct error *err)

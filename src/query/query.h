@@ -1,5 +1,5 @@
-/* SQL over a report: SQLite sees the report's columns as tables, by the same names as in its export. Nothing is copied or
- * exported on the way, and nothing can be written: only SELECT is understood. */
+/* SQL over a report: SQLite sees the report's columns as tables, by the same names as in its export. Nothing is copied
+ * or exported on the way, and nothing can be written: only SELECT is understood. */
 #ifndef TACHO_QUERY_QUERY_H
 #define TACHO_QUERY_QUERY_H
 
@@ -32,8 +32,8 @@ struct query_visitor {
     int (*end)(void *context, struct error *err);
 };
 
-/* From now on query_run() gives up after so long: ERR_CANCELLED, with a sentence. No value may have more than a few megabytes then, since
- * the clock is not looked at while one is made. 0: never, as at first. */
+/* From now on query_run() gives up after so long: ERR_CANCELLED, with a sentence. No value may have more than a few
+ * megabytes then, since the clock is not looked at while one is made. 0: never, as at first. */
 void query_limit(struct query *query, int64_t milliseconds);
 
 /* Runs all statements of sql. A callback that returns non-zero ends it with that code. */

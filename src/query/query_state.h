@@ -4,13 +4,13 @@
 
 #include <sqlite3.h>
 
-#include "report/schema/enums.h"
 #include "query.h"
+#include "report/schema/enums.h"
 
 /* What all virtual tables of a query see. */
 struct query_tables {
     struct report *report;
-    uint64_t run; /* counts query_run(); what a table keeps in memory lasts for one */
+    uint64_t run;                               /* counts query_run(); what a table keeps in memory lasts for one */
 };
 
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */

@@ -1,8 +1,8 @@
 /* A table of a report as a virtual table: its plan, its cursor, and what is kept of it in memory. Nobody outside of
  * src/query includes this.
  *
- * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in use. A
- * table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the column
+ * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in use.
+ * A table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the column
  * that is compared for equality leads to its rows. */
 #ifndef TACHO_QUERY_QUERY_TABLE_H
 #define TACHO_QUERY_QUERY_TABLE_H
@@ -27,10 +27,10 @@ struct table {
     sqlite3_vtab base;
     const struct query_tables *tables;
     const struct report_table *report_table;
-    int time_column; /* the first TIME column, or -1 */
-    int is_strings;  /* StringIds: found by id at once */
-    uint64_t run;    /* that the following belongs to */
-    size_t filters;  /* how often it has been read in this run */
+    int time_column;       /* the first TIME column, or -1 */
+    int is_strings;        /* StringIds: found by id at once */
+    uint64_t run;          /* that the following belongs to */
+    size_t filters;        /* how often it has been read in this run */
     struct loaded *loaded; /* owned; a list */
 };
 
@@ -40,7 +40,10 @@ struct plan {
     int columns[MOST_COLUMNS];
     size_t column_count;
     int slot[MOST_COLUMNS];
-    struct { int column; char operator; } wants[MOST_TESTS]; /* '=' '<' '>' 'l' (<=) 'g' (>=), by place in argv */
+    struct {
+        int column;
+        char operator;
+    } wants[MOST_TESTS]; /* '=' '<' '>' 'l' (<=) 'g' (>=), by place in argv */
     size_t want_count;
 };
 
@@ -54,8 +57,8 @@ struct test {
 int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 void plan_parse(struct plan *plan, const char *text);
 
-/* The plan's columns in memory, with a hash over hashed (-1: none needed). SQLITE_OK, an error, or SQLITE_DONE when damage
- * forbids it. It belongs to the table. */
+/* The plan's columns in memory, with a hash over hashed (-1: none needed). SQLITE_OK, an error, or SQLITE_DONE when
+ * damage forbids it. It belongs to the table. */
 int table_load(struct table *table, const struct plan *plan, int hashed, const struct loaded **out);
 void table_unload(struct table *table);
 /* The first row of the chain of this value: row + 1, or 0. */

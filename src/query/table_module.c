@@ -31,10 +31,10 @@ struct cursor {
     size_t row, row_end;
     const int64_t *values[MOST_COLUMNS]; /* by slot of the plan */
     const uint64_t *nulls[MOST_COLUMNS];
-    uint64_t first_row; /* of the table, for values[…][0] */
-    const struct loaded *loaded; /* for MODE_LOADED and MODE_CHAIN; the table's */
-    uint32_t chain;     /* the next row of the chain, + 1 */
-    int64_t string_id;  /* for MODE_STRING */
+    uint64_t first_row;                  /* of the table, for values[…][0] */
+    const struct loaded *loaded;         /* for MODE_LOADED and MODE_CHAIN; the table's */
+    uint32_t chain;                      /* the next row of the chain, + 1 */
+    int64_t string_id;                   /* for MODE_STRING */
     /* MODE_STREAM */
     struct block blocks[MOST_BLOCKS];
     size_t block_count, block_at, window;
@@ -43,7 +43,7 @@ struct cursor {
     size_t next_chunk;
 };
 
-/* ---- the table ---- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static void add_columns(sqlite3_str *sql, const struct report_table *table)
 {
@@ -62,7 +62,8 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-static int table_connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+static int table_connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out,
+                         char **message)
 {
     struct query_tables *tables = context;
     const struct report_table *from = report_table(tables->report, argv[2]);
@@ -120,7 +121,7 @@ static int table_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* ---- streaming ---- */
+/* ---- streaming ------------------------------------------------------------------------------------------------- */
 
 static struct block *block_of(struct cursor *cursor, uint64_t first_row)
 {
@@ -207,8 +208,8 @@ static int fill_window(struct cursor *cursor)
     cursor->window = cursor->window * 2 < MOST_BLOCKS ? cursor->window * 2 : MOST_BLOCKS;
     if (make_room(cursor) != SQLITE_OK)
         return SQLITE_NOMEM;
-    int code = report_scan_rows(table->tables->report, from, cursor->plan.columns, cursor->plan.column_count, first_row, rows,
-                                keep_block, cursor, &err);
+    int code = report_scan_rows(table->tables->report, from, cursor->plan.columns, cursor->plan.column_count, first_row,
+                                rows, keep_block, cursor, &err);
     return code == 0 ? SQLITE_OK : code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
 }
 
@@ -225,7 +226,7 @@ static void enter_block(struct cursor *cursor, const struct block *block)
     cursor->row_end = block->rows;
 }
 
-/* ---- rows ---- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static inline int is_null(const struct cursor *cursor, size_t slot, size_t row)
 {
@@ -300,12 +301,9 @@ static int table_next(sqlite3_vtab_cursor *base)
         if (cursor->row >= cursor->row_end)
             cursor->mode = MODE_END;
         return SQLITE_OK;
-    case MODE_CHAIN:
-        next_of_chain(cursor);
-        return SQLITE_OK;
+    case MODE_CHAIN: next_of_chain(cursor); return SQLITE_OK;
     case MODE_STRING:
-    case MODE_END:
-        cursor->mode = MODE_END;
+    case MODE_END: cursor->mode = MODE_END;
     }
     return SQLITE_OK;
 }
@@ -328,7 +326,10 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
     const struct cursor *cursor = (const struct cursor *)base;
     const struct table *table = (const struct table *)base->pVtab;
     int slot = cursor->plan.slot[column];
-    union { int64_t bits; double real; } value;
+    union {
+        int64_t bits;
+        double real;
+    } value;
 
     if (cursor->mode == MODE_STRING) {
         if (table->report_table->columns[column].type == COLUMN_TEXT)
@@ -343,15 +344,9 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
     switch (table->report_table->columns[column].type) {
     case COLUMN_INT:
     case COLUMN_TIME:
-    case COLUMN_STRING:
-        sqlite3_result_int64(result, value.bits);
-        break;
-    case COLUMN_REAL:
-        sqlite3_result_double(result, value.real);
-        break;
-    case COLUMN_TEXT:
-        result_string(result, table->tables->report, value.bits);
-        break;
+    case COLUMN_STRING: sqlite3_result_int64(result, value.bits); break;
+    case COLUMN_REAL: sqlite3_result_double(result, value.real); break;
+    case COLUMN_TEXT: result_string(result, table->tables->report, value.bits); break;
     }
     return SQLITE_OK;
 }
@@ -364,10 +359,10 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
     return SQLITE_OK;
 }
 
-/* ---- starting ---- */
+/* ---- starting -------------------------------------------------------------------------------------------------- */
 
 /* A number as an interval of whole numbers; 0 if nothing can be said of it (a text: SQLite may still find it equal). */
-static int whole_interval(sqlite3_value *value, char operator, int64_t *low, int64_t *high)
+static int whole_interval(sqlite3_value *value, char operator, int64_t * low, int64_t *high)
 {
     int64_t floor_of, ceiling_of;
 
@@ -381,9 +376,9 @@ static int whole_interval(sqlite3_value *value, char operator, int64_t *low, int
     } else {
         return 0;
     }
-    if (operator == '=' || operator == '>' || operator == 'g')
+    if (operator== '=' || operator== '>' || operator== 'g')
         *low = floor_of;
-    if (operator == '=' || operator == '<' || operator == 'l')
+    if (operator== '=' || operator== '<' || operator== 'l')
         *high = ceiling_of;
     return 1;
 }
@@ -393,7 +388,8 @@ static int text_interval(struct report *report, sqlite3_value *value, int64_t *l
 {
     if (sqlite3_value_type(value) != SQLITE_TEXT || sqlite3_value_bytes(value) == 0)
         return 0;
-    *low = *high = report_find_string(report, (const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value));
+    *low = *high = report_find_string(report, (const char *)sqlite3_value_text(value),
+                                      (size_t)sqlite3_value_bytes(value));
     if (*low < 0)
         *low = 1, *high = 0; /* no row can have it */
     else if (report_strings_repeat(report))
@@ -415,7 +411,7 @@ static int make_tests(struct cursor *cursor, sqlite3_value **argv)
         if (table->report_table->columns[column].type == COLUMN_TEXT)
             known = text_interval(table->tables->report, argv[i], &test.low, &test.high);
         else
-            known = whole_interval(argv[i], cursor->plan.wants[i].operator, &test.low, &test.high);
+            known = whole_interval(argv[i], cursor->plan.wants[i].operator, & test.low, &test.high);
         if (known && test.low > test.high)
             return 0;
         if (known)
@@ -540,7 +536,16 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 }
 
 const sqlite3_module query_table_module = {
-    .xCreate = table_connect, .xConnect = table_connect, .xBestIndex = table_best_index, .xDisconnect = table_disconnect,
-    .xDestroy = table_disconnect, .xOpen = table_open, .xClose = table_close, .xFilter = table_filter, .xNext = table_next,
-    .xEof = table_eof, .xColumn = table_column, .xRowid = table_rowid,
+    .xCreate = table_connect,
+    .xConnect = table_connect,
+    .xBestIndex = table_best_index,
+    .xDisconnect = table_disconnect,
+    .xDestroy = table_disconnect,
+    .xOpen = table_open,
+    .xClose = table_close,
+    .xFilter = table_filter,
+    .xNext = table_next,
+    .xEof = table_eof,
+    .xColumn = table_column,
+    .xRowid = table_rowid,
 };

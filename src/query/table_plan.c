@@ -1,6 +1,6 @@
-/* What a table offers to SQLite's planner: equality on whole numbers and texts, and ranges of the first time column. The
- * plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values. SQLite
- * still checks every row that it gets, so a plan may let too much through but never too little. */
+/* What a table offers to SQLite's planner: equality on whole numbers and texts, and ranges of the first time column.
+ * The plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values.
+ * SQLite still checks every row that it gets, so a plan may let too much through but never too little. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,11 @@ static char operator_of(const struct table *table, const struct sqlite3_index_co
     if (constraint->iColumn != table->time_column)
         return 0;
     switch (constraint->op) {
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return '<';
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return '>';
-    case SQLITE_INDEX_CONSTRAINT_LE:
-        return 'l';
-    case SQLITE_INDEX_CONSTRAINT_GE:
-        return 'g';
-    default:
-        return 0;
+    case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+    case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+    case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+    case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+    default: return 0;
     }
 }
 
@@ -35,7 +30,8 @@ static int compares_bytes(const struct table *table, sqlite3_index_info *info, i
 {
     int column = info->aConstraint[i].iColumn;
 
-    return table->report_table->columns[column].type != COLUMN_TEXT || strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+    return table->report_table->columns[column].type != COLUMN_TEXT ||
+           strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
 static void set_cost(const struct table *table, sqlite3_index_info *info, int equalities, int bounds)
@@ -66,13 +62,13 @@ int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             sqlite3_str_appendf(text, "%d ", (int)i);
     sqlite3_str_appendchar(text, 1, '|');
     for (int i = 0; i < info->nConstraint && wants < MOST_TESTS; i++) {
-        char operator = operator_of(table, &info->aConstraint[i]);
-        if (!operator || !compares_bytes(table, info, i))
+        char operator= operator_of(table, &info->aConstraint[i]);
+        if (!operator|| !compares_bytes(table, info, i))
             continue;
         sqlite3_str_appendf(text, "%d%c", info->aConstraint[i].iColumn, operator);
         info->aConstraintUsage[i].argvIndex = ++wants;
-        equalities += operator == '=';
-        bounds += operator != '=';
+        equalities += operator== '=';
+        bounds += operator!= '=';
     }
     set_cost(table, info, equalities, bounds);
     info->idxStr = sqlite3_str_finish(text);
@@ -105,6 +101,6 @@ void plan_parse(struct plan *plan, const char *text)
         int column = (int)strtol(at, &at, 10);
         want_column(plan, column);
         plan->wants[plan->want_count].column = column;
-        plan->wants[plan->want_count++].operator = *at;
+        plan->wants[plan->want_count++].operator= * at;
     }
 }

@@ -1,5 +1,5 @@
-/* SQLite's own functions that search one text for another compare at every place: with two long texts a single call takes minutes, and
- * nothing can interrupt it. These give the same answers in time that grows with the text alone. */
+/* SQLite's own functions that search one text for another compare at every place: with two long texts a single call
+ * takes minutes, and nothing can interrupt it. These give the same answers in time that grows with the text alone. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,15 +54,20 @@ static void instr(sqlite3_context *context, int count, sqlite3_value **values)
 
     if (any_is_null(count, values))
         return;
-    const unsigned char *text = (is_blob ? bytes_of : text_of)(values[0], &length), *wanted = (is_blob ? bytes_of : text_of)(values[1], &wanted_length);
+    const unsigned char *text = (is_blob ? bytes_of : text_of)(values[0], &length),
+                        *wanted = (is_blob ? bytes_of : text_of)(values[1], &wanted_length);
     if (!text || !wanted) {
         sqlite3_result_error_nomem(context);
         return;
     }
     /* A pattern that starts with a continuation byte matches only at offset 0. */
-    size_t searched = !is_blob && wanted_length && is_continuation(wanted[0]) && length > wanted_length ? wanted_length : length;
+    size_t searched = !is_blob && wanted_length && is_continuation(wanted[0]) && length > wanted_length ? wanted_length
+                                                                                                        : length;
     const unsigned char *found = wanted_length ? memmem(text, searched, wanted, wanted_length) : text;
-    sqlite3_result_int64(context, !found ? 0 : is_blob ? found - text + 1 : found == text ? 1 : 1 + count_characters(text + 1, found + 1));
+    sqlite3_result_int64(context, !found          ? 0
+                                  : is_blob       ? found - text + 1
+                                  : found == text ? 1
+                                                  : 1 + count_characters(text + 1, found + 1));
 }
 
 /* replace(X, Y, Z): X with Z for each Y. */
@@ -72,7 +77,8 @@ static void replace(sqlite3_context *context, int count, sqlite3_value **values)
 
     if (any_is_null(2, values))
         return;
-    const unsigned char *text = text_of(values[0], &length), *old = text_of(values[1], &old_length), *new = text_of(values[2], &new_length);
+    const unsigned char *text = text_of(values[0], &length), *old = text_of(values[1], &old_length),
+                        *new = text_of(values[2], &new_length);
     if (old && !old[0]) {
         sqlite3_result_value(context, values[0]);
         return;
@@ -92,7 +98,7 @@ static void replace(sqlite3_context *context, int count, sqlite3_value **values)
         return;
     }
     char *made = malloc(size + 1), *to = made;
-    for (const unsigned char *at = text; made && at; ) {
+    for (const unsigned char *at = text; made && at;) {
         const unsigned char *found = memmem(at, (size_t)(end - at), old, old_length);
         size_t before = (size_t)((found ? found : end) - at);
         memcpy(to, at, before);
@@ -111,9 +117,14 @@ static void replace(sqlite3_context *context, int count, sqlite3_value **values)
 
 enum { TRIM_FRONT = 1, TRIM_BACK = 2, MOST_TRIMMED = 256, CHARACTER_BYTES = 4 };
 
-/* Characters in ascending order, so that a search takes as long for 256 of them as for a few: the bytes, the length, and in the lowest eight
- * bits the place in Y. The first in Y that fits is trimmed, as SQLite does it: in damaged UTF-8 one may be the beginning of another. */
-struct character_set { uint64_t list[MOST_TRIMMED]; size_t count; unsigned lengths; /* bit n: there are characters of n bytes */ };
+/* Characters in ascending order, so that a search takes as long for 256 of them as for a few: the bytes, the length,
+ * and in the lowest eight bits the place in Y. The first in Y that fits is trimmed, as SQLite does it: in damaged UTF-8
+ * one may be the beginning of another. */
+struct character_set {
+    uint64_t list[MOST_TRIMMED];
+    size_t count;
+    unsigned lengths; /* bit n: there are characters of n bytes */
+};
 
 static uint64_t pack_character(const unsigned char *bytes, size_t length)
 {
@@ -172,7 +183,9 @@ static size_t trimmed(const struct character_set *set, const unsigned char *text
     size_t found = 0;
 
     for (size_t n = 1; n <= CHARACTER_BYTES && n <= length; n++) {
-        unsigned place = set->lengths & 1u << n ? place_in_set(set, pack_character(side == TRIM_FRONT ? text : text + length - n, n)) : MOST_TRIMMED;
+        unsigned place = set->lengths & 1u << n
+                             ? place_in_set(set, pack_character(side == TRIM_FRONT ? text : text + length - n, n))
+                             : MOST_TRIMMED;
         if (place < first) {
             first = place;
             found = n;
@@ -210,14 +223,20 @@ static void trim(sqlite3_context *context, int count, sqlite3_value **values)
 
 int query_add_functions(sqlite3 *database)
 {
-    static const struct { const char *name; int arguments; intptr_t data; void (*run)(sqlite3_context *, int, sqlite3_value **); } functions[] = {
-        { "instr", 2, 0, instr }, { "replace", 3, 0, replace },
-        { "trim", 2, TRIM_FRONT | TRIM_BACK, trim }, { "ltrim", 2, TRIM_FRONT, trim }, { "rtrim", 2, TRIM_BACK, trim },
+    static const struct {
+        const char *name;
+        int arguments;
+        intptr_t data;
+        void (*run)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        { "instr", 2, 0, instr },         { "replace", 3, 0, replace },    { "trim", 2, TRIM_FRONT | TRIM_BACK, trim },
+        { "ltrim", 2, TRIM_FRONT, trim }, { "rtrim", 2, TRIM_BACK, trim },
     };
 
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (sqlite3_create_function(database, functions[i].name, functions[i].arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-                                    (void *)functions[i].data, functions[i].run, NULL, NULL) != SQLITE_OK)
+        if (sqlite3_create_function(database, functions[i].name, functions[i].arguments,
+                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, (void *)functions[i].data,
+                                    functions[i].run, NULL, NULL) != SQLITE_OK)
             return ERR_NO_MEMORY;
     return 0;
 }

@@ -14,7 +14,8 @@ struct guard {
     char token[2 * GUARD_TOKEN_BYTES + 1];
     const char *const *hosts; /* further names that are good */
     size_t host_count;
-    int open; /* not on loopback alone: numeric addresses are good as well, since no name was looked up for them */
+    int open;                 /* not on loopback alone: numeric addresses are good as well, since no
+                               * name was looked up for them */
 };
 
 /* Makes a token from the kernel's random numbers. */

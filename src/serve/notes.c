@@ -1,4 +1,5 @@
-/* The file of notes: {"notes": […]}. It is written under another name and renamed, so that a full disk leaves the old one. */
+/* The file of notes: {"notes": […]}. It is written under another name and renamed, so that a
+ * full disk leaves the old one. */
 #include "notes.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static int give_usual_mode(int fd)
 
 int notes_write(const char *path, const char *bytes, size_t length, struct error *err)
 {
-    struct text old = {0};
+    struct text old = { 0 };
     char unfinished[4096];
 
     if (length > NOTES_MOST || !are_notes(bytes, length))

@@ -1,5 +1,5 @@
-/* Bookmarks and notes, in a file beside the report. What they say is the page's; here it is only seen to that the file is always
- * whole, small, and never one of somebody else's. */
+/* Bookmarks and notes, in a file beside the report. What they say is the page's; here it is only seen to that the file
+ * is always whole, small, and never one of somebody else's. */
 #ifndef TACHO_SERVE_NOTES_H
 #define TACHO_SERVE_NOTES_H
 
@@ -10,7 +10,8 @@
 
 /* The file's content; of one that does not exist, an empty list. */
 int notes_read(const char *path, struct text *out, struct error *err);
-/* Replaces the file in one step. ERR_BAD_ARGUMENT: the bytes are no notes; ERR_BAD_FORMAT: the file that is there is none. */
+/* Replaces the file in one step. ERR_BAD_ARGUMENT: the bytes are no notes; ERR_BAD_FORMAT: the
+ * file that is there is none. */
 int notes_write(const char *path, const char *bytes, size_t length, struct error *err);
 
 #endif

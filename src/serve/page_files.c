@@ -12,9 +12,15 @@
 
 #define FILE_MOST (64u << 20)
 
-static const struct { const char *ending, *type; } types[] = {
-    { ".html", "text/html; charset=utf-8" }, { ".js", "text/javascript; charset=utf-8" }, { ".css", "text/css; charset=utf-8" },
-    { ".wasm", "application/wasm" }, { ".svg", "image/svg+xml" }, { ".png", "image/png" },
+static const struct {
+    const char *ending, *type;
+} types[] = {
+    { ".html", "text/html; charset=utf-8" },
+    { ".js", "text/javascript; charset=utf-8" },
+    { ".css", "text/css; charset=utf-8" },
+    { ".wasm", "application/wasm" },
+    { ".svg", "image/svg+xml" },
+    { ".png", "image/png" },
 };
 
 static const char *type_of(const char *name)
@@ -88,7 +94,7 @@ void page_free(struct page *page)
         free(page->files[i].packed);
     }
     free(page->files);
-    *page = (struct page){0};
+    *page = (struct page){ 0 };
 }
 
 struct page_file *page_find(const struct page *page, const char *name)

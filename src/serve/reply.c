@@ -15,12 +15,15 @@
 #define FILE_LEVEL 9       /* once */
 #define MOST_UNSENT ((size_t)256 << 20) /* bytes; one answer has at most a quarter of that */
 
-/* Names in a report are text, never markup; should one become markup all the same, the browser still runs no script of it. */
-static const char policy[] =
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-    "connect-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview:";
+/* Names in a report are text, never markup; should one become markup all the same, the browser
+ * still runs no script of it. */
+static const char policy[] = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src "
+                             "'self' data: blob:; font-src 'self'; connect-src 'self' blob: data:; worker-src 'self' "
+                             "blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview:";
 
-static const struct { const char *name, *value; } always[] = {
+static const struct {
+    const char *name, *value;
+} always[] = {
     { "Content-Security-Policy", policy },
     { "X-Content-Type-Options", "nosniff" },
     { "Referrer-Policy", "no-referrer" }, /* the address holds the token */
@@ -57,9 +60,10 @@ static int takes_gzip(struct evhttp_request *request)
 /* Allocated, or NULL when it does not get smaller or memory is short: then it goes as it is. */
 static char *pack(const char *bytes, size_t length, int level, size_t *packed_length)
 {
-    z_stream stream = {0};
+    z_stream stream = { 0 };
 
-    if (length < WORTH_PACKING || length > 1u << 30 || deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (length < WORTH_PACKING || length > 1u << 30 ||
+        deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return NULL;
     char *packed = malloc(length);
     stream.next_in = (unsigned char *)bytes;
@@ -93,7 +97,8 @@ static void free_sent(const void *bytes, size_t length, void *context)
     free(sent);
 }
 
-/* Takes bytes that are counted from now on, by nobody if unsent is NULL; freed with free_sent(). NULL: memory is short. */
+/* Takes bytes that are counted from now on, by nobody if unsent is NULL; freed with
+ * free_sent(). NULL: memory is short. */
 static struct sent *count_unsent(struct unsent *unsent, char *bytes, size_t length)
 {
     struct sent *sent = malloc(sizeof *sent);
@@ -133,8 +138,13 @@ int reply_packs(struct evhttp_request *request, int is_far)
 
 static int status_of(int code)
 {
-    static const struct { int code, status; } statuses[] = {
-        { ERR_NOT_FOUND, HTTP_NOTFOUND }, { ERR_NO_DATA, HTTP_NOTFOUND }, { ERR_BAD_ARGUMENT, HTTP_BADREQUEST }, { ERR_CANCELLED, HTTP_SERVUNAVAIL },
+    static const struct {
+        int code, status;
+    } statuses[] = {
+        { ERR_NOT_FOUND, HTTP_NOTFOUND },
+        { ERR_NO_DATA, HTTP_NOTFOUND },
+        { ERR_BAD_ARGUMENT, HTTP_BADREQUEST },
+        { ERR_CANCELLED, HTTP_SERVUNAVAIL },
     };
 
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
@@ -145,7 +155,7 @@ static int status_of(int code)
 
 static struct reply make_error(int status, const char *sentence)
 {
-    struct text text = {0};
+    struct text text = { 0 };
 
     text_add(&text, "{\"error\": ");
     json_add_text(&text, sentence, strlen(sentence));

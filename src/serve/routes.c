@@ -1,4 +1,5 @@
-/* From a request to its answer: who asks is checked first, then the path says whether it is the page, the notes or the report. */
+/* From a request to its answer: who asks is checked first, then the path says whether it is the
+ * page, the notes or the report. */
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -17,7 +18,7 @@
 struct question {
     struct server *server;
     struct evhttp_request *request;
-    const char *path; /* with the slash in front */
+    const char *path;  /* with the slash in front */
     const char *query; /* NULL: none */
     int posts;
 };
@@ -30,17 +31,19 @@ static const char *one_header(struct evhttp_request *request, const char *name, 
 
     *count = 0;
     TAILQ_FOREACH(at, evhttp_request_get_input_headers(request), next)
-        if (strcasecmp(at->key, name) == 0) {
-            value = at->value;
-            ++*count;
-        }
+    if (strcasecmp(at->key, name) == 0) {
+        value = at->value;
+        ++*count;
+    }
     return *count == 1 ? value : NULL;
 }
 
 /* Sends what an answer came to, and frees it. */
-static void send_answer(const struct question *question, int code, const char *type, struct text *answer, const struct error *err)
+static void send_answer(const struct question *question, int code, const char *type, struct text *answer,
+                        const struct error *err)
 {
-    struct reply reply = reply_make(code, type, answer, err, reply_packs(question->request, question->server->settings->far));
+    struct reply reply = reply_make(code, type, answer, err,
+                                    reply_packs(question->request, question->server->settings->far));
 
     reply_send(question->request, &reply, &question->server->unsent);
 }
@@ -56,8 +59,8 @@ static const char *body_of(const struct question *question, size_t *length)
 static void answer_notes(const struct question *question)
 {
     const char *path = question->server->settings->notes_path;
-    struct text answer = {0};
-    struct error err = {0};
+    struct text answer = { 0 };
+    struct error err = { 0 };
     size_t length;
     const char *body = body_of(question, &length);
     int code = question->posts ? notes_write(path, body ? body : "", body ? length : 0, &err) : 0;
@@ -69,12 +72,13 @@ static void answer_notes(const struct question *question)
 
 static void answer_now(const struct question *question, const struct text *asked, const struct text *body)
 {
-    struct text answer = {0};
-    struct error err = {0};
+    struct text answer = { 0 };
+    struct error err = { 0 };
     const char *type = JSON_TYPE;
-    int code = text_failed(asked) || text_failed(body) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
-                                                       : view_answer(question->server->settings->view, text_string(asked), body->bytes, body->length,
-                                                                     &answer, &type, &err);
+    int code = text_failed(asked) || text_failed(body)
+                   ? error_set(&err, ERR_NO_MEMORY, "out of memory")
+                   : view_answer(question->server->settings->view, text_string(asked), body->bytes, body->length,
+                                 &answer, &type, &err);
 
     send_answer(question, code, type, &answer, &err);
 }
@@ -110,7 +114,8 @@ static void answer_api(const struct question *question)
     const char *token = one_header(question->request, "X-Tacho-Token", &count);
 
     if (!token || !access_token(&question->server->guard, token))
-        reply_error(question->request, 403, "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
+        reply_error(question->request, 403,
+                    "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
     else if (strcmp(question->path, API "notes") == 0)
         answer_notes(question);
     else
@@ -150,7 +155,8 @@ void answer_request(struct evhttp_request *request, void *context)
     enum evhttp_cmd_type method = evhttp_request_get_command(request);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-    struct question question = { context, request, path, uri ? evhttp_uri_get_query(uri) : NULL, method == EVHTTP_REQ_POST };
+    struct question question = { context, request, path, uri ? evhttp_uri_get_query(uri) : NULL,
+                                 method == EVHTTP_REQ_POST };
 
     if (!path || *path != '/' || evhttp_uri_get_host(uri)) { /* "GET http://…" is for proxies */
         reply_error(request, HTTP_BADREQUEST, "the request is not one for a server");

@@ -1,4 +1,5 @@
-/* Sockets and the loop. Names are never looked up: an address is numbers, so that the static program needs no resolver. */
+/* Sockets and the loop. Names are never looked up: an address is numbers, so that the static
+ * program needs no resolver. */
 #include "serve_state.h"
 
 #include <arpa/inet.h>
@@ -31,7 +32,7 @@ union address {
 
 static int parse_address(const char *text, int port, union address *out)
 {
-    *out = (union address){0};
+    *out = (union address){ 0 };
     if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
         out->v4.sin_family = AF_INET;
         out->v4.sin_port = htons((uint16_t)port);
@@ -80,7 +81,8 @@ static void accept_again(evutil_socket_t fd, short what, void *listener)
     evconnlistener_enable(listener);
 }
 
-/* A listener that cannot accept, because there are no descriptors left, would be woken for ever: it rests until clients have gone. */
+/* A listener that cannot accept, because there are no descriptors left, would be woken for ever: it
+ * rests until clients have gone. */
 static void pause_accepting(struct evconnlistener *listener, void *context)
 {
     struct timeval rest = { .tv_usec = PAUSE_MS * 1000 };
@@ -90,7 +92,8 @@ static void pause_accepting(struct evconnlistener *listener, void *context)
         evconnlistener_enable(listener);
 }
 
-/* Bounds the connections: up from a lower limit where that is allowed, and down from that of containers, which may be a million. */
+/* Bounds the connections: up from a lower limit where that is allowed, and down from that of
+ * containers, which may be a million. */
 static void limit_descriptors(void)
 {
     struct rlimit limit;
@@ -104,8 +107,10 @@ static void limit_descriptors(void)
 /* Takes the socket over, whatever comes of it. */
 static int add_listener(struct server *server, int fd, struct error *err)
 {
-    struct evconnlistener *listener =
-        evconnlistener_new(server->base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 0, fd);
+    struct evconnlistener *listener = evconnlistener_new(server->base, NULL, NULL,
+                                                         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC |
+                                                             LEV_OPT_REUSEABLE,
+                                                         0, fd);
 
     if (!listener) {
         close(fd);
@@ -124,7 +129,8 @@ static int add_listener(struct server *server, int fd, struct error *err)
 static int bind_failed(const char *address, int port, struct error *err)
 {
     if (errno == EADDRINUSE)
-        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or 0 for any that is free", port);
+        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or 0 for any that is free",
+                         port);
     return error_set_errno(err, "cannot listen at %s, port %d", address, port);
 }
 
@@ -133,7 +139,8 @@ static int bind_address(struct server *server, const char *text, int port, struc
     union address address;
 
     if (!parse_address(text, port, &address))
-        return error_set(err, ERR_BAD_ARGUMENT, "--host takes an address in numbers, such as 0.0.0.0 or ::, not '%s'", text);
+        return error_set(err, ERR_BAD_ARGUMENT, "--host takes an address in numbers, such as 0.0.0.0 or ::, not '%s'",
+                         text);
     int fd = listen_at(&address);
     if (fd < 0)
         return bind_failed(text, port, err);
@@ -141,8 +148,8 @@ static int bind_address(struct server *server, const char *text, int port, struc
     return add_listener(server, fd, err);
 }
 
-/* Both loopbacks at one port. Where there is no IPv6, one; but where somebody else has the port there, a browser that looks for
- * "localhost" would hand him the token, so that the port is taken. */
+/* Both loopbacks at one port. Where there is no IPv6, one; but where somebody else has the port there, a browser that
+ * looks for "localhost" would hand him the token, so that the port is taken. */
 static int bind_loopback(struct server *server, int port, struct error *err)
 {
     union address v4, v6;
@@ -172,13 +179,14 @@ static int bind_somewhere(struct server *server, struct error *err)
     int port = settings->port == SERVE_USUAL ? SERVE_PORT : settings->port, code = ERR_EXISTS;
 
     for (int try = 0; code == ERR_EXISTS && try < (settings->port > 0 ? 1 : PORT_TRIES); try++) {
-        code = settings->address ? bind_address(server, settings->address, port, err) : bind_loopback(server, port, err);
+        code = settings->address ? bind_address(server, settings->address, port, err)
+                                 : bind_loopback(server, port, err);
         port = 0;
     }
     return code;
 }
 
-/* ---- the server's life ------------------------------------------------------------------------------------------- */
+/* ---- the server's life ----------------------------------------------------------------------------------------- */
 
 static void stop(evutil_socket_t number, short what, void *base)
 {
@@ -212,7 +220,8 @@ static int make_loop(struct server *server, struct error *err)
     server->http = server->base ? evhttp_new(server->base) : NULL;
     if (!server->http)
         return error_set(err, ERR_NO_MEMORY, "cannot make an event loop");
-    evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+    evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+                                                 EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
     evhttp_set_max_headers_size(server->http, HEADERS_MOST);
     evhttp_set_max_body_size(server->http, BODY_UNKNOWN);
     evhttp_set_bevcb(server->http, doors_add, &server->doors);
@@ -227,8 +236,10 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
 
     if (!server)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *server = (struct server){ .settings = settings, .guard = { .hosts = settings->allowed_hosts, .host_count = settings->allowed_host_count,
-                                                                .open = settings->address != NULL } };
+    *server = (struct server){ .settings = settings,
+                               .guard = { .hosts = settings->allowed_hosts,
+                                          .host_count = settings->allowed_host_count,
+                                          .open = settings->address != NULL, }, };
     server->doors.guard = &server->guard;
     int code = access_init(&server->guard, err);
     if (code == 0)

@@ -1,7 +1,8 @@
 /* The timeline over HTTP: the files of the page, and api/REQUEST for what it asks of a report.
  *
- * One process. One thread has the sockets and answers at once what a picture needs; what may take long goes to others (workers.h). It
- * listens on loopback unless told otherwise, and answers only those who know the token (access.h). Nothing here knows what a request means. */
+ * One process. One thread has the sockets and answers at once what a picture needs; what may take long goes to others
+ * (workers.h). It listens on loopback unless told otherwise, and answers only those who know the token (access.h).
+ * Nothing here knows what a request means. */
 #ifndef TACHO_SERVE_SERVE_H
 #define TACHO_SERVE_SERVE_H
 
@@ -14,13 +15,15 @@ struct server;
 
 struct serve_settings {
     struct view *view;
-    const char *page_folder; /* index.html and what it names; a folder without it is served as a sentence that says so */
-    const char *notes_path;  /* where bookmarks are kept; need not exist */
-    const char *address;     /* NULL: loopback, IPv4 and IPv6 */
-    int port;                /* 0: any free one; SERVE_USUAL: SERVE_PORT, or any free one where that is taken */
+    const char *page_folder;          /* index.html and what it names; a folder without it is served
+                                       * as a sentence that says so */
+    const char *notes_path;           /* where bookmarks are kept; need not exist */
+    const char *address;              /* NULL: loopback, IPv4 and IPv6 */
+    int port;                         /* 0: any free one; SERVE_USUAL: SERVE_PORT, or any
+                                       * free one where that is taken */
     const char *const *allowed_hosts; /* names that the server may be called by, apart from those of loopback */
     size_t allowed_host_count;
-    int far;                 /* browsers are on other machines: it is worth packing pictures too */
+    int far;                          /* browsers are on other machines: it is worth packing pictures too */
 };
 
 #define SERVE_PORT 7878

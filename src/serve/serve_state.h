@@ -2,9 +2,9 @@
 #ifndef TACHO_SERVE_SERVE_STATE_H
 #define TACHO_SERVE_SERVE_STATE_H
 
-#include "preauth.h"
 #include "access.h"
 #include "page_files.h"
+#include "preauth.h"
 #include "reply.h"
 #include "serve.h"
 

@@ -1,5 +1,6 @@
-/* Threads for lanes, and the way there and back. The lock guards the queues, the list of what is done, and quit; a job itself belongs to
- * the loop, then to its lane's thread, then to the loop again, but for its flag, which the loop raises at any time. */
+/* Threads for lanes, and the way there and back. The lock guards the queues, the list of what is done, and quit;
+ * a job itself belongs to the loop, then to its lane's thread, then to the loop again, but for its flag, which
+ * the loop raises at any time. */
 #include "workers.h"
 
 #include <errno.h>
@@ -17,10 +18,10 @@
 #include "reply.h"
 
 struct job {
-    struct job *next;                  /* in a queue, or in what is done */
-    struct job *newer, *older;         /* among all; the loop's */
-    struct evhttp_request *request;    /* the loop's */
-    struct event *watch;               /* owned, the loop's: something comes from the client, or he goes */
+    struct job *next;               /* in a queue, or in what is done */
+    struct job *newer, *older;      /* among all; the loop's */
+    struct evhttp_request *request; /* the loop's */
+    struct event *watch;            /* owned, the loop's: something comes from the client, or he goes */
     struct work_asked asked;
     struct reply reply;
     _Atomic int stop;
@@ -38,27 +39,28 @@ struct work {
     struct event_base *base;
     struct view *view;
     struct unsent *unsent;
-    int fd;                            /* an eventfd: something is done */
+    int fd;           /* an eventfd: something is done */
     struct event *wake;
-    struct job *jobs;                  /* all, the newest first; the loop's */
+    struct job *jobs; /* all, the newest first; the loop's */
     pthread_mutex_t lock;
     struct job *done;
     int quit;
     struct lane lanes[VIEW_LANES];
 };
 
-/* ---- on the lane's thread ------------------------------------------------------------------------------------- */
+/* ---- on the lane's thread -------------------------------------------------------------------------------------- */
 
 static void answer(struct work *work, struct job *job)
 {
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     const char *type = JSON_TYPE;
     const struct text *body = &job->asked.body;
 
     cancel_watch(&job->stop);
     int code = cancel_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
-                                          : view_answer(work->view, text_string(&job->asked.request), body->bytes, body->length, &out, &type, &err);
+                                            : view_answer(work->view, text_string(&job->asked.request), body->bytes,
+                                                          body->length, &out, &type, &err);
     cancel_watch(NULL); /* the flag goes with the job */
     job->reply = reply_make(code, type, &out, &err, job->asked.packs);
 }
@@ -127,7 +129,8 @@ static void send_done(evutil_socket_t fd, short what, void *context)
     }
 }
 
-/* Once: libevent reads nothing while an answer is due, so that what makes the socket readable is the next request, or the end. */
+/* Once: libevent reads nothing while an answer is due, so that what makes the socket readable is the
+ * next request, or the end. */
 static void look_at_client(evutil_socket_t fd, short what, void *context)
 {
     struct job *job = context;
@@ -186,7 +189,8 @@ void workers_add(struct work *work, struct evhttp_request *request, struct work_
     pthread_mutex_unlock(&work->lock);
 }
 
-int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err)
+int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent,
+                 struct error *err)
 {
     struct work *work = calloc(1, sizeof *work);
 

@@ -1,8 +1,8 @@
-/* Requests that may take long, away from the loop: each lane of the view (timeline.h) has a thread of its own, started with its first
- * request, so that nothing holds up the picture and nothing that is kept is used by two.
+/* Requests that may take long, away from the loop: each lane of the view (timeline.h) has a thread of its own, started
+ * with its first request, so that nothing holds up the picture and nothing that is kept is used by two.
  *
- * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which sends it. A client
- * that goes away has its request called off. */
+ * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which
+ * sends it. A client that goes away has its request called off. */
 #ifndef TACHO_SERVE_WORKERS_H
 #define TACHO_SERVE_WORKERS_H
 
@@ -16,7 +16,8 @@ struct work;
 struct unsent;
 
 /* unsent: see reply.h. */
-int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err);
+int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent,
+                 struct error *err);
 /* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
 void workers_close(struct work *work);
 

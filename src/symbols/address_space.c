@@ -53,7 +53,7 @@ void symbols_process_end(struct symbols_process *process)
     process->is_gone = 1;
 }
 
-/* ---- Mappings -------------------------------------------------------------------------------------------------------------- */
+/* ---- Mappings -------------------------------------------------------------------------------------------------- */
 
 /* The first mapping that ends behind an address. */
 static size_t first_behind(const struct symbols_process *process, uint64_t address)
@@ -71,10 +71,12 @@ static size_t first_behind(const struct symbols_process *process, uint64_t addre
 
 static int make_room(struct symbols_process *process, size_t at)
 {
-    if (process->mapping_count == MAPPINGS_MAX
-        || array_reserve(&process->mappings, &process->mapping_capacity, process->mapping_count + 1, sizeof *process->mappings) != 0)
+    if (process->mapping_count == MAPPINGS_MAX ||
+        array_reserve(&process->mappings, &process->mapping_capacity, process->mapping_count + 1,
+                      sizeof *process->mappings) != 0)
         return -1;
-    memmove(process->mappings + at + 1, process->mappings + at, (process->mapping_count - at) * sizeof *process->mappings);
+    memmove(process->mappings + at + 1, process->mappings + at,
+            (process->mapping_count - at) * sizeof *process->mappings);
     process->mapping_count++;
     return 0;
 }
@@ -103,7 +105,8 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
         last->offset += end - last->start;
         last->start = end;
     }
-    memmove(process->mappings + at, process->mappings + gone, (process->mapping_count - gone) * sizeof *process->mappings);
+    memmove(process->mappings + at, process->mappings + gone,
+            (process->mapping_count - gone) * sizeof *process->mappings);
     process->mapping_count -= gone - at;
     forget_places(process);
     return 1;
@@ -117,13 +120,14 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
     struct module *module = module_of_mapping(process, mapping);
     if (!module)
         return -1;
-    struct mapping wanted = {mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number, mapping->is_whole};
+    struct mapping wanted = { mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number,
+                              mapping->is_whole };
     size_t at = first_behind(process, mapping->address);
     if (at < process->mapping_count) {
         const struct mapping *known = &process->mappings[at];
         /* Told twice, by the loader's list and by the kernel: what is known of the whole file serves for its parts. */
-        if (known->module == module->number && known->start <= wanted.start && known->end >= end
-            && (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
+        if (known->module == module->number && known->start <= wanted.start && known->end >= end &&
+            (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
             return 0;
     }
     clear(process, mapping->address, end);
@@ -144,7 +148,8 @@ void symbols_process_unmap(struct symbols_process *process, uint64_t address, ui
 static const struct mapping *find(struct symbols_process *process, uint64_t address)
 {
     size_t at = process->last_mapping;
-    if (at >= process->mapping_count || address - process->mappings[at].start >= process->mappings[at].end - process->mappings[at].start)
+    if (at >= process->mapping_count ||
+        address - process->mappings[at].start >= process->mappings[at].end - process->mappings[at].start)
         at = first_behind(process, address);
     if (at == process->mapping_count || process->mappings[at].start > address)
         return NULL;

@@ -1,5 +1,5 @@
-/* Where debug information of stripped files lies: see debug_file.h. The places are those that gdb looks at, below the folders
- * that the user names and below /usr/lib/debug. */
+/* Where debug information of stripped files lies: see debug_file.h. The places are those that gdb looks at, below the
+ * folders that the user names and below /usr/lib/debug. */
 #include "debug_file.h"
 
 #include <fcntl.h>
@@ -48,7 +48,8 @@ static int take(const struct search *search, const char *path)
         memcpy(&sum, search->link.bytes + search->link.size - 4, sizeof sum);
         is_same = has_sum(search->image->file, sum);
     }
-    if (!is_same || (!elf_image_section(search->image, ".debug_info") && !elf_image_section(search->image, ".symtab"))) {
+    if (!is_same ||
+        (!elf_image_section(search->image, ".debug_info") && !elf_image_section(search->image, ".symtab"))) {
         elf_image_close(search->image);
         return 0;
     }
@@ -70,8 +71,8 @@ static int find_by_id(const struct search *search, const char *root)
 {
     if (search->module->build_id_bytes < 2)
         return 0;
-    return try_path(search, "%s/.build-id/%.2s/%s.debug", root, search->id, search->id + 2)
-        || try_path(search, "%s/%.2s/%s.debug", root, search->id, search->id + 2);
+    return try_path(search, "%s/.build-id/%.2s/%s.debug", root, search->id, search->id + 2) ||
+           try_path(search, "%s/%.2s/%s.debug", root, search->id, search->id + 2);
 }
 
 static int find_by_link(const struct search *search, const char *root)
@@ -79,8 +80,8 @@ static int find_by_link(const struct search *search, const char *root)
     const char *name = search->link.bytes ? (const char *)search->link.bytes : NULL;
     if (!name)
         return 0;
-    return try_path(search, "%s%.*s/%s", root, search->folder_length, search->folder, name)
-        || try_path(search, "%s%.*s/.debug/%s", root, search->folder_length, search->folder, name);
+    return try_path(search, "%s%.*s/%s", root, search->folder_length, search->folder, name) ||
+           try_path(search, "%s%.*s/.debug/%s", root, search->folder_length, search->folder, name);
 }
 
 /* A folder of the user's: laid out as a system's, or just full of files; or one file. */
@@ -90,7 +91,8 @@ static int find_in_named(const struct search *search, const char *named)
         return 1;
     if (search->link.bytes && try_path(search, "%s/%s", named, (const char *)search->link.bytes))
         return 1;
-    return search->module->build_id_bytes && (try_path(search, "%s/%s", named, search->base) || try_path(search, "%s/%s.debug", named, search->base));
+    return search->module->build_id_bytes &&
+           (try_path(search, "%s/%s", named, search->base) || try_path(search, "%s/%s.debug", named, search->base));
 }
 
 static void read_link(struct search *search)
@@ -108,8 +110,13 @@ int debug_file_open(const struct symbols *symbols, const struct module *module, 
     const char *slash = strrchr(module->path, '/');
     if (module->kind != MODULE_FILE || !slash)
         return -1;
-    struct search search = {.module = module, .folder = module->path, .folder_length = (int)(slash - module->path), .base = slash + 1,
-                            .image = image};
+    struct search search = {
+        .module = module,
+        .folder = module->path,
+        .folder_length = (int)(slash - module->path),
+        .base = slash + 1,
+        .image = image,
+    };
     for (size_t i = 0; i < module->build_id_bytes; i++)
         sprintf(search.id + 2 * i, "%02x", module->build_id[i]);
     read_link(&search);
@@ -118,7 +125,8 @@ int debug_file_open(const struct symbols *symbols, const struct module *module, 
     int is_found = 0;
     for (const char *const *named = symbols->settings.debug_paths; !is_found && named && *named; named++)
         is_found = find_in_named(&search, *named);
-    is_found = is_found || find_by_id(&search, USUAL_FOLDER) || find_by_link(&search, "") || find_by_link(&search, USUAL_FOLDER);
+    is_found = is_found || find_by_id(&search, USUAL_FOLDER) || find_by_link(&search, "") ||
+               find_by_link(&search, USUAL_FOLDER);
     piece_free(&search.link);
     return is_found ? 0 : -1;
 }

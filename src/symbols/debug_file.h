@@ -1,4 +1,5 @@
-/* The file that holds a module's debug information: itself, or one beside it that its build-id or its debug link names. */
+/* The file that holds a module's debug information: itself, or one beside it that its
+ * build-id or its debug link names. */
 #ifndef TACHO_SYMBOLS_DEBUG_FILE_H
 #define TACHO_SYMBOLS_DEBUG_FILE_H
 

@@ -1,4 +1,5 @@
-/* Open addressing over an array that grows: see item_table.h. Keys are plain bytes, so structs must have no holes in them. */
+/* Open addressing over an array that grows: see item_table.h. Keys are plain bytes, so structs
+ * must have no holes in them. */
 #include "item_table.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 void item_table_init(struct kept *kept, size_t item_bytes, size_t key_bytes)
 {
-    *kept = (struct kept){.item_bytes = item_bytes, .key_bytes = key_bytes};
+    *kept = (struct kept){ .item_bytes = item_bytes, .key_bytes = key_bytes };
 }
 
 void item_table_free(struct kept *kept)
@@ -31,7 +32,8 @@ static uint64_t word_of(const void *item)
 /* A stack's node is one word, and the most frequent of all. */
 static uint32_t hash(const struct kept *kept, const void *item)
 {
-    return kept->key_bytes == sizeof(uint64_t) ? (uint32_t)(hash_number(word_of(item)) >> 20) : (uint32_t)hash_bytes(item, kept->key_bytes);
+    return kept->key_bytes == sizeof(uint64_t) ? (uint32_t)(hash_number(word_of(item)) >> 20)
+                                               : (uint32_t)hash_bytes(item, kept->key_bytes);
 }
 
 static int is_equal(const struct kept *kept, const void *a, const void *b)

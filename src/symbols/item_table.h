@@ -9,7 +9,7 @@ struct kept {
     unsigned char *items;
     size_t item_bytes, key_bytes;
     uint32_t count, capacity;
-    uint32_t *slots;  /* number + 1, or 0 */
+    uint32_t *slots; /* number + 1, or 0 */
     uint32_t slot_mask;
 };
 
@@ -18,7 +18,8 @@ struct kept {
 void item_table_init(struct kept *kept, size_t item_bytes, size_t key_bytes);
 void item_table_free(struct kept *kept);
 
-/* The number of an item whose key is equal to this one's; a copy of it is added if there is none. KEPT_FULL when memory is short. */
+/* The number of an item whose key is equal to this one's; a copy of it is added if there is none.
+ * KEPT_FULL when memory is short. */
 uint32_t item_table_add(struct kept *kept, const void *item);
 
 static inline void *item_table_item(const struct kept *kept, uint32_t number)

@@ -1,6 +1,7 @@
 /* Files that code comes from: which mappings are of the same one, and opening it. See symbols_state.h.
  *
- * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name another. */
+ * A file is opened when the first frame in it is met, while its process is likely to live: later
+ * its path may name another. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +19,8 @@
 
 static struct module *add(struct symbols *symbols, const struct module *module)
 {
-    if (array_reserve(&symbols->modules, &symbols->module_capacity, symbols->module_count + 1, sizeof *symbols->modules) != 0)
+    if (array_reserve(&symbols->modules, &symbols->module_capacity, symbols->module_count + 1,
+                      sizeof *symbols->modules) != 0)
         return NULL;
     struct module *copy = malloc(sizeof *copy);
     if (!copy)
@@ -31,23 +33,24 @@ static struct module *add(struct symbols *symbols, const struct module *module)
 }
 
 /* Each kind that is no plain file, by how its path begins. */
-static const struct { const char *prefix; enum module_kind kind; const char *shown; } kinds[] = {
-    {"[vdso]", MODULE_VDSO, "[vdso]"},
-    {"linux-vdso", MODULE_VDSO, "[vdso]"},
-    {"//anon", MODULE_JIT, "[jit]"},
-    {"/memfd:", MODULE_JIT, "[jit]"},
-    {"/dev/zero", MODULE_JIT, "[jit]"},
-    {"/SYSV", MODULE_JIT, "[jit]"},
-    {"/", MODULE_FILE, NULL},
-    {"[vsyscall]", MODULE_NOTHING, "[vsyscall]"},
-    {"", MODULE_JIT, "[jit]"}, /* no path, [heap], [anon:…] */
+static const struct {
+    const char *prefix;
+    enum module_kind kind;
+    const char *shown;
+} kinds[] = {
+    { "[vdso]", MODULE_VDSO, "[vdso]" },  { "linux-vdso", MODULE_VDSO, "[vdso]" },
+    { "//anon", MODULE_JIT, "[jit]" },    { "/memfd:", MODULE_JIT, "[jit]" },
+    { "/dev/zero", MODULE_JIT, "[jit]" }, { "/SYSV", MODULE_JIT, "[jit]" },
+    { "/", MODULE_FILE, NULL },           { "[vsyscall]", MODULE_NOTHING, "[vsyscall]" },
+    { "", MODULE_JIT, "[jit]" }, /* no path, [heap], [anon:…] */
 };
 
 static int is_same(const struct module *module, const struct module *other)
 {
     int both_have_ids = module->build_id_bytes >= BUILD_ID_TRUSTED && other->build_id_bytes >= BUILD_ID_TRUSTED;
     if (both_have_ids)
-        return module->build_id_bytes == other->build_id_bytes && memcmp(module->build_id, other->build_id, other->build_id_bytes) == 0;
+        return module->build_id_bytes == other->build_id_bytes &&
+               memcmp(module->build_id, other->build_id, other->build_id_bytes) == 0;
     if (module->path != other->path)
         return 0;
     return !module->inode || !other->inode || (module->inode == other->inode && module->device == other->device);
@@ -74,7 +77,7 @@ static struct module *single(struct symbols *symbols, enum module_kind kind, con
     for (size_t i = 0; i < symbols->module_count; i++)
         if (symbols->modules[i]->kind == kind)
             return symbols->modules[i];
-    return add(symbols, &(struct module){.kind = kind, .path = symbols_text(symbols, path, strlen(path))});
+    return add(symbols, &(struct module){ .kind = kind, .path = symbols_text(symbols, path, strlen(path)) });
 }
 
 static struct module *jit_of(struct symbols_process *process, const char *path)
@@ -82,8 +85,11 @@ static struct module *jit_of(struct symbols_process *process, const char *path)
     struct symbols *symbols = process->symbols;
     if (process->jit)
         return symbols->modules[process->jit - 1];
-    struct module *module = add(symbols, &(struct module){.kind = MODULE_JIT, .owner = process,
-                                                          .path = symbols_text(symbols, path, strlen(path))});
+    struct module *module = add(symbols, &(struct module){
+                                             .kind = MODULE_JIT,
+                                             .owner = process,
+                                             .path = symbols_text(symbols, path, strlen(path)),
+                                         });
     if (module)
         process->jit = module->number + 1;
     return module;
@@ -106,8 +112,12 @@ struct module *module_of_mapping(struct symbols_process *process, const struct s
     size_t length = strlen(path), deleted = strlen(" (deleted)");
     if (length > deleted && strcmp(path + length - deleted, " (deleted)") == 0)
         length -= deleted;
-    struct module wanted = {.kind = MODULE_FILE, .path = symbols_text(process->symbols, path, length),
-                            .device = mapping->device, .inode = mapping->inode};
+    struct module wanted = {
+        .kind = MODULE_FILE,
+        .path = symbols_text(process->symbols, path, length),
+        .device = mapping->device,
+        .inode = mapping->inode,
+    };
     if (mapping->build_id && mapping->build_id_bytes <= sizeof wanted.build_id) {
         memcpy(wanted.build_id, mapping->build_id, mapping->build_id_bytes);
         wanted.build_id_bytes = mapping->build_id_bytes;
@@ -121,7 +131,7 @@ struct module *module_of_kernel(struct symbols *symbols)
     return single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
 }
 
-/* ---- Opening --------------------------------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* Whether the file that was found is the one that was mapped. */
 static int take(struct module *module, int file)
@@ -152,7 +162,8 @@ static int open_mapped(const struct symbols_process *process, const struct mappi
     char path[96];
     if (process->is_gone || mapping->is_whole)
         return -1;
-    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start, mapping->end);
+    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start,
+             mapping->end);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 

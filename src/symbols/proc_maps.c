@@ -1,8 +1,10 @@
-/* What /proc tells of a process: its mappings, its root folder, the number that it calls itself. See symbols_state.h. */
+/* What /proc tells of a process: its mappings, its root folder, the number that it calls
+ * itself. See symbols_state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <linux/openat2.h>
 
 #include "base/clock.h"
 #include "symbols_state.h"
@@ -23,8 +24,8 @@ static void note_user(struct symbols_process *process, FILE *file)
         process->user = status.st_uid;
 }
 
-/* Its root folder is kept open where it is not ours, so that files can be had after its end; and its own number, by which it
- * names the files that it writes. */
+/* Its root folder is kept open where it is not ours, so that files can be had after its end; and its own number, by
+ * which it names the files that it writes. */
 void space_begin(struct symbols_process *process)
 {
     char path[64], ours[64], theirs[64];
@@ -60,12 +61,19 @@ static void take_line(struct symbols_process *process, char *line)
     unsigned major_number, minor_number;
     char rights[8];
     int path_at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &end, rights, &offset, &major_number,
-               &minor_number, &inode, &path_at) < 7 || end <= start || strlen(rights) < 3 || rights[2] != 'x')
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &end, rights, &offset,
+               &major_number, &minor_number, &inode, &path_at) < 7 ||
+        end <= start || strlen(rights) < 3 || rights[2] != 'x')
         return;
     line[strcspn(line, "\n")] = 0;
-    struct symbols_mapping mapping = {.address = start, .bytes = end - start, .offset = offset, .inode = inode,
-                                      .device = makedev(major_number, minor_number), .path = path_at ? line + path_at : ""};
+    struct symbols_mapping mapping = {
+        .address = start,
+        .bytes = end - start,
+        .offset = offset,
+        .inode = inode,
+        .device = makedev(major_number, minor_number),
+        .path = path_at ? line + path_at : "",
+    };
     symbols_process_map(process, &mapping);
 }
 
@@ -88,9 +96,10 @@ int symbols_process_look(struct symbols_process *process)
     return 0;
 }
 
-/* ---- Files under another root ------------------------------------------------------------------------------------------------ */
+/* ---- Files under another root ---------------------------------------------------------------------------------- */
 
-/* Opens a path that has no links in it, folder by folder, so that one that becomes a link meanwhile leads nowhere else. */
+/* Opens a path that has no links in it, folder by folder, so that one that becomes a link
+ * meanwhile leads nowhere else. */
 static int open_plain(int root, char *path, int flags)
 {
     char *rest = NULL, *name = strtok_r(path, "/", &rest), *next;
@@ -109,7 +118,8 @@ static int open_plain(int root, char *path, int flags)
     return file;
 }
 
-/* Takes the first name of `rest` over to the end of `plain`, or puts what it is a link to in its place: 0, or -1 and errno. */
+/* Takes the first name of `rest` over to the end of `plain`, or puts what it is a link to in its
+ * place: 0, or -1 and errno. */
 static int take_name(int root, char *plain, char *rest, int follow_last, int *links_left)
 {
     char name[NAME_MAX + 1], target[PATH_MAX], joined[PATH_MAX];
@@ -164,7 +174,7 @@ static int open_step_by_step(int root, const char *path, int flags)
 /* A path under a folder, whose links are followed as if the folder were the root. */
 static int open_under(int root, const char *path, int flags)
 {
-    struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT};
+    struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT };
     int file = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
     return file < 0 && errno == ENOSYS ? open_step_by_step(root, path, flags) : file;
 }
@@ -175,7 +185,8 @@ int space_open(const struct symbols_process *process, const char *path, int more
     int file = -1, flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | more_flags;
     if (process->root >= 0)
         return open_under(process->root, path, flags);
-    if (!process->is_gone && snprintf(through, sizeof through, "/proc/%d/root%s", (int)process->pid, path) < (int)sizeof through)
+    if (!process->is_gone &&
+        snprintf(through, sizeof through, "/proc/%d/root%s", (int)process->pid, path) < (int)sizeof through)
         file = open(through, flags);
     return file >= 0 ? file : open(path, flags);
 }

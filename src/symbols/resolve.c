@@ -1,7 +1,7 @@
 /* The names of all frames, after a capture: see symbols.h.
  *
- * Frames are sorted by module and place; each module is one job, done by any worker, and each place in it is looked up once. What
- * jobs have found is put together by the caller alone, so that numbers and texts need no lock. */
+ * Frames are sorted by module and place; each module is one job, done by any worker, and each place in it is looked up
+ * once. What jobs have found is put together by the caller alone, so that numbers and texts need no lock. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "debug_file.h"
+#include "runtime_names.h"
 #include "symbols/names/debug_info.h"
 #include "symbols/names/demangle.h"
 #include "symbols/names/symbol_names.h"
-#include "runtime_names.h"
 #include "symbols_state.h"
 
 struct answer { /* to one place */
@@ -24,18 +24,18 @@ struct answer { /* to one place */
 struct job {
     struct symbols *symbols;
     struct module *module;
-    const uint32_t *frames;   /* of the module, by place */
+    const uint32_t *frames; /* of the module, by place */
     size_t frame_count;
-    uint64_t *places;         /* the same, each once */
+    uint64_t *places;       /* the same, each once */
     struct answer *answers;
     size_t place_count;
     struct arena arena;
-    struct text text;         /* for demangling */
+    struct text text; /* for demangling */
     const char *last_mangled, *last_name;
     int has_names, is_refused, is_cut, failed;
 };
 
-/* ---- One job --------------------------------------------------------------------------------------------------------------- */
+/* ---- One job --------------------------------------------------------------------------------------------------- */
 
 static const char *demangled(struct job *job, const char *mangled)
 {
@@ -54,7 +54,8 @@ static void split_kernel_name(struct job *job, const char *text, struct symbols_
 {
     const char *tab = strchr(text, '\t');
     const char *part = tab ? arena_copy(&job->arena, tab + 1, strlen(tab + 1)) : NULL;
-    line->name = arena_copy(&job->arena, text, tab ? (size_t)(tab - text) : strlen(text)); /* names go before answers are taken */
+    /* names go before answers are taken */
+    line->name = arena_copy(&job->arena, text, tab ? (size_t)(tab - text) : strlen(text));
     if (part)
         line->module = part;
     if (!line->name)
@@ -72,7 +73,8 @@ static int answer_place(struct job *job, size_t i, const struct names *names, co
     for (uint32_t k = 0; k < count; k++) {
         const struct debug_line *told = found && found->count ? &found->lines[k] : NULL;
         int is_outermost = k + 1 == count;
-        lines[k] = (struct symbols_line){.module = job->module->path, .flags = flags | (is_outermost ? 0 : SYMBOLS_INLINED)};
+        lines[k] = (struct symbols_line){ .module = job->module->path,
+                                          .flags = flags | (is_outermost ? 0 : SYMBOLS_INLINED) };
         if (told && *told->file) {
             lines[k].file = told->file;
             lines[k].line = told->line;
@@ -86,14 +88,16 @@ static int answer_place(struct job *job, size_t i, const struct names *names, co
         else
             lines[k].flags |= SYMBOLS_UNRESOLVED;
     }
-    job->answers[i] = (struct answer){lines, count};
+    job->answers[i] = (struct answer){ lines, count };
     return 0;
 }
 
 static void find_lines(struct job *job, const struct image *own, const struct image *debug, struct debug_lines *found)
 {
-    const struct image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info") ? own
-                                   : elf_image_section(debug, ".debug_info") ? debug : NULL;
+    const struct image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
+                                         ? own
+                                     : elf_image_section(debug, ".debug_info") ? debug
+                                                                               : NULL;
     if (with_lines)
         job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
 }
@@ -102,7 +106,7 @@ static void answer_all(struct job *job)
 {
     struct module *module = job->module;
     struct names names;
-    struct image debug = {.file = -1};
+    struct image debug = { .file = -1 };
     struct debug_lines *found = NULL;
     if (symbol_names_begin(&names, job->places, job->place_count) != 0) {
         job->failed = 1;
@@ -149,7 +153,7 @@ static void work(void *argument, int worker, size_t i)
     answer_all(job);
 }
 
-/* ---- Putting together ------------------------------------------------------------------------------------------------------ */
+/* ---- Putting together ------------------------------------------------------------------------------------------ */
 
 static int add_line(struct symbols *symbols, const struct symbols_line *line)
 {
@@ -215,7 +219,8 @@ static int take_job(struct symbols *symbols, const struct job *job)
 static int by_place(const void *a, const void *b, void *context)
 {
     const struct symbols *symbols = context;
-    const struct frame *x = item_table_item(&symbols->frames, *(const uint32_t *)a), *y = item_table_item(&symbols->frames, *(const uint32_t *)b);
+    const struct frame *x = item_table_item(&symbols->frames, *(const uint32_t *)a),
+                       *y = item_table_item(&symbols->frames, *(const uint32_t *)b);
     if (x->module != y->module)
         return x->module < y->module ? -1 : 1;
     return (x->inside > y->inside) - (x->inside < y->inside);
@@ -242,7 +247,11 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
     for (size_t i = 0; i < count; i++) {
         const struct frame *frame = item_table_item(&symbols->frames, order[i]);
         if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
-            jobs[job_count++] = (struct job){.symbols = symbols, .module = symbols->modules[frame->module], .frames = order + i};
+            jobs[job_count++] = (struct job){
+                .symbols = symbols,
+                .module = symbols->modules[frame->module],
+                .frames = order + i,
+            };
         jobs[job_count - 1].frame_count++;
     }
 #if defined(DEBUG_INFO_SANITIZED)
@@ -265,7 +274,7 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
 
 uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line)
 {
-    struct named named = {.line = *line};
+    struct named named = { .line = *line };
     named.line.name = symbols_text(symbols, line->name, strlen(line->name));
     named.line.module = symbols_text(symbols, line->module, strlen(line->module));
     named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
@@ -274,7 +283,9 @@ uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line 
         return 0;
     struct named *known = item_table_item(&symbols->named, number);
     if (symbols->named.count > before) {
-        struct frame frame = {.inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1};
+        struct frame frame = {
+            .inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1
+        };
         if (add_line(symbols, &named.line) == 0)
             known->frame = item_table_add(&symbols->frames, &frame);
     }

@@ -12,9 +12,9 @@
 
 /* Lines of a file that may have no end, and no end of a line either. */
 struct lines {
-    FILE *file;            /* NULL: none */
-    uint64_t bytes_left;   /* that are read of it */
-    char line[LINE_ROOM];  /* without its newline; what is longer is cut */
+    FILE *file;           /* NULL: none */
+    uint64_t bytes_left;  /* that are read of it */
+    char line[LINE_ROOM]; /* without its newline; what is longer is cut */
 };
 
 /* The next line; NULL at the end. */
@@ -34,7 +34,8 @@ static const char *next_line(struct lines *lines)
     return some ? lines->line : NULL;
 }
 
-/* Hexadecimal digits and the blanks behind them; whether there were any. A hundred thousand lines are too many for sscanf(). */
+/* Hexadecimal digits and the blanks behind them; whether there were any. A hundred thousand lines
+ * are too many for sscanf(). */
 static int take_number(const char **at, uint64_t *number)
 {
     char *end;
@@ -47,23 +48,25 @@ static int take_number(const char **at, uint64_t *number)
 
 void names_add_kernel(struct names *names)
 {
-    struct lines lines = {.file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX};
+    struct lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t address;
         if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
             continue; /* addresses are 0 for those who may not see them */
         const char *name = at + 1 + strspn(at + 1, " ");
-        symbol_names_add(names, &(struct names_symbol){.start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1});
+        symbol_names_add(names, &(struct names_symbol){
+                                    .start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1 });
     }
     if (lines.file)
         fclose(lines.file);
 }
 
-/* The process names it by the number that it has for itself, in its own /tmp. Anyone can make a file of that name there: as with perf, only
- * root's count, ours, and those of the process's own user. */
+/* The process names it by the number that it has for itself, in its own /tmp. Anyone can make a file of that name
+ * there: as with perf, only root's count, ours, and those of the process's own user. */
 static int is_trusted(const struct symbols_process *process, const struct stat *status)
 {
-    return S_ISREG(status->st_mode) && (status->st_uid == 0 || status->st_uid == geteuid() || status->st_uid == process->user);
+    return S_ISREG(status->st_mode) &&
+           (status->st_uid == 0 || status->st_uid == geteuid() || status->st_uid == process->user);
 }
 
 static FILE *open_made(struct symbols_process *process)
@@ -84,14 +87,15 @@ static FILE *open_made(struct symbols_process *process)
 
 int names_add_made(struct names *names, struct symbols_process *process)
 {
-    struct lines lines = {.file = open_made(process), .bytes_left = NAMES_BYTES_MAX};
+    struct lines lines = { .file = open_made(process), .bytes_left = NAMES_BYTES_MAX };
     uint32_t number = 0;
     names->last_wins = 1;
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t start, size;
         number++; /* memory is used again: the last line of a place counts */
         if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
-            symbol_names_add(names, &(struct names_symbol){.start = start, .size = size, .text = at, .room = strlen(at), .rank = number});
+            symbol_names_add(names, &(struct names_symbol){
+                                        .start = start, .size = size, .text = at, .room = strlen(at), .rank = number });
     }
     int is_cut = lines.file && !lines.bytes_left;
     if (lines.file)

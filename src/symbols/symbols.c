@@ -25,7 +25,8 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
     item_table_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
     item_table_init(&symbols->named, sizeof(struct named), NAMED_KEY_BYTES);
     /* Number 0 of both is no stack and no frame. */
-    if (item_table_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || item_table_add(&symbols->frames, &(struct frame){.inside = UINT64_MAX, .module = UINT32_MAX}) != 0) {
+    if (item_table_add(&symbols->nodes, &(struct symbols_node){ 0 }) != 0 ||
+        item_table_add(&symbols->frames, &(struct frame){ .inside = UINT64_MAX, .module = UINT32_MAX }) != 0) {
         symbols_delete(symbols);
         return NULL;
     }
@@ -86,8 +87,13 @@ struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack)
 struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame)
 {
     const struct frame *item = item_table_item(&symbols->frames, frame);
-    return (struct symbols_frame){.address = item->address, .first_line = item->first_line, .line_count = item->line_count,
-                                  .method = (uint8_t)item->method, .is_kernel = (uint8_t)item->is_kernel};
+    return (struct symbols_frame){
+        .address = item->address,
+        .first_line = item->first_line,
+        .line_count = item->line_count,
+        .method = (uint8_t)item->method,
+        .is_kernel = (uint8_t)item->is_kernel,
+    };
 }
 
 const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t line)

@@ -1,10 +1,12 @@
 /* Stacks: address spaces, unwinding, and what an address is called.
  *
- * While a capture runs, each sample or chain becomes a small number: a stack is a node of a tree (its caller's node and a frame),
- * so that equal stacks are equal numbers. Names are found afterwards, all at once, each place in a file once. Files and stacks
- * come from other people's programs: every count and offset in them is checked, and every loop is bounded.
+ * While a capture runs, each sample or chain becomes a small number: a stack is a node of a tree (its caller's
+ * node and a frame), so that equal stacks are equal numbers. Names are found afterwards, all at once, each place
+ * in a file once. Files and stacks come from other people's programs: every count and offset in them is checked,
+ * and every loop is bounded.
  *
- * Not for several threads at once. Stacks hold frames, frames hold lines (one, and one more for each inlined function). */
+ * Not for several threads at once. Stacks hold frames, frames hold lines (one, and one more
+ * for each inlined function). */
 #ifndef TACHO_SYMBOLS_SYMBOLS_H
 #define TACHO_SYMBOLS_SYMBOLS_H
 
@@ -16,10 +18,11 @@ struct parallel;
 struct symbols;
 struct symbols_process;
 
-/* ---- A capture ------------------------------------------------------------------------------------------------------------- */
+/* ---- A capture ------------------------------------------------------------------------------------------------- */
 
 struct symbols_settings {
-    const char *const *debug_paths; /* folders (and files) with debug information, ended by NULL; NULL for none beyond the usual ones */
+    const char *const *debug_paths; /* folders (and files) with debug information, ended by NULL; NULL for
+                                     * none beyond the usual ones */
     int no_names;                   /* addresses stay addresses */
 };
 
@@ -27,10 +30,11 @@ struct symbols_settings {
 struct symbols *symbols_new(const struct symbols_settings *settings);
 void symbols_delete(struct symbols *symbols); /* and all its processes */
 
-/* ---- Address spaces -------------------------------------------------------------------------------------------------------- */
+/* ---- Address spaces -------------------------------------------------------------------------------------------- */
 
-/* Its mappings are not known yet: they come with symbols_process_map(), or with symbols_process_look() from /proc. Where an
- * address lies in no mapping that is known, /proc is looked at again (a few times a second at most, while the process lives). */
+/* Its mappings are not known yet: they come with symbols_process_map(), or with symbols_process_look() from
+ * /proc. Where an address lies in no mapping that is known, /proc is looked at again (a few times a second at
+ * most, while the process lives). */
 struct symbols_process *symbols_process_new(struct symbols *symbols, pid_t pid);
 
 /* The child begins with a copy of its parent's mappings. */
@@ -45,7 +49,8 @@ struct symbols_mapping {
     const char *path;                /* as the process sees it; "[vdso]", "//anon" and their like are known */
     const unsigned char *build_id;   /* NULL: not known */
     size_t build_id_bytes;
-    int is_whole;                    /* all segments of a loaded file, as its loader laid them out: offset says nothing */
+    int is_whole;                    /* all segments of a loaded file, as its loader laid
+                                      * them out: offset says nothing */
 };
 
 /* Takes the place of what lay there. Only what is executable is of use. The path and the build-id are copied. */
@@ -57,7 +62,7 @@ void symbols_process_unmap(struct symbols_process *process, uint64_t address, ui
 /* Reads /proc/PID/maps: 0, or -1 if it cannot be read. */
 int symbols_process_look(struct symbols_process *process);
 
-/* ---- Stacks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 #define SYMBOLS_NO_STACK 0u       /* the empty stack, and the caller of every outermost frame */
 #define SYMBOLS_DEPTH_MAX 1024u
@@ -74,44 +79,50 @@ void symbols_registers_from_perf(struct symbols_registers *registers, uint64_t m
 uint64_t symbols_perf_mask(void); /* what unwinding needs, for perf_event_attr.sample_regs_user */
 
 enum symbols_end {
-    SYMBOLS_WHOLE,     /* ends where the thread begins */
-    SYMBOLS_CUT,       /* the copy of the stack ends first */
-    SYMBOLS_TOO_DEEP,  /* more frames than were asked for */
-    SYMBOLS_BROKEN,    /* a frame that nothing is known of */
+    SYMBOLS_WHOLE,                /* ends where the thread begins */
+    SYMBOLS_CUT,                  /* the copy of the stack ends first */
+    SYMBOLS_TOO_DEEP,             /* more frames than were asked for */
+    SYMBOLS_BROKEN,               /* a frame that nothing is known of */
 };
 
 /* How a frame was found; the numbers of nsys's ENUM_STACK_UNWIND_METHOD. */
 enum symbols_method {
-    SYMBOLS_BY_UNKNOWN = 0, SYMBOLS_BY_FRAME_POINTER = 1, SYMBOLS_BY_KERNEL = 5, SYMBOLS_BY_EH_FRAME = 6, SYMBOLS_BY_DEBUG_FRAME = 7,
+    SYMBOLS_BY_UNKNOWN = 0,
+    SYMBOLS_BY_FRAME_POINTER = 1,
+    SYMBOLS_BY_KERNEL = 5,
+    SYMBOLS_BY_EH_FRAME = 6,
+    SYMBOLS_BY_DEBUG_FRAME = 7,
     SYMBOLS_BY_LBR = 8,
 };
 
 struct symbols_walk {
-    uint32_t stack;       /* its number */
+    uint32_t stack; /* its number */
     uint32_t frames;
     enum symbols_end end;
 };
 
 struct symbols_sample {
     const struct symbols_registers *registers; /* of user space */
-    const void *stack;          /* a copy of the thread's stack, from its stack pointer upwards; of any alignment */
+    const void *stack;                         /* a copy of the thread's stack, from its stack pointer
+                                                * upwards; of any alignment */
     size_t stack_bytes;
-    const uint64_t *kernel;     /* addresses in the kernel above it, innermost first; NULL for none */
+    const uint64_t *kernel;                    /* addresses in the kernel above it, innermost first; NULL for none */
     size_t kernel_count;
-    uint32_t depth_max;         /* 0: SYMBOLS_DEPTH_MAX */
-    const char *const *skip_files; /* innermost frames in files whose names begin like one of these are left out; ended by NULL; NULL: none are */
+    uint32_t depth_max;                        /* 0: SYMBOLS_DEPTH_MAX */
+    const char *const *skip_files;             /* innermost frames in files whose names begin like one of these are left
+                                                * out; ended by NULL; NULL: none are */
 };
 
 /* Walks a copy of a stack by call frame information, and by frame pointers where there is none. */
 struct symbols_walk symbols_unwind(struct symbols_process *process, const struct symbols_sample *sample);
 
-/* A chain of addresses, innermost first, that somebody else has walked. Words of PERF_CONTEXT_KERNEL and _USER among them switch
- * between the two. */
+/* A chain of addresses, innermost first, that somebody else has walked. Words of PERF_CONTEXT_KERNEL and _USER among
+ * them switch between the two. */
 struct symbols_chain {
     const uint64_t *addresses;
     size_t count;
-    int first_is_return;          /* the first address is one that a call returns to, as all others are */
-    enum symbols_method method;   /* of those in user space */
+    int first_is_return;        /* the first address is one that a call returns to, as all others are */
+    enum symbols_method method; /* of those in user space */
 };
 struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain);
 
@@ -120,9 +131,10 @@ struct symbols_line;
 uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line);
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame);
 
-/* ---- What they are called -------------------------------------------------------------------------------------------------- */
+/* ---- What they are called -------------------------------------------------------------------------------------- */
 
-/* Finds the names of all frames that have none yet. pool may be NULL. May be called again when more stacks have come. */
+/* Finds the names of all frames that have none yet. pool may be NULL. May be called again
+ * when more stacks have come. */
 int symbols_resolve(struct symbols *symbols, struct parallel *pool);
 
 enum symbols_line_flag {
@@ -133,16 +145,19 @@ enum symbols_line_flag {
 
 /* Texts live as long as struct symbols. Equal texts of one struct symbols are the same pointer. */
 struct symbols_line {
-    const char *name;         /* demangled */
-    const char *module;       /* path of the file, or a word in brackets: [Unknown], [kernel], [vdso], [jit] */
-    const char *file;         /* of the source; NULL: not known */
-    uint32_t line, flags;     /* line 0: not known */
+    const char *name;     /* demangled */
+    const char *module;   /* path of the file, or a word in brackets: [Unknown], [kernel], [vdso], [jit] */
+    const char *file;     /* of the source; NULL: not known */
+    uint32_t line, flags; /* line 0: not known */
 };
 
-struct symbols_node { uint32_t caller, frame; }; /* the caller's stack; the innermost frame of this one */
+/* the caller's stack; the innermost frame of this one */
+struct symbols_node {
+    uint32_t caller, frame;
+};
 struct symbols_frame {
-    uint64_t address;                  /* the instruction's, or the one that its call returns to */
-    uint32_t first_line, line_count;   /* innermost first; 0 lines until they were resolved */
+    uint64_t address;                /* the instruction's, or the one that its call returns to */
+    uint32_t first_line, line_count; /* innermost first; 0 lines until they were resolved */
     uint8_t method, is_kernel;
 };
 
@@ -154,10 +169,11 @@ struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame
 const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t line);
 
 struct symbols_counts {
-    uint64_t walks, frames, by_end[4];    /* of symbols_unwind(); by enum symbols_end */
-    uint64_t places, named, with_source;  /* distinct places in files; those that got a name; a source line */
-    uint64_t files, files_without_names, files_refused; /* modules; without any symbol; whose debug information could not be read */
-    uint64_t maps_cut;                    /* /tmp/perf-PID.map, of which only the first 256 MiB were read */
+    uint64_t walks, frames, by_end[4];   /* of symbols_unwind(); by enum symbols_end */
+    uint64_t places, named, with_source; /* distinct places in files; those that got a name; a source line */
+    /* modules; without any symbol; whose debug information could not be read */
+    uint64_t files, files_without_names, files_refused;
+    uint64_t maps_cut; /* /tmp/perf-PID.map, of which only the first 256 MiB were read */
 };
 const struct symbols_counts *symbols_counts(const struct symbols *symbols);
 

@@ -1,19 +1,19 @@
 /* What the files of this folder know of each other:
  *
- *     elf_image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, cfi_expression.c   its call frame information
- *     module.c       a file that is mapped somewhere      address_space.c, proc_maps.c                    who has mapped what where
- *     unwind.c       stacks from copies and chains        item_table.c                             things kept once
- *     unwind_plan.c         one step from a frame to its caller
- *     resolve.c      the names of all frames, from symbol_names.c (symbol tables), runtime_names.c (the kernel, code made at run time),
- *                    debug_file.c, debug_info.c (libdw) and debug_child.c (which keeps that in a child of ours) */
+ *     elf_image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, cfi_expression.c   its call frame
+ * information module.c       a file that is mapped somewhere      address_space.c, proc_maps.c                    who
+ * has mapped what where unwind.c       stacks from copies and chains        item_table.c things kept once unwind_plan.c
+ * one step from a frame to its caller resolve.c      the names of all frames, from symbol_names.c (symbol tables),
+ * runtime_names.c (the kernel, code made at run time), debug_file.c, debug_info.c (libdw) and debug_child.c (which
+ * keeps that in a child of ours) */
 #ifndef TACHO_SYMBOLS_SYMBOLS_STATE_H
 #define TACHO_SYMBOLS_SYMBOLS_STATE_H
 
 #include "base/intern.h"
-#include "symbols/cfi/cfi.h"
-#include "symbols/elf/elf_image.h"
 #include "item_table.h"
 #include "symbols.h"
+#include "symbols/cfi/cfi.h"
+#include "symbols/elf/elf_image.h"
 
 enum module_kind { MODULE_FILE, MODULE_VDSO, MODULE_KERNEL, MODULE_JIT, MODULE_NOTHING };
 enum module_state { MODULE_UNSEEN, MODULE_OPEN, MODULE_CLOSED };
@@ -41,7 +41,7 @@ struct mapping {
 
 /* What is known of an address in one process: its frame and how to leave it. */
 struct place {
-    uint64_t key;      /* address << 2 | PLACE_ bits; 0: empty */
+    uint64_t key; /* address << 2 | PLACE_ bits; 0: empty */
     uint32_t frame, plan;
 };
 enum { PLACE_RETURN = 1, PLACE_CHAIN = 2 };
@@ -49,21 +49,21 @@ enum { PLACE_RETURN = 1, PLACE_CHAIN = 2 };
 struct symbols_process {
     struct symbols_process *next;
     struct symbols *symbols;
-    pid_t pid, inner_pid;          /* inner: as it calls itself */
+    pid_t pid, inner_pid;     /* inner: as it calls itself */
     int is_gone;
-    int root;                      /* its root folder, where that is not ours; -1 */
-    uid_t user;                    /* that it was when last looked at */
-    struct mapping *mappings;      /* by address */
+    int root;                 /* its root folder, where that is not ours; -1 */
+    uid_t user;               /* that it was when last looked at */
+    struct mapping *mappings; /* by address */
     size_t mapping_count, mapping_capacity, last_mapping;
     struct place *places;
     size_t place_count, place_mask;
-    int64_t looked_ns;             /* at /proc, last; 0: never */
-    uint32_t jit;                  /* number of its module for code without a file, + 1; 0: none */
+    int64_t looked_ns; /* at /proc, last; 0: never */
+    uint32_t jit;      /* number of its module for code without a file, + 1; 0: none */
 };
 
 /* A frame, by where it is. Frames are equal if all but their lines are. */
 struct frame {
-    uint64_t address, inside;      /* as the process has it; as the file has it, of the instruction itself */
+    uint64_t address, inside; /* as the process has it; as the file has it, of the instruction itself */
     uint32_t module;
     uint16_t method, is_kernel;
     uint32_t first_line, line_count;
@@ -77,14 +77,18 @@ struct named {
 };
 #define NAMED_KEY_BYTES offsetof(struct named, frame)
 
-/* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and what was put
- * away lies in whole words from there. Anything else is complex and worked out each time. */
+/* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and
+ * what was put away lies in whole words from there. Anything else is complex and worked out each time. */
 #define PLAN_SAVED_MAX 14
 struct plan {
     uint8_t kind, method, frame_register, return_register;
     int32_t frame_offset;
     uint8_t flags, saved_count;
-    struct { uint8_t number; int8_t unused; int16_t words; } saved[PLAN_SAVED_MAX];
+    struct {
+        uint8_t number;
+        int8_t unused;
+        int16_t words;
+    } saved[PLAN_SAVED_MAX];
     uint8_t fill[2];
 };
 enum plan_kind { PLAN_SIMPLE, PLAN_COMPLEX, PLAN_NONE, PLAN_OUTERMOST, PLAN_KERNEL_SIGNAL };
@@ -92,7 +96,7 @@ enum plan_flag { PLAN_RETURN_SIGNED = 1, PLAN_RETURN_SAVED = 2, PLAN_IS_SIGNAL =
 
 struct symbols {
     struct symbols_settings settings;
-    uint16_t machine;              /* EM_*: ours */
+    uint16_t machine; /* EM_*: ours */
     struct symbols_process *processes;
     struct module **modules;
     size_t module_count, module_capacity;
@@ -107,7 +111,7 @@ struct symbols {
 /* A text that lives as long as symbols, the same for equal bytes; "" when memory is short. */
 const char *symbols_text(struct symbols *symbols, const char *bytes, size_t length);
 
-/* ---- module.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- module.c -------------------------------------------------------------------------------------------------- */
 
 /* The module of a mapping, new or known; NULL when memory is short. */
 struct module *module_of_mapping(struct symbols_process *process, const struct symbols_mapping *mapping);
@@ -117,7 +121,7 @@ struct module *module_of_kernel(struct symbols *symbols);
 int module_open(struct module *module, struct symbols_process *process, const struct mapping *mapping);
 void module_delete(struct module *module);
 
-/* ---- address_space.c --------------------------------------------------------------------------------------------------------------- */
+/* ---- address_space.c ------------------------------------------------------------------------------------------- */
 
 /* The mapping that holds an address, after a look at /proc if none is known. NULL: none. */
 const struct mapping *space_find(struct symbols_process *process, uint64_t address);

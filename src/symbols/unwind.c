@@ -1,20 +1,20 @@
 /* Stacks from copies of memory and from chains of addresses: see symbols.h.
  *
- * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it. Only what a plan
- * cannot say (signal frames, PLTs) is worked out from call frame information each time. */
+ * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it. Only
+ * what a plan cannot say (signal frames, PLTs) is worked out from call frame information each time. */
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "symbols/cfi/cfi_expression.h"
-#include "unwind_plan.h"
 #include "symbols_state.h"
+#include "unwind_plan.h"
 
 #define PLACES_FIRST 1024u
 #define PLACES_MAX (1u << 22)
 
-/* ---- Places ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------------------------- */
 
 static struct place *slot_of(const struct symbols_process *process, uint64_t key)
 {
@@ -58,15 +58,22 @@ static uint64_t address_in_file(const struct module *module, const struct mappin
     return elf_image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
 }
 
-static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside, const struct module *module, unsigned method)
+static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside, const struct module *module,
+                          unsigned method)
 {
-    struct frame frame = {.address = address, .inside = inside, .module = module->number, .method = (uint16_t)method,
-                          .is_kernel = module->kind == MODULE_KERNEL};
+    struct frame frame = {
+        .address = address,
+        .inside = inside,
+        .module = module->number,
+        .method = (uint16_t)method,
+        .is_kernel = module->kind == MODULE_KERNEL,
+    };
     return item_table_add(&symbols->frames, &frame);
 }
 
 /* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
-static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method, struct place *place)
+static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method,
+                      struct place *place)
 {
     uint64_t key = address << 2 | bits;
     if (process->places) {
@@ -75,21 +82,24 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
             return 0;
     }
     struct symbols *symbols = process->symbols;
-    uint64_t instruction = address - (bits & PLACE_RETURN); /* a call is the last instruction before the address it returns to */
+    /* a call is the last instruction before the address it returns to */
+    uint64_t instruction = address - (bits & PLACE_RETURN);
     const struct mapping *mapping = space_find(process, instruction);
     if (!mapping)
         return -1;
     struct module *module = symbols->modules[mapping->module];
     int is_open = module_open(module, process, mapping);
     uint64_t inside = address_in_file(module, mapping, instruction);
-    struct plan plan = {.kind = PLAN_NONE, .method = (uint8_t)method};
+    struct plan plan = { .kind = PLAN_NONE, .method = (uint8_t)method };
     if (!(bits & PLACE_CHAIN) && is_open)
         unwind_plan_make(&plan, &module->cfi, inside);
-    if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open && unwind_plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
-        plan = (struct plan){.kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL};
+    if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open &&
+        unwind_plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
+        plan = (struct plan){ .kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL };
     if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
         inside += bits & PLACE_RETURN;
-    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), item_table_add(&symbols->plans, &plan)};
+    *place = (struct place){ key, add_frame(symbols, address, inside, module, plan.method),
+                             item_table_add(&symbols->plans, &plan) };
     if (place->frame == KEPT_FULL || place->plan == KEPT_FULL)
         return -1;
     if (key && prepare_places(process) == 0) {
@@ -99,7 +109,7 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     return 0;
 }
 
-/* ---- Making stacks --------------------------------------------------------------------------------------------------------- */
+/* ---- Making stacks --------------------------------------------------------------------------------------------- */
 
 struct gathered { /* frames, innermost first */
     uint32_t frames[SYMBOLS_DEPTH_MAX];
@@ -118,14 +128,15 @@ static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathere
 
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 {
-    uint32_t stack = item_table_add(&symbols->nodes, &(struct symbols_node){caller, frame});
+    uint32_t stack = item_table_add(&symbols->nodes, &(struct symbols_node){ caller, frame });
     return stack == KEPT_FULL ? SYMBOLS_NO_STACK : stack;
 }
 
 static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)
 {
     struct module *kernel = module_of_kernel(symbols);
-    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL) : KEPT_FULL;
+    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL)
+                            : KEPT_FULL;
     if (frame != KEPT_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
         gathered->frames[gathered->count++] = frame;
 }
@@ -133,7 +144,7 @@ static void gather_kernel(struct symbols *symbols, uint64_t address, int is_retu
 struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain)
 {
     struct gathered gathered;
-    struct symbols_walk walk = {.end = SYMBOLS_WHOLE};
+    struct symbols_walk walk = { .end = SYMBOLS_WHOLE };
     int in_kernel = 0, is_return = chain->first_is_return;
     gathered.count = 0;
     for (size_t i = 0; i < chain->count; i++) {
@@ -150,7 +161,8 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
         struct place place;
         if (in_kernel) {
             gather_kernel(process->symbols, address, is_return, &gathered);
-        } else if (find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method, &place) == 0) {
+        } else if (find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method, &place) ==
+                   0) {
             gathered.frames[gathered.count++] = place.frame;
         } else {
             walk.end = SYMBOLS_BROKEN;
@@ -163,7 +175,7 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
     return walk;
 }
 
-/* ---- Walking --------------------------------------------------------------------------------------------------------------- */
+/* ---- Walking --------------------------------------------------------------------------------------------------- */
 
 static int step(struct plan_scene *scene, const struct symbols_process *process, const struct place *place)
 {
@@ -181,8 +193,8 @@ static int step(struct plan_scene *scene, const struct symbols_process *process,
     return unwind_plan_by_frame_pointer(scene);
 }
 
-/* A leaf that nothing is known of has most likely just been called: then its caller's address is on top of the stack (or in the
- * link register) and lies in a file. Else the frame pointer must do. */
+/* A leaf that nothing is known of has most likely just been called: then its caller's address is on top of the stack
+ * (or in the link register) and lies in a file. Else the frame pointer must do. */
 static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_process *process)
 {
     uint64_t address;
@@ -203,15 +215,18 @@ static int is_skipped(const struct module *module, const char *const *files)
     return 0;
 }
 
-static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample, struct gathered *gathered)
+static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample,
+                                  struct gathered *gathered)
 {
     struct plan_scene scene;
     unwind_plan_begin(&scene, process->symbols->machine, sample);
-    uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX, walked = 0;
+    uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX,
+             walked = 0;
     for (int is_skipping = sample->skip_files != NULL;; walked++) {
         struct place place;
         uint64_t address = unwind_plan_address(&scene);
-        int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER, &place) == 0;
+        int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER,
+                                  &place) == 0;
         if (!is_known && walked > 0)
             return SYMBOLS_BROKEN;
         const struct frame *frame = is_known ? item_table_item(&process->symbols->frames, place.frame) : NULL;
@@ -221,7 +236,8 @@ static enum symbols_end walk_user(struct symbols_process *process, const struct 
         if (is_known && !is_skipping)
             gathered->frames[gathered->count++] = place.frame;
         const struct plan *plan = is_known ? item_table_item(&process->symbols->plans, place.plan) : NULL;
-        int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process) : step(&scene, process, &place);
+        int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process)
+                                                                       : step(&scene, process, &place);
         if (result == PLAN_ENDS)
             return SYMBOLS_WHOLE;
         if (result != 0)
@@ -237,7 +253,7 @@ struct symbols_walk symbols_unwind(struct symbols_process *process, const struct
     for (size_t i = 0; i < sample->kernel_count; i++)
         if (sample->kernel[i] < (uint64_t)PERF_CONTEXT_MAX)
             gather_kernel(symbols, sample->kernel[i], gathered.count > 0, &gathered);
-    struct symbols_walk walk = {.end = walk_user(process, sample, &gathered)};
+    struct symbols_walk walk = { .end = walk_user(process, sample, &gathered) };
     walk.frames = gathered.count;
     walk.stack = stack_of(symbols, &gathered);
     if (gathered.count && walk.stack == SYMBOLS_NO_STACK)

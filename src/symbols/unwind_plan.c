@@ -45,7 +45,8 @@ static int lost(const struct plan_scene *scene)
     return scene->is_beyond ? PLAN_BEYOND : PLAN_LOST;
 }
 
-/* The caller stands here now. A frame that does not lie above the one before it would lead in circles; only a leaf may have none. */
+/* The caller stands here now. A frame that does not lie above the one before it would lead in circles;
+ * only a leaf may have none. */
 static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, int is_signal, int is_signed)
 {
     uint64_t *values = scene->registers.value;
@@ -53,7 +54,8 @@ static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, in
         address &= ADDRESS_BITS_AARCH64;
     if (address == 0)
         return PLAN_ENDS;
-    if (!is_signal && (frame < values[scene->stack_register] || (frame == values[scene->stack_register] && !scene->is_first)))
+    if (!is_signal &&
+        (frame < values[scene->stack_register] || (frame == values[scene->stack_register] && !scene->is_first)))
         return PLAN_LOST;
     if (!is_signal)
         values[scene->stack_register] = frame;
@@ -64,7 +66,7 @@ static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, in
     return PLAN_STEPPED;
 }
 
-/* ---- Plans ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------------------------------------- */
 
 static int add_saved(struct plan *plan, unsigned number, const struct cfi_rule *rule)
 {
@@ -78,7 +80,8 @@ static int add_saved(struct plan *plan, unsigned number, const struct cfi_rule *
 
 static int simplify(struct plan *plan, const struct cfi_row *row)
 {
-    if (row->frame.kind != CFI_IS_OFFSET || row->frame.value > INT32_MAX || row->frame.value < INT32_MIN || row->is_signal)
+    if (row->frame.kind != CFI_IS_OFFSET || row->frame.value > INT32_MAX || row->frame.value < INT32_MIN ||
+        row->is_signal)
         return -1;
     plan->frame_register = (uint8_t)row->frame_register;
     plan->frame_offset = (int32_t)row->frame.value;
@@ -103,11 +106,15 @@ void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
     struct cfi_row row;
     if (cfi_find(cfi, inside, &row) != 0)
         return;
-    struct plan made = {.kind = PLAN_SIMPLE, .method = (uint8_t)row.method};
+    struct plan made = { .kind = PLAN_SIMPLE, .method = (uint8_t)row.method };
     if (row.rules[row.return_register].kind == CFI_UNDEFINED)
         made.kind = PLAN_OUTERMOST;
     else if (simplify(&made, &row) != 0)
-        made = (struct plan){.kind = PLAN_COMPLEX, .method = (uint8_t)row.method, .flags = row.is_signal ? PLAN_IS_SIGNAL : 0};
+        made = (struct plan){
+            .kind = PLAN_COMPLEX,
+            .method = (uint8_t)row.method,
+            .flags = row.is_signal ? PLAN_IS_SIGNAL : 0,
+        };
     *plan = made;
 }
 
@@ -139,23 +146,27 @@ int unwind_plan_follow(struct plan_scene *scene, const struct plan *plan)
     return arrive(scene, frame, address, 0, plan->flags & PLAN_RETURN_SIGNED);
 }
 
-/* ---- What plans cannot say ------------------------------------------------------------------------------------------------- */
+/* ---- What plans cannot say ------------------------------------------------------------------------------------- */
 
-static int rule_value(struct plan_scene *scene, const struct cfi_rule *rule, unsigned number, uint64_t frame, uint64_t *value)
+static int rule_value(struct plan_scene *scene, const struct cfi_rule *rule, unsigned number, uint64_t frame,
+                      uint64_t *value)
 {
     const struct symbols_registers *registers = &scene->registers;
-    struct expression_scene expression = {registers, read_stack, scene};
+    struct expression_scene expression = { registers, read_stack, scene };
     uint64_t from = rule->kind == CFI_IN_REGISTER ? (uint64_t)rule->value : number, address;
     switch (rule->kind) {
-    case CFI_SAME: case CFI_IN_REGISTER:
+    case CFI_SAME:
+    case CFI_IN_REGISTER:
         *value = from < SYMBOLS_REGISTERS ? registers->value[from] : 0;
         return from < SYMBOLS_REGISTERS && registers->known >> from & 1 ? 0 : -1;
     case CFI_AT_OFFSET: return read_stack(scene, frame + (uint64_t)rule->value, 8, value);
     case CFI_IS_OFFSET: *value = frame + (uint64_t)rule->value; return 0;
     case CFI_AT_EXPRESSION:
         return expression_value(&expression, rule->expression, rule->expression_bytes, &frame, &address) == 0
-            ? read_stack(scene, address, 8, value) : -1;
-    case CFI_IS_EXPRESSION: return expression_value(&expression, rule->expression, rule->expression_bytes, &frame, value);
+                   ? read_stack(scene, address, 8, value)
+                   : -1;
+    case CFI_IS_EXPRESSION:
+        return expression_value(&expression, rule->expression, rule->expression_bytes, &frame, value);
     case CFI_UNDEFINED: break;
     }
     return -1;
@@ -165,7 +176,7 @@ static int frame_address(struct plan_scene *scene, const struct cfi_row *row, ui
 {
     const struct symbols_registers *registers = &scene->registers;
     if (row->frame.kind == CFI_IS_EXPRESSION) {
-        struct expression_scene expression = {registers, read_stack, scene};
+        struct expression_scene expression = { registers, read_stack, scene };
         return expression_value(&expression, row->frame.expression, row->frame.expression_bytes, NULL, frame);
     }
     *frame = registers->value[row->frame_register] + (uint64_t)row->frame.value;
@@ -178,7 +189,7 @@ int unwind_plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64
     uint64_t frame, address;
     if (cfi_find(cfi, inside, &row) != 0 || frame_address(scene, &row, &frame) != 0)
         return lost(scene);
-    struct symbols_registers caller = {0};
+    struct symbols_registers caller = { 0 };
     for (unsigned number = 0; number < SYMBOLS_REGISTERS; number++)
         if (rule_value(scene, &row.rules[number], number, frame, &caller.value[number]) == 0)
             caller.known |= UINT64_C(1) << number;
@@ -219,11 +230,11 @@ int unwind_plan_by_frame_pointer(struct plan_scene *scene)
 /* mov x8, 139 (rt_sigreturn); svc 0 */
 int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside)
 {
-    static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+    static const unsigned char code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
     struct piece piece;
     uint64_t offset, following;
-    if (image->machine != EM_AARCH64 || elf_image_offset_of(image, inside, &offset, &following) != 0 || following < sizeof code
-        || elf_image_piece(image, offset, sizeof code, &piece) != 0)
+    if (image->machine != EM_AARCH64 || elf_image_offset_of(image, inside, &offset, &following) != 0 ||
+        following < sizeof code || elf_image_piece(image, offset, sizeof code, &piece) != 0)
         return 0;
     int is_same = memcmp(piece.bytes, code, sizeof code) == 0;
     piece_free(&piece);
@@ -234,7 +245,7 @@ int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside)
 int unwind_plan_leave_kernel_signal(struct plan_scene *scene)
 {
     enum { REGISTERS_AT = 128 + 176 + 8 };
-    struct symbols_registers caller = {0};
+    struct symbols_registers caller = { 0 };
     uint64_t before = scene->registers.value[ARM_SP];
     for (unsigned number = 0; number <= ARM_PC; number++) {
         if (read_stack(scene, before + REGISTERS_AT + 8 * number, 8, &caller.value[number]) != 0)
@@ -265,14 +276,16 @@ int unwind_plan_leave_leaf(struct plan_scene *scene, uint64_t address)
     return arrive(scene, scene->registers.value[scene->stack_register] + pushed, address, 0, 0);
 }
 
-/* ---- perf's registers ------------------------------------------------------------------------------------------------------ */
+/* ---- perf's registers ------------------------------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
 /* By perf's numbers: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8 to r15. */
-static const int8_t numbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15};
+static const int8_t numbers[] = {
+    0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15
+};
 #else
-static const int8_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
-                                 28, 29, 30, 31, 32};
+static const int8_t numbers[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                  17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
 #endif
 
 uint64_t symbols_perf_mask(void)

@@ -26,8 +26,8 @@ static inline uint64_t unwind_plan_address(const struct plan_scene *scene)
 /* What call frame information says of an address in its file, as a plan; PLAN_NONE if it says nothing. */
 void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside);
 
-/* Code that the kernel lets a signal's handler return to, and whose call frame information says nothing, or nothing true: of
- * aarch64's, known by its instructions. */
+/* Code that the kernel lets a signal's handler return to, and whose call frame information says nothing, or nothing
+ * true: of aarch64's, known by its instructions. */
 int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside);
 
 /* Each makes one step: enum plan_result. */

@@ -7,11 +7,11 @@
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
-#include "view/answer/answers.h"
-#include "view/load/gather.h"
 #include "view/answer/answer_cache.h"
-#include "view/load/derived.h"
+#include "view/answer/answers.h"
 #include "view/load/counter_points.h"
+#include "view/load/derived.h"
+#include "view/load/gather.h"
 #include "view/load/row_tree.h"
 
 /* ---- names and times ------------------------------------------------------------------------------------------- */
@@ -46,7 +46,8 @@ void view_add_name(struct view *view, struct text *out, uint32_t name)
 
 uint32_t view_own_name(struct view *view, const char *text)
 {
-    int64_t id = intern_find(&view->own_names, text, strlen(text)); /* one that is there changes nothing, so that any thread may ask */
+    /* one that is there changes nothing, so that any thread may ask */
+    int64_t id = intern_find(&view->own_names, text, strlen(text));
 
     id = id < 0 ? intern_add(&view->own_names, text, strlen(text)) : id;
 
@@ -88,7 +89,8 @@ const char *view_event_table(const struct view_row *row, uint32_t event)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* The last moment that tables tell of, for ranges without an end: where something begins, and later where what was read ends. */
+/* The last moment that tables tell of, for ranges without an end: where something begins, and later
+ * where what was read ends. */
 static void find_end(struct view *view)
 {
     const struct report_table *switches = report_table(view->report, "SCHED_EVENTS");
@@ -195,8 +197,9 @@ int view_open(struct report *report, struct view **out, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     view->report = report;
     view->row_keys.width = KEY_PARTS;
-    int code = intern_add(&view->own_names, "", 0) == 0 && view_kept(view, err) ? read_rows(view, err)
-                                                                                : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = intern_add(&view->own_names, "", 0) == 0 && view_kept(view, err)
+                   ? read_rows(view, err)
+                   : error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code != 0)
         view_close(view);
     else
@@ -276,8 +279,8 @@ enum view_lane view_lane(const char *request)
     return find_request(request, strcspn(request, "?"))->lane;
 }
 
-int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out, const char **content_type,
-                struct error *err)
+int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out,
+                const char **content_type, struct error *err)
 {
     struct arguments arguments;
     int code = arguments_parse(&arguments, request, body, body_length, err);

@@ -1,5 +1,5 @@
-/* See include/lacking.h. Sorting merges runs from a copy: every round goes through all items once, from one array into the
- * other, so the last one decides where the result lies. */
+/* See include/lacking.h. Sorting merges runs from a copy: every round goes through all items once, from one array into
+ * the other, so the last one decides where the result lies. */
 #undef qsort
 
 #define RUN 8 /* items that are sorted by insertion first */
@@ -15,7 +15,8 @@ struct sorting {
     void *context;
 };
 
-/* Most items are a few words; a call for each costs more than the copy. Eight bytes that are known to be eight are no call. */
+/* Most items are a few words; a call for each costs more than the copy. Eight bytes that are
+ * known to be eight are no call. */
 static inline void copy(char *to, const char *from, size_t size)
 {
     if (size % 8) {
@@ -73,7 +74,7 @@ static void sort_in_place(const struct sorting *sorting, void *items, size_t cou
 
 void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *, const void *, void *), void *context)
 {
-    struct sorting sorting = {size, compare, context};
+    struct sorting sorting = { size, compare, context };
     char *from = items, *other = count > 1 ? malloc(count * size) : NULL, *to = other;
     if (!other) {
         sort_in_place(&sorting, items, count);
@@ -83,7 +84,8 @@ void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *
         insert_all(&sorting, from + first * size, count - first < RUN ? count - first : RUN, other);
     for (size_t run = RUN; run < count; run *= 2) {
         for (size_t first = 0; first < count; first += 2 * run) {
-            size_t middle = first + run < count ? first + run : count, end = first + 2 * run < count ? first + 2 * run : count;
+            size_t middle = first + run < count ? first + run : count,
+                   end = first + 2 * run < count ? first + 2 * run : count;
             merge(&sorting, from + first * size, from + middle * size, from + end * size, to + first * size);
         }
         char *sorted = to;

@@ -1,13 +1,13 @@
-/* What the page calls: opens one report, imported first if it is of another profiler, and answers the timeline's requests.
- * There is one of it in an instance of the module, so its state is static. */
+/* What the page calls: opens one report, imported first if it is of another profiler, and answers the timeline's
+ * requests. There is one of it in an instance of the module, so its state is static. */
 #include "page.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "import/import.h"
-#include "view/timeline.h"
 #include "page_host.h"
+#include "view/timeline.h"
 
 #define IMPORTED "/imported.tacho"
 
@@ -55,7 +55,7 @@ static void close_page(void)
 
 int page_open(const char *path)
 {
-    struct error err = {0};
+    struct error err = { 0 };
     const struct importer *importer = importer_for(path);
     close_page();
     text_clear(&page.answer);
@@ -71,7 +71,7 @@ int page_open(const char *path)
 
 int page_answer(const char *request, const char *body, size_t body_length)
 {
-    struct error err = {0};
+    struct error err = { 0 };
     const char *type; /* the page knows what it asked for */
     text_clear(&page.answer);
     if (view_answer(page.view, request, body, body_length, &page.answer, &type, &err))

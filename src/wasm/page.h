@@ -10,8 +10,8 @@
 void *PAGE_EXPORT(page_alloc)(size_t size);
 void PAGE_EXPORT(page_free)(void *bytes);
 
-/* Opens a file of the page's memory: a report, or one of another profiler, which is imported first. What was open before is
- * closed. Both return 0, or an ERR_ code with a sentence where the answer would be. */
+/* Opens a file of the page's memory: a report, or one of another profiler, which is imported first. What was open
+ * before is closed. Both return 0, or an ERR_ code with a sentence where the answer would be. */
 int PAGE_EXPORT(page_open)(const char *path);
 int PAGE_EXPORT(page_answer)(const char *request, const char *body, size_t body_length);
 

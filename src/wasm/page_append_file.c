@@ -1,5 +1,5 @@
-/* The file that a writer appends to (report/writer/append_file.h), in the page's memory: it has no disk that could be full, so there is no
- * room to reserve. */
+/* The file that a writer appends to (report/writer/append_file.h), in the page's memory: it has no disk that could be
+ * full, so there is no room to reserve. */
 #include "report/writer/append_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ int append_file_open(struct output *output, const char *path, int overwrite, str
         return error_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)
         return error_set_errno(err, "cannot create %s", path);
-    *output = (struct output){.fd = fd, .limit = UINT64_MAX, .cannot_allocate = 1};
+    *output = (struct output){ .fd = fd, .limit = UINT64_MAX, .cannot_allocate = 1 };
     return 0;
 }
 

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 /* The page's decoder of zstd. 0, or not 0 for bytes that are damaged or do not fill raw. */
-__attribute__((import_module("env"), import_name("page_decompress"))) int page_decompress(const void *packed, size_t packed_length,
-                                                                                         void *raw, size_t raw_length);
+__attribute__((import_module("env"), import_name("page_decompress"))) int page_decompress(const void *packed,
+                                                                                          size_t packed_length,
+                                                                                          void *raw, size_t raw_length);
 
 static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
 {
@@ -34,11 +35,17 @@ static int one_worker(void *context)
 int page_file_open(struct page_file *file, const char *path, struct error *err)
 {
     struct stat status;
-    *file = (struct page_file){.fd = open(path, O_RDONLY)};
+    *file = (struct page_file){ .fd = open(path, O_RDONLY) };
     if (file->fd < 0 || fstat(file->fd, &status))
         return error_set_errno(err, "cannot open the report");
-    struct report_host means = {.context = file, .size = (uint64_t)status.st_size, .read_at = read_at, .decompress = decompress,
-                                .parallel_for = run_all, .workers = one_worker};
+    struct report_host means = {
+        .context = file,
+        .size = (uint64_t)status.st_size,
+        .read_at = read_at,
+        .decompress = decompress,
+        .parallel_for = run_all,
+        .workers = one_worker,
+    };
     int failed = report_open_host(&means, &file->report, err);
     if (failed)
         close(file->fd);
@@ -51,5 +58,5 @@ void page_file_close(struct page_file *file)
         return;
     report_close(file->report);
     close(file->fd);
-    *file = (struct page_file){0};
+    *file = (struct page_file){ 0 };
 }

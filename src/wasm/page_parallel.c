@@ -11,7 +11,8 @@ void parallel_delete(struct parallel *pool)
 {
 }
 
-void parallel_for(struct parallel *pool, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+void parallel_for(struct parallel *pool, size_t count, void (*body)(void *argument, int worker, size_t i),
+                  void *argument)
 {
     for (size_t i = 0; i < count; i++)
         body(argument, 0, i);

@@ -1,5 +1,5 @@
-/* SQLite's way to files, for a page: the files of the page's memory, to be read only. A database that is queried is in memory
- * or a file that is imported, so nothing is ever locked, written or synchronised. */
+/* SQLite's way to files, for a page: the files of the page's memory, to be read only. A database that is queried is in
+ * memory or a file that is imported, so nothing is ever locked, written or synchronised. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static const sqlite3_io_methods methods = {
 static int files_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *flags_out)
 {
     struct file *file = (struct file *)base;
-    *file = (struct file){.fd = name && (flags & SQLITE_OPEN_MAIN_DB) ? open(name, O_RDONLY) : -1};
+    *file = (struct file){ .fd = name && (flags & SQLITE_OPEN_MAIN_DB) ? open(name, O_RDONLY) : -1 };
     if (file->fd < 0)
         return SQLITE_CANTOPEN;
     file->base.pMethods = &methods;

@@ -3,7 +3,7 @@
  * An arena is one sparse memfd per process. The collector makes it, fills in the settings and seals its size; the
  * agent maps it and writes. Both sides run the same build of Tacho (wire_hello says so), hence plain structs; but the
  * program can scribble over its side, so the collector checks every index and size that it reads from here.
- * Libc only; nothing here may allocate or block.                                                                    */
+ * Libc only; nothing here may allocate or block. */
 #ifndef TACHO_WIRE_WIRE_H
 #define TACHO_WIRE_WIRE_H
 
@@ -14,7 +14,7 @@
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
 #define WIRE_VERSION 8 /* counts up whenever anything in src/wire is laid out differently */
 
-/* ---- Sources and what becomes of their events -------------------------------------------------------------- */
+/* ---- Sources and what becomes of their events ------------------------------------------------------------------ */
 
 #define WIRE_SOURCES(X)                                                                                              \
     X(NVTX, "nvtx")                                                                                                  \
@@ -27,35 +27,35 @@
 
 enum wire_source {
 #define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
-    WIRE_SOURCES(WIRE_SOURCE_ID)
+    WIRE_SOURCES(WIRE_SOURCE_ID) WIRE_SOURCE_COUNT
 #undef WIRE_SOURCE_ID
-    WIRE_SOURCE_COUNT
 };
 #define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): in wire_header.recording and .sources */
 
 /* recorded + below threshold + untimed + lost = produced, always. Recorded is what the collector drained; the rest is
  * counted by the thread that produced it. An NVTX range counts once, not once for each end. Threads without samples
  * stand apart: how many events they would have made is not known. */
-#define WIRE_FATES(X)                                                                                                \
-    X(BELOW_THRESHOLD, "below-threshold", "")                                                                        \
-    X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                              \
-    X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                       \
-    X(LOST_IN_SIGNAL, "lost", "in-signal") /* left by a jump out of a handler; or of a handler in the midst of another's record */ \
-    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */               \
-    X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                   \
-    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */            \
-    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */                        \
-    X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken") /* threads, not events: the program has a use for the signal */ \
+#define WIRE_FATES(X)                                                                                                  \
+    X(BELOW_THRESHOLD, "below-threshold", "")                                                                          \
+    X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                               \
+    X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                         \
+    /* left by a jump out of a handler; or of a handler in the midst of another's record */                            \
+    X(LOST_IN_SIGNAL, "lost", "in-signal")                                                                             \
+    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */                \
+    X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                    \
+    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */              \
+    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */                          \
+    /* threads, not events: the program has a use for the signal */                                                    \
+    X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken")                                                           \
     X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused theirs */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
-    WIRE_FATES(WIRE_FATE_ID)
+    WIRE_FATES(WIRE_FATE_ID) WIRE_FATE_COUNT
 #undef WIRE_FATE_ID
-    WIRE_FATE_COUNT
 };
 
-/* ---- The arena ---------------------------------------------------------------------------------------------- */
+/* ---- The arena ------------------------------------------------------------------------------------------------- */
 
 #define WIRE_CHUNK_BYTES 65536u
 #define WIRE_NOTE_CHUNKS 64u        /* before the chunks for events: notes may use them when those are all taken */
@@ -67,7 +67,9 @@ enum wire_fate {
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
 enum wire_capture {
-    WIRE_CAPTURE_ALWAYS, WIRE_CAPTURE_NVTX, WIRE_CAPTURE_API,
+    WIRE_CAPTURE_ALWAYS,
+    WIRE_CAPTURE_NVTX,
+    WIRE_CAPTURE_API,
     WIRE_CAPTURE_CUDA, /* only in records: cudaProfilerStart() and …Stop(), which count in captures of kind API */
 };
 
@@ -76,35 +78,37 @@ enum wire_flag {
 };
 
 enum wire_cuda_flag {
-    WIRE_CUDA_ALL_CALLS = 1,        /* every API call, not only those of cuda_calls.def */
-    WIRE_CUDA_GRAPH_NODES = 2,      /* the nodes of graphs, not graphs as a whole */
-    WIRE_CUDA_EVENTS = 4,           /* when the GPU reached each CUDA event */
-    WIRE_CUDA_MEMORY = 8,           /* allocations and pools */
-    WIRE_CUDA_CPU_FAULTS = 16, WIRE_CUDA_GPU_FAULTS = 32, /* page faults of unified memory */
-    WIRE_CUDA_FLUSH_ON_STOP = 64,   /* cudaProfilerStop() waits for the records of what went before */
-    WIRE_CUDA_YIELD = 128,          /* a program that uses CUPTI itself may have it */
+    WIRE_CUDA_ALL_CALLS = 1,      /* every API call, not only those of cuda_calls.def */
+    WIRE_CUDA_GRAPH_NODES = 2,    /* the nodes of graphs, not graphs as a whole */
+    WIRE_CUDA_EVENTS = 4,         /* when the GPU reached each CUDA event */
+    WIRE_CUDA_MEMORY = 8,         /* allocations and pools */
+    WIRE_CUDA_CPU_FAULTS = 16,
+    WIRE_CUDA_GPU_FAULTS = 32,    /* page faults of unified memory */
+    WIRE_CUDA_FLUSH_ON_STOP = 64, /* cudaProfilerStop() waits for the records of what went before */
+    WIRE_CUDA_YIELD = 128,        /* a program that uses CUPTI itself may have it */
 };
 
 enum wire_torch_flag {
-    WIRE_TORCH_SHAPES = 1,          /* shapes and types of an operator's inputs, and the values of those that are no tensors */
-    WIRE_TORCH_MEMORY = 2,          /* what its allocators take and give back */
-    WIRE_TORCH_STACKS = 4,          /* the Python frames that an operator is called from */
-    WIRE_TORCH_MODULES = 8,         /* calls of nn.Module */
+    WIRE_TORCH_SHAPES = 1,                       /* shapes and types of an operator's inputs, and the values of
+                                                  * those that are no tensors */
+    WIRE_TORCH_MEMORY = 2,                       /* what its allocators take and give back */
+    WIRE_TORCH_STACKS = 4,                       /* the Python frames that an operator is called from */
+    WIRE_TORCH_MODULES = 8,                      /* calls of nn.Module */
 };
 
-enum wire_python_flag {             /* the Python frames of a thread, … */
-    WIRE_PYTHON_CALLS = 1,          /* … beside the stacks of its calls */
-    WIRE_PYTHON_SAMPLES = 2,        /* … beside its samples */
+enum wire_python_flag {                          /* the Python frames of a thread, … */
+                        WIRE_PYTHON_CALLS = 1,   /* … beside the stacks of its calls */
+                        WIRE_PYTHON_SAMPLES = 2, /* … beside its samples */
 };
 
 struct wire_cuda_settings {
-    uint32_t flags;                 /* enum wire_cuda_flag */
-    uint32_t backtrace_groups;      /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
-    uint64_t backtrace_ns;          /* … once they take so long, … */
-    uint32_t backtrace_bytes;       /* … from so much of their stack */
-    uint32_t flush_interval_ms;     /* 0: the agent's own */
-    uint32_t buffer_count;          /* struct wire_cuda_buffer */
-    uint64_t ns_per_tick;           /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
+    uint32_t flags;             /* enum wire_cuda_flag */
+    uint32_t backtrace_groups;  /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
+    uint64_t backtrace_ns;      /* … once they take so long, … */
+    uint32_t backtrace_bytes;   /* … from so much of their stack */
+    uint32_t flush_interval_ms; /* 0: the agent's own */
+    uint32_t buffer_count;      /* struct wire_cuda_buffer */
+    uint64_t ns_per_tick;       /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
 };
 #define WIRE_SCALE_SHIFT 40
 
@@ -114,8 +118,8 @@ struct wire_cuda_settings {
  * switches_missed, whose low half is the last such switch, so that the outcome is known even then. */
 #define WIRE_SWITCHES 256u
 struct wire_switch {
-    _Atomic uint32_t number;        /* counts from 1; any other: not written yet */
-    uint16_t cause;                 /* enum wire_capture */
+    _Atomic uint32_t number; /* counts from 1; any other: not written yet */
+    uint16_t cause;          /* enum wire_capture */
     uint16_t on;
     uint64_t ticks;
 };
@@ -126,10 +130,10 @@ static inline int wire_switches_full(uint32_t made, uint32_t read)
     return (int32_t)(made - read) >= (int32_t)WIRE_SWITCHES;
 }
 
-struct wire_sample_settings {       /* where SAMPLES is among the sources */
-    uint64_t period_ns;             /* of a thread's CPU time */
-    uint32_t stack_bytes;           /* copied with each sample; 0: an address alone */
-    uint32_t sums;                  /* 1: threads that end tell how long they ran and how often, with or without samples */
+struct wire_sample_settings { /* where SAMPLES is among the sources */
+    uint64_t period_ns;       /* of a thread's CPU time */
+    uint32_t stack_bytes;     /* copied with each sample; 0: an address alone */
+    uint32_t sums;            /* 1: threads that end tell how long they ran and how often, with or without samples */
 };
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
@@ -141,33 +145,35 @@ struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;
     uint32_t chunk_count;
-    uint32_t sources;               /* WIRE_BIT()s that this capture wants */
-    uint32_t clock;                 /* enum wire_clock */
-    uint32_t flags;                 /* enum wire_flag */
+    uint32_t sources;              /* WIRE_BIT()s that this capture wants */
+    uint32_t clock;                /* enum wire_clock */
+    uint32_t flags;                /* enum wire_flag */
     uint64_t osrt_threshold_ticks;
-    uint64_t osrt_backtrace_ticks;  /* calls that take so long have their stack copied… */
-    uint32_t osrt_backtrace_bytes;  /* …as much of it; 0: none has */
-    uint32_t capture;               /* enum wire_capture */
-    uint32_t capture_ends;          /* 0: the end of a capture range does not stop the recording */
+    uint64_t osrt_backtrace_ticks; /* calls that take so long have their stack copied… */
+    uint32_t osrt_backtrace_bytes; /* …as much of it; 0: none has */
+    uint32_t capture;              /* enum wire_capture */
+    uint32_t capture_ends;         /* 0: the end of a capture range does not stop the recording */
     /* Settings text: offsets into the text area, 0 for none. Lists are NUL-separated, ended by an empty string.
      * A domain called "default" means the default domain. */
     uint32_t domain_include, domain_exclude;
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
-    uint32_t report_path;           /* of the report, absolute */
+    uint32_t report_path;                   /* of the report, absolute */
     struct wire_cuda_settings cuda;
     struct wire_sample_settings samples;
-    uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
-    uint32_t torch;                 /* enum wire_torch_flag */
-    uint32_t python;                /* enum wire_python_flag */
-    uint32_t adopter, orphan_parent; /* the collector, if only orphans are its children here; who would have them without it */
+    uint32_t libraries;                     /* bits by row of libraries.def; the upper half: verbose */
+    uint32_t torch;                         /* enum wire_torch_flag */
+    uint32_t python;                        /* enum wire_python_flag */
+    uint32_t adopter, orphan_parent;        /* the collector, if only orphans are its children here; who
+                                             * would have them without it */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
-    _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
-    _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
-    _Atomic uint32_t timers_left;            /* timers for samples that may still be made; the collector looks again now and then */
+    _Alignas(64) _Atomic uint32_t recording;    /* WIRE_BIT()s that record now */
+    _Atomic uint32_t ranges_left;               /* capture ranges that may still begin */
+    _Atomic uint32_t timers_left;               /* timers for samples that may still be made; the
+                                                 * collector looks again now and then */
     _Alignas(64) _Atomic uint32_t switches_made;
-    _Atomic uint32_t switches_read;          /* the collector's */
-    _Atomic uint64_t switches_missed;        /* how many << 32 | on << 16 | cause of the last of them */
+    _Atomic uint32_t switches_read;             /* the collector's */
+    _Atomic uint64_t switches_missed;           /* how many << 32 | on << 16 | cause of the last of them */
     struct wire_switch switches[WIRE_SWITCHES]; /* by number - 1, modulo their count */
 
     /* Free lists: low half an index, high half a tag that changes with every pop (wire_chunks.h). */
@@ -179,19 +185,22 @@ struct wire_header {
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
     _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
-    _Atomic uint32_t map_error; /* why a part of the buffer, or memory for the agent's own use, could not be mapped; 0: it never happened */
+    _Atomic uint32_t map_error;    /* why a part of the buffer, or memory for the agent's own use, could not be
+                                    * mapped; 0: it never happened */
 
     /* What a process does that has left (WIRE_LEAVE): words in memory take neither a system call nor the clock. */
-    _Atomic uint32_t silent_exec; /* WIRE_SILENT_EXEC, with what `a` of WIRE_EXEC would be; 0: it has not called exec, or that failed */
+    _Atomic uint32_t silent_exec;       /* WIRE_SILENT_EXEC, with what `a` of WIRE_EXEC would be; 0: it has not
+                                         * called exec, or that failed */
     char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
 
     /* CUPTI's buffers, and the texts that their records point to: wire_cuda.h. */
     _Alignas(64) _Atomic uint64_t free_cuda_buffers;
     _Atomic uint32_t cuda_buffers_taken;
-    _Atomic uint32_t cupti_version;  /* cuptiGetVersion(), once it is in use; says how records are laid out */
-    _Atomic uint64_t cuda_deliveries; /* counts up; numbers the buffers in the order of their delivery */
+    _Atomic uint32_t cupti_version;    /* cuptiGetVersion(), once it is in use; says how records are laid out */
+    _Atomic uint64_t cuda_deliveries;  /* counts up; numbers the buffers in the order of their delivery */
     _Atomic uint64_t cuda_names_bytes; /* handed out of the area for texts */
-    _Atomic uint32_t cuda_thread;    /* tid of the agent's own thread, 0 for none: neither it nor its calls into CUDA are the program's */
+    _Atomic uint32_t cuda_thread;      /* tid of the agent's own thread, 0 for none: neither it nor its calls
+                                        * into CUDA are the program's */
 
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
@@ -203,10 +212,10 @@ enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
 
 /* A thread's slot. The owner writes; the collector reads, and frees the slot once it is ENDED and drained. */
 struct wire_thread {
-    _Alignas(1024) _Atomic uint32_t state; /* so that a page has whole slots */
+    _Alignas(1024) _Atomic uint32_t state;    /* so that a page has whole slots */
     uint32_t tid;
     _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the owner has one; each chunk names the next */
-    _Atomic uint32_t next_free;    /* while on the free list */
+    _Atomic uint32_t next_free;               /* while on the free list */
     uint64_t start_ticks;
     /* The call that the thread is in right now, so that a death inside it is told: ticks 0 = in none. */
     _Atomic uint64_t call_ticks;
@@ -246,9 +255,10 @@ static inline uint64_t wire_chunks_end(uint32_t chunk_count)
     return WIRE_CHUNKS_OFFSET + (uint64_t)(chunk_count + WIRE_NOTE_CHUNKS) * WIRE_CHUNK_BYTES;
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
-/* Every record is whole 8-byte words. Text stands last, padded with zeros to a word; its length is up to the first zero. */
+/* Every record is whole 8-byte words. Text stands last, padded with zeros to a word; its
+ * length is up to the first zero. */
 struct wire_record {
     uint8_t type;   /* enum wire_type */
     uint8_t flags;  /* by type */
@@ -263,36 +273,40 @@ enum wire_type {
     WIRE_NOTHING, /* never written: zeroed memory is no record */
 
     /* Threads and processes. */
-    WIRE_THREAD_NAME,    /* body: text */
+    WIRE_THREAD_NAME,  /* body: text */
     WIRE_THREAD_END,
-    WIRE_THREAD_SUMS,    /* body: [ns on a CPU][times put on a CPU] so far */
-    WIRE_EXEC,           /* a: enum wire_cause, for which the agent is not passed on; body: [ns of CPU time so far] text, the
-                          * path; the call may still fail */
-    WIRE_EXEC_FAILED,    /* a: errno */
-    WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
-    WIRE_CHILD,          /* a: as of WIRE_EXEC; body: [pid][enum wire_child][ticks when it was not there yet, or was as it
-                          * is told] text, the path of the program that it becomes, or nothing */
-    WIRE_CHILD_STATUS,   /* a: 1 if it may be that of a thread; body: [pid][wait status] seen by a wait call */
-    WIRE_LEAVE,          /* a: enum wire_limit, for which the agent says and does nothing more here */
-    WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
-    WIRE_MODULE_END,     /* body: [address] */
-    WIRE_PLACE,          /* of the handlers' lane: the records up to the next of these were written in the midst of the record that begins
-                          * so far into the thread's lane, or would. No time; body: [bytes of records before that] */
-    WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
+    WIRE_THREAD_SUMS,  /* body: [ns on a CPU][times put on a CPU] so far */
+    WIRE_EXEC,         /* a: enum wire_cause, for which the agent is not passed on; body: [ns of CPU time so far]
+                        * text, the path; the call may still fail */
+    WIRE_EXEC_FAILED,  /* a: errno */
+    WIRE_EXIT,         /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
+    WIRE_CHILD,        /* a: as of WIRE_EXEC; body: [pid][enum wire_child][ticks when it was not there yet, or was
+                        * as it is told] text, the path of the program that it becomes, or nothing */
+    WIRE_CHILD_STATUS, /* a: 1 if it may be that of a thread; body: [pid][wait status] seen by a wait call */
+    WIRE_LEAVE,        /* a: enum wire_limit, for which the agent says and does nothing more here */
+    WIRE_MODULE,       /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
+    WIRE_MODULE_END,   /* body: [address] */
+    /* of the handlers' lane: the records up to the next of these were written in the midst of the record that begins so
+     * far into the thread's lane, or would. No time; body: [bytes of records before that] */
+    WIRE_PLACE,
+    WIRE_DIAGNOSTIC, /* a: severity (1 information, 2 warning, 3 error); body: text */
 
     /* The capture range; its begin and end are no records: struct wire_switch. */
-    WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain; body: text, that domain's name */
+    WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain;
+                             * body: text, that domain's name */
 
-    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record follows from the same
-     * thread. The time is that record's. body: [key][number of its Python stack, 0: none][registers that are known, as bits by DWARF's
-     * numbers][their values, in that order][words of the stack, from the stack pointer upwards] */
+    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record
+     * follows from the same thread. The time is that record's. body: [key][number of its Python stack, 0:
+     * none][registers that are known, as bits by DWARF's numbers][their values, in that order][words of the stack,
+     * from the stack pointer upwards] */
     WIRE_STACK,
-    WIRE_PYTHON_STACK,   /* body: [number] text, Python frames as "line, tab, file, tab, function" with line feeds between, the innermost
-                          * first; a * before the line: C code called it, and its caller runs in another run of the interpreter's loop */
+    /* body: [number] text, Python frames as "line, tab, file, tab, function" with line feeds between, the innermost
+     * first; a * before the line: C code called it, and its caller runs in another run of the interpreter's loop */
+    WIRE_PYTHON_STACK,
 
-    /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
-     * body: [duration in ticks << 16 | errno if the call failed, else 0][return value; of a lock that was held, the id of the thread
-     * that held it above 32 bits of return value] */
+    /* OS runtime calls. a: function, a row of osrt.def; b: nesting level. body: [duration in ticks << 16 |
+     * errno if the call failed, else 0][return value; of a lock that was held, the id of the thread that held
+     * it above 32 bits of return value] */
     WIRE_OSRT_CALL,
 
     /* A sample of CPU time. a: registers, by DWARF's numbers; b: bytes of the stack that lie above its pointer.
@@ -300,51 +314,58 @@ enum wire_type {
     WIRE_SAMPLE,
 
     /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
-    WIRE_CUDA_LOADED,    /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body: [cuptiGetVersion()] text, its path */
-    WIRE_CUDA_REFUSED,   /* and this is why not; a: the CUptiResult; body: text, a sentence */
-    WIRE_CUDA_DEVICE,    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][version of CUDA that
-                          * the driver serves][PCI domain << 32 | bus << 16 | device << 8 | function]
-                          * [attributes by CUdevice_attribute, from 0, int32, two a word] text, its name */
-    WIRE_CUDA_STREAM,    /* one was made; body: [handle][context id << 32 | stream id] */
-    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum cuda_wait_kind;
-                          * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
-    WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
-                          * record's time; body: [correlation id | result << 32][duration in ticks] */
+    WIRE_CUDA_LOADED,  /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body:
+                        * [cuptiGetVersion()] text, its path */
+    WIRE_CUDA_REFUSED, /* and this is why not; a: the CUptiResult; body: text, a sentence */
+    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][version of CUDA that the driver
+     * serves][PCI domain << 32 | bus << 16 | device << 8 | function] [attributes by CUdevice_attribute, from 0, int32,
+     * two a word] text, its name */
+    WIRE_CUDA_DEVICE,
+    WIRE_CUDA_STREAM, /* one was made; body: [handle][context id << 32 | stream id] */
+    WIRE_CUDA_WAIT,   /* a call that orders streams or waits; a: enum cuda_wait_kind;
+                       * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
+    WIRE_CUDA_CALL,   /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin
+                       * is the record's time; body: [correlation id | result << 32][duration in ticks] */
 
-    /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where LIBRARY is among
-     * the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
-     * [category | colour << 32][payload][registered string id] or text; binary payloads: see WIRE_NVTX_BINARY. */
+    /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where
+     * LIBRARY is among the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what
+     * the body holds, in this order: [category | colour << 32][payload][registered string id] or text; binary
+     * payloads: see WIRE_NVTX_BINARY. */
     WIRE_NVTX_MARK,
-    WIRE_NVTX_PUSH,      /* b: level */
-    WIRE_NVTX_POP,       /* b: level; only if the push was recorded */
-    WIRE_NVTX_START,     /* body starts with [range id] */
-    WIRE_NVTX_END,       /* body: [range id]; may come from another thread, only if the start was recorded */
-    WIRE_NVTX_BINARY,    /* extended payload of the record before it: see wire_nvtx.h */
-    WIRE_NVTX_DOMAIN,    /* body: text */
+    WIRE_NVTX_PUSH,     /* b: level */
+    WIRE_NVTX_POP,      /* b: level; only if the push was recorded */
+    WIRE_NVTX_START,    /* body starts with [range id] */
+    WIRE_NVTX_END,      /* body: [range id]; may come from another thread, only if the start was recorded */
+    WIRE_NVTX_BINARY,   /* extended payload of the record before it: see wire_nvtx.h */
+    WIRE_NVTX_DOMAIN,   /* body: text */
     WIRE_NVTX_DOMAIN_END,
-    WIRE_NVTX_STRING,    /* body: [id] text; ids count per process */
-    WIRE_NVTX_CATEGORY,  /* body: [id] text */
-    WIRE_NVTX_THREAD,    /* body: [tid] text; a name given to an OS thread */
-    WIRE_NVTX_RESOURCE,  /* flags: enum wire_resource; body: [identifier][handle] text */
-    WIRE_NVTX_SCHEMA,    /* body: see wire_nvtx.h */
+    WIRE_NVTX_STRING,   /* body: [id] text; ids count per process */
+    WIRE_NVTX_CATEGORY, /* body: [id] text */
+    WIRE_NVTX_THREAD,   /* body: [tid] text; a name given to an OS thread */
+    WIRE_NVTX_RESOURCE, /* flags: enum wire_resource; body: [identifier][handle] text */
+    WIRE_NVTX_SCHEMA,   /* body: see wire_nvtx.h */
     WIRE_NVTX_SCHEMA_ENTRY,
     WIRE_NVTX_ENUM,
     WIRE_NVTX_ENUM_ENTRY,
     WIRE_NVTX_SCOPE,
     WIRE_NVTX_COUNTER,
     WIRE_NVTX_SAMPLE,
-    WIRE_NVTX_SYNC,      /* user synchronisation objects; flags: which call; body: [handle] text */
+    WIRE_NVTX_SYNC, /* user synchronisation objects; flags: which call; body: [handle] text */
 
-    /* PyTorch. A number is torch's own of one run of an operator; it ends in another thread where it is asynchronous. */
-    WIRE_TORCH_LOADED,   /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
-    WIRE_TORCH_REFUSED,  /* and this is why not; body: text, a sentence */
-    WIRE_TORCH_BEGIN,    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number]
-                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see wire_torch.h] text, its name.
-                          * a: WIRE_TORCH_MODULE_CALL: a call of a module, which has a number alone */
-    WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
-    WIRE_TORCH_STACK,    /* body: [number] text, Python frames as "file(line): function" with ; between, the innermost first */
-    WIRE_TORCH_BYTES,    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left;
-                          * body: [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
+    /* PyTorch. A number is torch's own of one run of an operator; it ends in another thread
+     * where it is asynchronous. */
+    WIRE_TORCH_LOADED,  /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
+    WIRE_TORCH_REFUSED, /* and this is why not; body: text, a sentence */
+    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number] [thread that ran forward]
+     * [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see wire_torch.h] text, its name. a: WIRE_TORCH_MODULE_CALL:
+     * a call of a module, which has a number alone */
+    WIRE_TORCH_BEGIN,
+    WIRE_TORCH_END,   /* body: [number]; only if the begin was recorded */
+    WIRE_TORCH_STACK, /* body: [number] text, Python frames as "file(line): function" with ;
+                       * between, the innermost first */
+    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left; body:
+     * [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
+    WIRE_TORCH_BYTES,
 
     WIRE_TYPE_COUNT
 };
@@ -357,9 +378,8 @@ enum wire_type {
 
 enum wire_limit {
 #define WIRE_LIMIT_ID(name, text) WIRE_LIMIT_##name,
-    WIRE_LIMITS(WIRE_LIMIT_ID)
+    WIRE_LIMITS(WIRE_LIMIT_ID) WIRE_LIMIT_COUNT
 #undef WIRE_LIMIT_ID
-    WIRE_LIMIT_COUNT
 };
 
 enum wire_child {
@@ -372,35 +392,45 @@ enum wire_child {
 enum wire_nvtx_flag {
     WIRE_NVTX_HAS_CATEGORY = 1,
     WIRE_NVTX_HAS_COLOR = 2,
-    WIRE_NVTX_PAYLOAD_SHIFT = 2,  /* bits 2..4: NVTX's payload type 0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float */
+    WIRE_NVTX_PAYLOAD_SHIFT = 2, /* bits 2..4: NVTX's payload type 0 none, 1 u64, 2 i64, 3
+                                  * double, 4 u32, 5 i32, 6 float */
     WIRE_NVTX_PAYLOAD_MASK = 7 << 2,
     WIRE_NVTX_REGISTERED = 32,
     WIRE_NVTX_HAS_TEXT = 64,
-    WIRE_NVTX_HAS_BINARY = 128,   /* a WIRE_NVTX_BINARY record follows */
+    WIRE_NVTX_HAS_BINARY = 128, /* a WIRE_NVTX_BINARY record follows */
 };
 
 enum wire_stack_of {
-    WIRE_STACK_OSRT,     /* key: nothing */
-    WIRE_STACK_CUDA_RUNTIME, WIRE_STACK_CUDA_DRIVER, /* key: correlation id */
+    WIRE_STACK_OSRT,        /* key: nothing */
+    WIRE_STACK_CUDA_RUNTIME,
+    WIRE_STACK_CUDA_DRIVER, /* key: correlation id */
 };
 #define WIRE_STACK_REGISTERS 33u
 #define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 3 + WIRE_STACK_REGISTERS))
 
 enum wire_resource {
-    WIRE_RESOURCE_GENERIC_POINTER = 1, WIRE_RESOURCE_GENERIC_HANDLE, WIRE_RESOURCE_GENERIC_THREAD,
-    WIRE_RESOURCE_GENERIC_POSIX, WIRE_RESOURCE_CUDA_DEVICE, WIRE_RESOURCE_CUDA_CONTEXT, WIRE_RESOURCE_CUDA_STREAM,
-    WIRE_RESOURCE_CUDA_EVENT, WIRE_RESOURCE_OTHER,
+    WIRE_RESOURCE_GENERIC_POINTER = 1,
+    WIRE_RESOURCE_GENERIC_HANDLE,
+    WIRE_RESOURCE_GENERIC_THREAD,
+    WIRE_RESOURCE_GENERIC_POSIX,
+    WIRE_RESOURCE_CUDA_DEVICE,
+    WIRE_RESOURCE_CUDA_CONTEXT,
+    WIRE_RESOURCE_CUDA_STREAM,
+    WIRE_RESOURCE_CUDA_EVENT,
+    WIRE_RESOURCE_OTHER,
 };
 
-/* ---- The handshake: one SOCK_SEQPACKET message each way ------------------------------------------------------ */
+/* ---- The handshake: one SOCK_SEQPACKET message each way -------------------------------------------------------- */
 
-/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp_status.h>:<abstract socket name>[:<path of the same on
- * a file system>] */
+/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp_status.h>:<abstract socket name>[:<path
+ * of the same on a file system>] */
 #define WIRE_SESSION_VARIABLE "TACHO_SESSION"
 
 enum wire_origin {
-    WIRE_ORIGIN_EXEC, WIRE_ORIGIN_FORK,
-    WIRE_ORIGIN_KNOWN, /* has an arena already: asks that all that it recorded so far be in the report before it is answered */
+    WIRE_ORIGIN_EXEC,
+    WIRE_ORIGIN_FORK,
+    WIRE_ORIGIN_KNOWN, /* has an arena already: asks that all that it recorded so far be in the
+                        * report before it is answered */
 };
 
 struct wire_hello {
@@ -412,7 +442,7 @@ struct wire_hello {
 
 struct wire_welcome { /* carries the arena's descriptor, if one was asked for and status is 0 */
     uint32_t magic;
-    int32_t status;  /* 0, or -errno: this process is not to be recorded */
+    int32_t status;   /* 0, or -errno: this process is not to be recorded */
     uint64_t arena_bytes;
 };
 

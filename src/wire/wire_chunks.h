@@ -5,7 +5,7 @@
  * back (ABA) makes the compare-and-swap fail. A link (next_free) is written before the release CAS that publishes it
  * and read after the acquire load of the head; it may be stale by the time of the CAS, which then fails.
  * Never-used items are handed out by counting up, so that a fresh arena touches no page it does not need.
- * Indices come from memory that the program can write: out-of-range ones end the list.                               */
+ * Indices come from memory that the program can write: out-of-range ones end the list. */
 #ifndef TACHO_WIRE_WIRE_CHUNKS_H
 #define TACHO_WIRE_WIRE_CHUNKS_H
 
@@ -17,7 +17,8 @@
 typedef _Atomic uint32_t *wire_link_function(void *context, uint32_t index);
 
 /* Takes an index below count from the list, or WIRE_NONE. */
-static inline uint32_t wire_list_pop_free_linked(_Atomic uint64_t *list, uint32_t count, wire_link_function *link, void *context)
+static inline uint32_t wire_list_pop_free_linked(_Atomic uint64_t *list, uint32_t count, wire_link_function *link,
+                                                 void *context)
 {
     uint64_t head = atomic_load_explicit(list, memory_order_acquire);
     while ((uint32_t)head < count) {
@@ -62,9 +63,10 @@ static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *t
     return wire_list_pop_linked(list, taken, count, wire_link_in_row, &row);
 }
 
-/* For the collector, which gives the pages of free items back: one that was never used may lie where the agent has mapped nothing,
- * and must not come onto the list. */
-static inline uint32_t wire_list_pop_free(_Atomic uint64_t *list, uint32_t count, _Atomic uint32_t *first_link, size_t stride)
+/* For the collector, which gives the pages of free items back: one that was never used may lie where the agent has
+ * mapped nothing, and must not come onto the list. */
+static inline uint32_t wire_list_pop_free(_Atomic uint64_t *list, uint32_t count, _Atomic uint32_t *first_link,
+                                          size_t stride)
 {
     struct wire_row row = { first_link, stride };
     return wire_list_pop_free_linked(list, count, wire_link_in_row, &row);
@@ -80,8 +82,9 @@ static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomi
                                                     memory_order_release, memory_order_relaxed));
 }
 
-/* For a side that has mapped the whole arena; the agent, which has not, takes them through arena_window.h. The lists count chunks
- * for events and chunks for notes from 0 each; everyone else counts all of them in one row, notes first. */
+/* For a side that has mapped the whole arena; the agent, which has not, takes them through
+ * arena_window.h. The lists count chunks for events and chunks for notes from 0 each; everyone else
+ * counts all of them in one row, notes first. */
 static inline uint32_t wire_take_chunk(struct wire_header *arena)
 {
     uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,
@@ -90,8 +93,8 @@ static inline uint32_t wire_take_chunk(struct wire_header *arena)
 }
 static inline uint32_t wire_take_note_chunk(struct wire_header *arena)
 {
-    return wire_list_pop(&arena->free_note_chunks, &arena->note_chunks_taken, WIRE_NOTE_CHUNKS, &wire_chunks(arena)->next_free,
-                         sizeof(struct wire_chunk));
+    return wire_list_pop(&arena->free_note_chunks, &arena->note_chunks_taken, WIRE_NOTE_CHUNKS,
+                         &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
 }
 static inline void wire_free_chunk(struct wire_header *arena, uint32_t index)
 {

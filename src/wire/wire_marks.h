@@ -1,34 +1,34 @@
-/* What processes that could not attach leave in the folder of the session, which the collector reads and empties. They are
- * symbolic links, since to make one, and to see that one is there, takes no descriptor.
+/* What processes that could not attach leave in the folder of the session, which the collector reads and empties. They
+ * are symbolic links, since to make one, and to see that one is there, takes no descriptor.
  *
  *     silent            the collector did not answer in time; whoever sees this does not wait for it
- *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_CAUSES                       */
+ *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_CAUSES */
 #ifndef TACHO_WIRE_WIRE_MARKS_H
 #define TACHO_WIRE_WIRE_MARKS_H
 
 #define WIRE_MARK_SILENT "silent"
 #define WIRE_MARK_UNRECORDED "unrecorded-"
 
-/* Why a process is not recorded: name, the cause in the report, and the reason in words for the end of `tacho profile`. The
- * first two are left as marks. The next come with the record of a child, or of an exec that did not pass the agent on. The rest the
- * collector finds out: no agent has come up in a process. */
-#define WIRE_CAUSES(X)                                                                                               \
-    X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                              \
-    X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                      \
-    X(FILTERED, "filtered", "a seccomp filter was installed during the capture")                                      \
-    X(FOREIGN, "foreign", "32-bit programs and programs for other architectures take no agent")                       \
-    X(UNREADABLE, "unreadable", "the agent cannot be read by another user or in another root")                        \
-    X(STATIC, "static", "static programs take no agent")                                                              \
-    X(NO_MEMORY, "no-memory", "no address space was left for a buffer (ulimit -v)")                                   \
-    X(NO_SHARED_MEMORY, "no-shared-memory", "the collector could not create shared memory for a buffer")              \
-    X(NOT_ATTACHED, "not-attached", "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
+/* Why a process is not recorded: name, the cause in the report, and the reason in words for the end of `tacho profile`.
+ * The first two are left as marks. The next come with the record of a child, or of an exec that did not pass the agent
+ * on. The rest the collector finds out: no agent has come up in a process. */
+#define WIRE_CAUSES(X)                                                                                                 \
+    X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                               \
+    X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                       \
+    X(FILTERED, "filtered", "a seccomp filter was installed during the capture")                                       \
+    X(FOREIGN, "foreign", "32-bit programs and programs for other architectures take no agent")                        \
+    X(UNREADABLE, "unreadable", "the agent cannot be read by another user or in another root")                         \
+    X(STATIC, "static", "static programs take no agent")                                                               \
+    X(NO_MEMORY, "no-memory", "no address space was left for a buffer (ulimit -v)")                                    \
+    X(NO_SHARED_MEMORY, "no-shared-memory", "the collector could not create shared memory for a buffer")               \
+    X(NOT_ATTACHED, "not-attached",                                                                                    \
+      "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
 
 enum wire_cause {
     WIRE_CAUSE_UNKNOWN, /* or none: it may well be recorded */
 #define WIRE_CAUSE_ID(name, text, reason) WIRE_CAUSE_##name,
-    WIRE_CAUSES(WIRE_CAUSE_ID)
+    WIRE_CAUSES(WIRE_CAUSE_ID) WIRE_CAUSE_COUNT
 #undef WIRE_CAUSE_ID
-    WIRE_CAUSE_COUNT
 };
 
 #endif

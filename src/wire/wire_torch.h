@@ -1,5 +1,5 @@
-/* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
- * it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
+/* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what
+ * belongs to it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
 #ifndef TACHO_WIRE_WIRE_TORCH_H
 #define TACHO_WIRE_WIRE_TORCH_H
 
@@ -8,7 +8,8 @@
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
 #define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */
 #define WIRE_TORCH_MODULE_CALL 256    /* in the place of a scope, which is a byte */
-#define WIRE_TORCH_MODULE_NUMBER (UINT64_C(1) << 63) /* in the numbers of their calls, so that no operator has one of them */
+/* in the numbers of their calls, so that no operator has one of them */
+#define WIRE_TORCH_MODULE_NUMBER (UINT64_C(1) << 63)
 #define WIRE_TORCH_NOT_TOLD UINT64_MAX /* bytes in use and held, which versions up to 1.9 do not tell */
 #define WIRE_TORCH_INPUT_WORDS 512    /* the most that the inputs of one operator take */
 #define WIRE_TORCH_DIMENSIONS 64      /* the most that a tensor of torch has */

@@ -1,6 +1,6 @@
 /* The stand-ins themselves: a plain client of CUPTI subscribes, records, and gets what it should, version by version.
  *
- *     fake_client LIBCUPTI VERSION                                                                                    */
+ *     fake_client LIBCUPTI VERSION */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,9 +34,13 @@ static long call(const char *name, ...)
 }
 #define CALL(name, ...) call(name, __VA_ARGS__, 0L, 0L, 0L, 0L)
 
-/* ---- A client: it counts its records by kind, and keeps the last of each ---- */
+/* ---- A client: it counts its records by kind, and keeps the last of each --------------------------------------- */
 
-static struct { int count; size_t bytes; unsigned char last[256]; } records[64];
+static struct {
+    int count;
+    size_t bytes;
+    unsigned char last[256];
+} records[64];
 static int resources[32], unified_when_created = -1;
 
 struct callback {
@@ -50,7 +54,11 @@ struct callback {
     uint64_t *data;
     uint32_t correlation;
 };
-static struct { int domain, result; uint32_t id; struct callback of; } heard[64];
+static struct {
+    int domain, result;
+    uint32_t id;
+    struct callback of;
+} heard[64];
 static int heard_count, depth;
 
 static uint64_t client_now(void)
@@ -144,7 +152,7 @@ static void flush(void)
     assert_int_equal(CALL("cuptiActivityFlushAll", 0L), 0);
 }
 
-/* ---- What it should get ---- */
+/* ---- What it should get ---------------------------------------------------------------------------------------- */
 
 static void second_subscriber_is_refused(void **state)
 {
@@ -166,7 +174,9 @@ static void unified_memory_is_counted_once_there_is_a_context(void **state)
 {
     (void)state;
     choose_call(165, 1); /* for chosen_calls_alone() */
-    struct { uint32_t scope, kind, device, enable; } move = { 0, 1, 0, 1 };
+    struct {
+        uint32_t scope, kind, device, enable;
+    } move = { 0, 1, 0, 1 };
     assert_int_equal(CALL("cuptiActivityConfigureUnifiedMemoryCounter", (long)&move, 1L), 0);
     assert_int_equal(CALL("cuptiActivityEnable", 25L), 13);
     cudaFree(NULL);
@@ -236,7 +246,9 @@ static void callbacks_say_what_was_called(void **state)
 static void nested_callbacks_only_of_the_domains_asked_for(void **state)
 {
     (void)state;
-    static const struct { uint32_t runtime, driver; } nested[] = { { 211, 307 }, { 135, 119 }, { 147, 295 }, { 131, 126 }, { 137, 121 }, { 165, 17 } };
+    static const struct {
+        uint32_t runtime, driver;
+    } nested[] = { { 211, 307 }, { 135, 119 }, { 147, 295 }, { 131, 126 }, { 137, 121 }, { 165, 17 } };
     cudaEvent_t event;
     cudaEventCreate(&event);
     fake_set("nested", 1);
@@ -287,9 +299,13 @@ static void first_call_of_a_thread_has_no_context_yet(void **state)
 }
 
 /* Bytes of a kernel, copy and synchronization record. */
-static const struct { const char *version; size_t kernel, copy, wait; } sizes[] = {
-    { "11.8", 200, 88, 40 }, { "12.0", 208, 88, 40 }, { "12.4", 208, 88, 40 }, { "12.6", 208, 88, 40 }, { "12.8", 208, 96, 56 },
-    { "12.9", 208, 96, 56 }, { "13.0", 216, 96, 56 }, { "13.1", 224, 96, 56 }, { "13.4", 248, 112, 56 },
+static const struct {
+    const char *version;
+    size_t kernel, copy, wait;
+} sizes[] = {
+    { "11.8", 200, 88, 40 }, { "12.0", 208, 88, 40 }, { "12.4", 208, 88, 40 },
+    { "12.6", 208, 88, 40 }, { "12.8", 208, 96, 56 }, { "12.9", 208, 96, 56 },
+    { "13.0", 216, 96, 56 }, { "13.1", 224, 96, 56 }, { "13.4", 248, 112, 56 },
 };
 
 static void records_are_those_of_the_version(void **state)
@@ -323,7 +339,8 @@ static void records_are_those_of_the_version(void **state)
     assert_int_equal(field(10, 80, 4), 99);
     assert_int_equal(field(10, 6, 2), 77);
     assert_int_equal(field(10, 92, 4), truth.correlation);
-    assert_in_range(field(10, 24, 8) - field(10, 16, 8), 48000, 52000); /* clocks are compared while other threads run */
+    /* clocks are compared while other threads run */
+    assert_in_range(field(10, 24, 8) - field(10, 16, 8), 48000, 52000);
     assert_in_range(field(10, 16, 8), truth.start_ns - 2000, truth.start_ns + 2000);
     assert_int_equal(records[1].count, 1);
     assert_int_equal(field(1, 4, 1), 1);
@@ -429,12 +446,18 @@ int main(int argc, char **argv)
     }
     fake_set("gpu_drift_ppb", 50000);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_subscriber_is_refused), cmocka_unit_test(unified_memory_is_counted_once_there_is_a_context),
-        cmocka_unit_test(callbacks_come_in_pairs), cmocka_unit_test(callbacks_say_what_was_called),
-        cmocka_unit_test(nested_callbacks_only_of_the_domains_asked_for), cmocka_unit_test(first_call_of_a_thread_has_no_context_yet),
+        cmocka_unit_test(second_subscriber_is_refused),
+        cmocka_unit_test(unified_memory_is_counted_once_there_is_a_context),
+        cmocka_unit_test(callbacks_come_in_pairs),
+        cmocka_unit_test(callbacks_say_what_was_called),
+        cmocka_unit_test(nested_callbacks_only_of_the_domains_asked_for),
+        cmocka_unit_test(first_call_of_a_thread_has_no_context_yet),
         cmocka_unit_test(records_are_those_of_the_version),
-        cmocka_unit_test(chosen_calls_alone), cmocka_unit_test(graph_or_nodes), cmocka_unit_test(drift_is_followed),
-        cmocka_unit_test(dropped_records_are_counted), cmocka_unit_test(unfinished_work_needs_force),
+        cmocka_unit_test(chosen_calls_alone),
+        cmocka_unit_test(graph_or_nodes),
+        cmocka_unit_test(drift_is_followed),
+        cmocka_unit_test(dropped_records_are_counted),
+        cmocka_unit_test(unfinished_work_needs_force),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

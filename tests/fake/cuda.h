@@ -5,31 +5,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+};
 typedef void *cudaStream_t, *cudaEvent_t, *cudaGraph_t, *cudaGraphExec_t, *cudaMemPool_t, *cudaLibrary_t;
 typedef void *CUcontext, *CUstream, *CUevent, *CUmodule;
 typedef const void *CUfunction;
 typedef int CUdevice;
 typedef uintptr_t CUdeviceptr;
 
-enum { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaStreamPerThread ((cudaStream_t)2)
 #define cudaStreamNonBlocking 1u
 
-struct launch_attribute {      /* id 4: the dimensions of a cluster */
+struct launch_attribute { /* id 4: the dimensions of a cluster */
     int id;
     int pad;
-    union { struct { unsigned x, y, z; } cluster; char bytes[64]; } value;
+    union {
+        struct {
+            unsigned x, y, z;
+        } cluster;
+        char bytes[64];
+    } value;
 };
-struct launch_config {         /* as the runtime has it */
+struct launch_config { /* as the runtime has it */
     struct dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
     struct launch_attribute *attributes;
     unsigned attribute_count;
 };
-struct driver_launch_config {  /* as the driver has it */
+struct driver_launch_config { /* as the driver has it */
     unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
     CUstream stream;
     struct launch_attribute *attributes;
@@ -64,9 +77,12 @@ int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_devi
 int cudaMemset(void *to, int value, size_t bytes);
 int cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
 int cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream);
-int cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, cudaStream_t stream);
-int cudaLaunchKernel_ptsz(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, cudaStream_t stream);
-int cudaLaunchCooperativeKernel(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, cudaStream_t stream);
+int cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared,
+                     cudaStream_t stream);
+int cudaLaunchKernel_ptsz(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared,
+                          cudaStream_t stream);
+int cudaLaunchCooperativeKernel(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments,
+                                size_t shared, cudaStream_t stream);
 int cudaLaunchKernelExC(const struct launch_config *config, const void *kernel, void **arguments);
 int cudaLaunchKernelExC_ptsz(const struct launch_config *config, const void *kernel, void **arguments);
 int cudaStreamCreate(cudaStream_t *stream);
@@ -95,7 +111,8 @@ int cudaEventQuery(cudaEvent_t event);
 int cudaEventDestroy(cudaEvent_t event);
 int cudaProfilerStart(void);
 int cudaProfilerStop(void);
-int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f);
+int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e,
+                        unsigned f);
 int cudaLibraryUnload(cudaLibrary_t library);
 int cudaLibraryGetKernel(const void **kernel, cudaLibrary_t library, const char *name);
 
@@ -119,10 +136,10 @@ int cuCtxPushCurrent_v2(CUcontext context);
 int cuCtxPopCurrent_v2(CUcontext *context);
 int cuCtxGetDevice(CUdevice *device);
 int cuCtxSynchronize(void);
-int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                   void **arguments, void **extra);
-int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                        CUstream stream, void **arguments, void **extra);
+int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, CUstream stream, void **arguments, void **extra);
+int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, CUstream stream, void **arguments, void **extra);
 int cuLaunchKernelEx(const struct driver_launch_config *config, CUfunction kernel, void **arguments, void **extra);
 int cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes);
 int cuMemFree_v2(CUdeviceptr pointer);

@@ -6,7 +6,11 @@
 
 #include "cupti.h"
 
-static struct { subscriber_callback callback; void *user; char name[64]; } subscriber;
+static struct {
+    subscriber_callback callback;
+    void *user;
+    char name[64];
+} subscriber;
 static _Atomic int subscribed;
 static unsigned char enabled[DOMAIN_COUNT][CALLS_MAX];
 static pid_t pid;
@@ -24,7 +28,7 @@ static int answer(int result)
     return result;
 }
 
-/* ---- What the driver reports ---- */
+/* ---- What the driver reports ----------------------------------------------------------------------------------- */
 
 static void tell(int domain, uint32_t id, const void *data)
 {
@@ -35,7 +39,10 @@ static void tell(int domain, uint32_t id, const void *data)
 
 static uint32_t call_count(int domain)
 {
-    static const struct { int since; uint32_t driver, runtime; } counts[] = {
+    static const struct {
+        int since;
+        uint32_t driver, runtime;
+    } counts[] = {
         { 1304, 868, 566 }, { 1300, 807, 523 }, { 1209, 784, 487 }, { 1204, 754, 468 }, { 1108, 677, 434 },
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
@@ -51,8 +58,9 @@ static void on_call(struct fake_call *call, int leaves)
     if (!leaves)
         activity_call(call, 0);
     if (subscribed && enabled[call->domain][call->cbid]) {
-        struct callback_data data = { leaves, call->function, call->params, leaves ? &call->result : NULL, call->symbol, call->context,
-                                      call->context_id, &call->data, call->correlation };
+        struct callback_data data = { leaves,           call->function, call->params,     leaves ? &call->result : NULL,
+                                      call->symbol,     call->context,  call->context_id, &call->data,
+                                      call->correlation };
         tell(call->domain, call->cbid, &data);
     }
     if (leaves)
@@ -90,7 +98,7 @@ void tool_attach(void)
     fake_attach(&tool);
 }
 
-/* ---- Subscription ---- */
+/* ---- Subscription ---------------------------------------------------------------------------------------------- */
 
 EXPORT int cuptiSubscribe(void **handle, subscriber_callback callback, void *user);
 EXPORT int cuptiSubscribe(void **handle, subscriber_callback callback, void *user)
@@ -167,13 +175,16 @@ EXPORT int cuptiEnableAllDomains(uint32_t enable, void *handle)
     return OK;
 }
 
-/* ---- Names, versions, ids ---- */
+/* ---- Names, versions, ids -------------------------------------------------------------------------------------- */
 
 /* Ids that the stand-ins have no call for have a name, too. */
 EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name);
 EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name)
 {
-    static const struct { uint32_t domain, id; const char *name; } names[] = {
+    static const struct {
+        uint32_t domain, id;
+        const char *name;
+    } names[] = {
 #define CALL(domain, id, function, version) { DOMAIN_##domain, id, #function #version },
 #include "calls.def"
 #undef CALL
@@ -186,7 +197,8 @@ EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name)
             *name = names[i].name;
             return OK;
         }
-    snprintf(others[domain][id], sizeof others[domain][id], domain == DOMAIN_DRIVER ? "cuOther%u" : "cudaOther%u_v3020", id);
+    snprintf(others[domain][id], sizeof others[domain][id], domain == DOMAIN_DRIVER ? "cuOther%u" : "cudaOther%u_v3020",
+             id);
     *name = others[domain][id];
     return OK;
 }
@@ -194,9 +206,13 @@ EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name)
 EXPORT int cuptiGetVersion(uint32_t *version);
 EXPORT int cuptiGetVersion(uint32_t *version)
 {
-    static const struct { int since; uint32_t version; } versions[] = {
-        { 1304, 130401 }, { 1303, 130301 }, { 1302, 130202 }, { 1301, 130101 }, { 1300, 130001 }, { 1209, 28 }, { 1208, 26 }, { 1206, 24 }, { 1205, 23 },
-        { 1204, 22 }, { 1203, 21 }, { 1202, 20 }, { 1108, 18 },
+    static const struct {
+        int since;
+        uint32_t version;
+    } versions[] = {
+        { 1304, 130401 }, { 1303, 130301 }, { 1302, 130202 }, { 1301, 130101 }, { 1300, 130001 },
+        { 1209, 28 },     { 1208, 26 },     { 1206, 24 },     { 1205, 23 },     { 1204, 22 },
+        { 1203, 21 },     { 1202, 20 },     { 1108, 18 },
     };
     size_t i = 0;
     while (versions[i].since > FAKE_CUPTI)
@@ -209,9 +225,17 @@ EXPORT int cuptiGetResultString(int result, const char **text);
 EXPORT int cuptiGetResultString(int result, const char **text)
 {
     static __thread char made[48];
-    static const struct { int result; const char *text; } known[] = {
-        { 0, "CUPTI_SUCCESS" }, { 1, "CUPTI_ERROR_INVALID_PARAMETER" }, { 12, "CUPTI_ERROR_MAX_LIMIT_REACHED" }, { 13, "CUPTI_ERROR_NOT_READY" }, { 21, "CUPTI_ERROR_INVALID_KIND" },
-        { 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" }, { 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
+    static const struct {
+        int result;
+        const char *text;
+    } known[] = {
+        { 0, "CUPTI_SUCCESS" },
+        { 1, "CUPTI_ERROR_INVALID_PARAMETER" },
+        { 12, "CUPTI_ERROR_MAX_LIMIT_REACHED" },
+        { 13, "CUPTI_ERROR_NOT_READY" },
+        { 21, "CUPTI_ERROR_INVALID_KIND" },
+        { 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" },
+        { 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
     };
     snprintf(made, sizeof made, "CUPTI_ERROR_%d", result);
     *text = made;

@@ -1,5 +1,5 @@
 /* Inside the stand-in of CUPTI: what its files share. Numbers and layouts are written down here a second time on
- * purpose, from the vendor's headers and not from ours, so that an error in ours is found.                           */
+ * purpose, from the vendor's headers and not from ours, so that an error in ours is found. */
 #ifndef TACHO_FAKE_CUPTI_H
 #define TACHO_FAKE_CUPTI_H
 
@@ -7,13 +7,27 @@
 
 /* FAKE_CUPTI is the version that this build stands for: 1108 for 11.8, 1300 for 13.0. */
 enum {
-    OK = 0, INVALID_PARAMETER = 1, MAX_LIMIT_REACHED = 12, NOT_READY_YET = 13, NOT_INITIALIZED_YET = 15, INVALID_KIND = 21, MULTIPLE_SUBSCRIBERS = 39,
+    OK = 0,
+    INVALID_PARAMETER = 1,
+    MAX_LIMIT_REACHED = 12,
+    NOT_READY_YET = 13,
+    NOT_INITIALIZED_YET = 15,
+    INVALID_KIND = 21,
+    MULTIPLE_SUBSCRIBERS = 39,
 };
-enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME, DOMAIN_RESOURCE, DOMAIN_SYNCHRONIZE, DOMAIN_NVTX, DOMAIN_STATE, DOMAIN_COUNT };
+enum {
+    DOMAIN_DRIVER = 1,
+    DOMAIN_RUNTIME,
+    DOMAIN_RESOURCE,
+    DOMAIN_SYNCHRONIZE,
+    DOMAIN_NVTX,
+    DOMAIN_STATE,
+    DOMAIN_COUNT
+};
 enum { CALLS_MAX = 1024 };
 
 struct callback_data {
-    int site;                      /* 0 enter, 1 exit */
+    int site; /* 0 enter, 1 exit */
     const char *function;
     const void *params;
     void *result;
@@ -35,15 +49,15 @@ typedef void (*buffer_request)(uint8_t **buffer, size_t *bytes, size_t *most_rec
 typedef void (*buffer_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid);
 
 /* cupti_records.c: where the fields lie in the version that this build stands for. */
-size_t record_bytes(uint32_t kind);                  /* 0: there is no such kind */
+size_t record_bytes(uint32_t kind); /* 0: there is no such kind */
 void record_write(unsigned char *to, const struct fake_work *work);
 
 /* cupti_activity.c */
-void activity_start(void);                           /* the tool has been attached */
+void activity_start(void);       /* the tool has been attached */
 void activity_call(struct fake_call *call, int leaves);
-void activity_context(void);                         /* one has been made */
+void activity_context(void);     /* one has been made */
 void activity_work(const struct fake_work *work);
-void activity_deliver_all(void);                     /* everything that has ended */
+void activity_deliver_all(void); /* everything that has ended */
 uint64_t activity_now(void);
 
 /* cupti_clock.c: the GPU's clock in terms of the one that the records are in. */
@@ -52,6 +66,6 @@ uint64_t clock_convert(uint64_t gpu_time);
 
 /* cupti.c */
 void tool_attach(void);
-int forked(void);                                    /* 1: this process has only inherited us */
+int forked(void); /* 1: this process has only inherited us */
 
 #endif

@@ -1,7 +1,7 @@
 /* libcupti.so: activity records, from what the driver reports to the client's buffers.
  *
  * Records of calls go into a buffer of the calling thread's, all others into one that is shared. What the GPU has been
- * given waits in `pending` until it has ended. A full buffer is queued; the worker thread gives it back.              */
+ * given waits in `pending` until it has ended. A full buffer is queued; the worker thread gives it back. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,22 +12,22 @@
 
 #include "cupti.h"
 
-struct buffer {                    /* of the client's */
+struct buffer { /* of the client's */
     uint8_t *memory;
     size_t bytes, used, records, most;
     _Atomic size_t kernels, unfinished;
-    struct buffer *next;           /* on its way back */
+    struct buffer *next; /* on its way back */
 };
 
-struct slot {                      /* where the next record goes */
+struct slot {            /* where the next record goes */
     pthread_mutex_t lock;
     struct buffer *buffer;
     struct slot *next;
 };
 
-struct pending {                   /* what the GPU has been given */
+struct pending {           /* what the GPU has been given */
     struct fake_work work;
-    struct buffer *buffer;         /* its record has its place already */
+    struct buffer *buffer; /* its record has its place already */
     size_t offset;
 };
 
@@ -37,7 +37,8 @@ static struct {
     uint64_t (*now)(void);
     unsigned char kinds[KIND_COUNT];
     unsigned char calls[3][CALLS_MAX]; /* by domain: whose calls are recorded… */
-    unsigned char armed[3][CALLS_MAX]; /* …without their kind: those that were asked for when the first context was made */
+    unsigned char armed[3][CALLS_MAX]; /* …without their kind: those that were asked for when
+                                        * the first context was made */
     _Atomic int has_context;
     unsigned char counters[16];        /* of unified memory */
     int event_timestamps, system_thread_ids;
@@ -47,7 +48,7 @@ static struct {
 static struct slot shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static struct slot *slots = &shared;
 static __thread struct slot *own;
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;  /* of slots, and of what is on its way */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* of slots, and of what is on its way */
 static pthread_cond_t woken, idle = PTHREAD_COND_INITIALIZER;
 static struct buffer *first_full, **last_full = &first_full;
 static int delivering;
@@ -64,7 +65,7 @@ uint64_t activity_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- Buffers ---- */
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
 
 static void queue_full(struct slot *slot)
 {
@@ -164,14 +165,15 @@ static struct slot *own_slot(void)
     return own;
 }
 
-/* ---- What the driver reports ---- */
+/* ---- What the driver reports ----------------------------------------------------------------------------------- */
 
 static uint32_t thread_id(void)
 {
     return state.system_thread_ids ? (uint32_t)gettid() : (uint32_t)pthread_self();
 }
 
-/* As the real one does: a call that is asked for by its name later than that, and without its kind, is silently not recorded. */
+/* As the real one does: a call that is asked for by its name later than that, and without its kind,
+ * is silently not recorded. */
 void activity_context(void)
 {
     if (!atomic_exchange(&state.has_context, 1))
@@ -180,8 +182,9 @@ void activity_context(void)
 
 static int is_call_wanted(const struct fake_call *call)
 {
-    return state.calls[call->domain][call->cbid] && (!state.has_context || state.armed[call->domain][call->cbid] ||
-                                                     state.kinds[call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME]);
+    return state.calls[call->domain][call->cbid] &&
+           (!state.has_context || state.armed[call->domain][call->cbid] ||
+            state.kinds[call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME]);
 }
 
 void activity_call(struct fake_call *call, int leaves)
@@ -194,9 +197,17 @@ void activity_call(struct fake_call *call, int leaves)
         call->start = activity_now();
     if (!leaves || !call->start) /* what was entered before it was asked for is not recorded */
         return;
-    struct fake_work work = { .kind = call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME, .count = 7, .set = {
-        { FIELD_cbid, call->cbid }, { FIELD_start, call->start }, { FIELD_end, activity_now() }, { FIELD_processId, (uint64_t)getpid() },
-        { FIELD_threadId, thread_id() }, { FIELD_correlationId, call->correlation }, { FIELD_returnValue, (uint32_t)call->result } } };
+    struct fake_work work = {
+        .kind = call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME,
+        .count = 7,
+        .set = { { FIELD_cbid, call->cbid },
+                 { FIELD_start, call->start },
+                 { FIELD_end, activity_now() },
+                 { FIELD_processId, (uint64_t)getpid() },
+                 { FIELD_threadId, thread_id() },
+                 { FIELD_correlationId, call->correlation },
+                 { FIELD_returnValue, (uint32_t)call->result } },
+    };
     record(own_slot(), &work);
 }
 
@@ -301,7 +312,7 @@ static void settle(int force)
     pthread_mutex_unlock(&pending_lock);
 }
 
-/* ---- The worker ---- */
+/* ---- The worker ------------------------------------------------------------------------------------------------ */
 
 /* The first buffer that may go; records without their end hold theirs back. */
 static struct buffer *take_full(void)
@@ -399,7 +410,7 @@ void activity_deliver_all(void)
         flush(0);
 }
 
-/* ---- The client's calls ---- */
+/* ---- The client's calls ---------------------------------------------------------------------------------------- */
 
 EXPORT int cuptiActivityRegisterCallbacks(buffer_request request, buffer_complete complete);
 EXPORT int cuptiActivityRegisterCallbacks(buffer_request request, buffer_complete complete)
@@ -482,9 +493,16 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags)
         usleep(1000);
     uint64_t start = activity_now();
     settle(flags & 1);
-    struct fake_work work = { .kind = KIND_OVERHEAD, .count = 6, .set = {
-        { FIELD_overheadKind, 1u << 16 }, { FIELD_objectKind, 2 }, { FIELD_objectProcess, (uint64_t)getpid() }, { FIELD_objectThread, thread_id() },
-        { FIELD_start, start }, { FIELD_end, activity_now() } } };
+    struct fake_work work = {
+        .kind = KIND_OVERHEAD,
+        .count = 6,
+        .set = { { FIELD_overheadKind, 1u << 16 },
+                 { FIELD_objectKind, 2 },
+                 { FIELD_objectProcess, (uint64_t)getpid() },
+                 { FIELD_objectThread, thread_id() },
+                 { FIELD_start, start },
+                 { FIELD_end, activity_now() } },
+    };
     activity_work(&work);
     flush(flags & 1);
     return OK;
@@ -539,7 +557,9 @@ EXPORT int cuptiSetThreadIdType(uint32_t type)
     return type < 2 ? OK : INVALID_PARAMETER;
 }
 
-struct counter_config { uint32_t scope, kind, device, enable; };
+struct counter_config {
+    uint32_t scope, kind, device, enable;
+};
 
 EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const struct counter_config *config, uint32_t count);
 EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const struct counter_config *config, uint32_t count)

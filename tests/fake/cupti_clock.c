@@ -1,12 +1,15 @@
-/* The GPU's clock against the client's: pairs of both are noted from time to time, and times between are interpolated. Later times go on
- * with the rate since the first pair, once that is long enough ago for a rate: each pair is off by what a thread takes to read both clocks. */
+/* The GPU's clock against the client's: pairs of both are noted from time to time, and times between are interpolated.
+ * Later times go on with the rate since the first pair, once that is long enough ago for a rate: each pair is off by
+ * what a thread takes to read both clocks. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "cupti.h"
 
 enum { RATE_NS = 10000000 };
-struct pair { uint64_t gpu, host; };
+struct pair {
+    uint64_t gpu, host;
+};
 static struct pair *pairs;
 static size_t count, room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +49,8 @@ uint64_t clock_convert(uint64_t gpu_time)
     struct pair a = pairs[low], b = low + 1 < count ? pairs[low + 1] : pairs[0];
     int is_between = low + 1 < count;
     pthread_mutex_unlock(&lock);
-    int64_t since = (int64_t)(gpu_time - a.gpu), gpu_span = (int64_t)(b.gpu - a.gpu), host_span = (int64_t)(b.host - a.host);
+    int64_t since = (int64_t)(gpu_time - a.gpu), gpu_span = (int64_t)(b.gpu - a.gpu),
+            host_span = (int64_t)(b.host - a.host);
     int has_rate = is_between || gpu_span < -RATE_NS;
     return a.host + (uint64_t)(has_rate ? (int64_t)((__int128)since * host_span / gpu_span) : since);
 }

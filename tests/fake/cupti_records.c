@@ -5,7 +5,12 @@
 #include "cupti.h"
 
 /* From which version on a record has so many bytes. */
-struct size { uint32_t kind; int since; uint16_t bytes; };
+struct size {
+    uint32_t kind;
+    int since;
+    uint16_t bytes;
+};
+/* clang-format off */
 static const struct size sizes[] = {
     { KIND_MEMCPY, 1108, 88 }, { KIND_MEMCPY, 1208, 96 }, { KIND_MEMCPY, 1304, 112 },
     { KIND_MEMSET, 1108, 88 }, { KIND_MEMSET, 1304, 104 },
@@ -26,6 +31,7 @@ static const struct size sizes[] = {
     { KIND_JIT, 1108, 64 }, { KIND_JIT, 1204, 72 },
     { 60, 1108, 48 }, /* the kind that nobody knows */
 };
+/* clang-format on */
 
 size_t record_bytes(uint32_t kind)
 {
@@ -36,86 +42,113 @@ size_t record_bytes(uint32_t kind)
     return bytes ? bytes + (size_t)fake_get("larger") : 0;
 }
 
-struct place { uint32_t field; uint16_t offset, bytes; };
+struct place {
+    uint32_t field;
+    uint16_t offset, bytes;
+};
 #define AT(field, offset, bytes) { FIELD_##field, offset, bytes }
+/* clang-format off */
 static const struct place kernel[] = {
-    AT(cacheConfig, 4, 1), AT(sharedMemoryConfig, 5, 1), AT(registersPerThread, 6, 2), AT(start, 16, 8), AT(end, 24, 8), AT(completed, 32, 8),
-    AT(deviceId, 40, 4), AT(contextId, 44, 4), AT(streamId, 48, 4), AT(gridX, 52, 4), AT(gridY, 56, 4), AT(gridZ, 60, 4),
-    AT(blockX, 64, 4), AT(blockY, 68, 4), AT(blockZ, 72, 4), AT(staticSharedMemory, 76, 4), AT(dynamicSharedMemory, 80, 4),
-    AT(localMemoryPerThread, 84, 4), AT(localMemoryTotal, 88, 4), AT(correlationId, 92, 4), AT(gridId, 96, 8), AT(name, 104, 8),
-    AT(launchType, 136, 1), AT(sharedMemoryExecuted, 140, 4), AT(graphNodeId, 144, 8), AT(graphId, 156, 4), AT(channelID, 168, 4),
-    AT(channelType, 172, 4), AT(clusterX, 176, 4), AT(clusterY, 180, 4), AT(clusterZ, 184, 4), AT(localMemoryTotal_v2, 192, 8),
-    AT(priority, 216, 4), { FIELD_COUNT, 0, 0 },
+    AT(cacheConfig, 4, 1), AT(sharedMemoryConfig, 5, 1), AT(registersPerThread, 6, 2), AT(start, 16, 8), AT(end, 24, 8),
+    AT(completed, 32, 8), AT(deviceId, 40, 4), AT(contextId, 44, 4), AT(streamId, 48, 4), AT(gridX, 52, 4),
+    AT(gridY, 56, 4), AT(gridZ, 60, 4), AT(blockX, 64, 4), AT(blockY, 68, 4), AT(blockZ, 72, 4),
+    AT(staticSharedMemory, 76, 4), AT(dynamicSharedMemory, 80, 4), AT(localMemoryPerThread, 84, 4),
+    AT(localMemoryTotal, 88, 4), AT(correlationId, 92, 4), AT(gridId, 96, 8), AT(name, 104, 8), AT(launchType, 136, 1),
+    AT(sharedMemoryExecuted, 140, 4), AT(graphNodeId, 144, 8), AT(graphId, 156, 4), AT(channelID, 168, 4),
+    AT(channelType, 172, 4), AT(clusterX, 176, 4), AT(clusterY, 180, 4), AT(clusterZ, 184, 4),
+    AT(localMemoryTotal_v2, 192, 8), AT(priority, 216, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place copy[] = {
-    AT(copyKind, 4, 1), AT(srcKind, 5, 1), AT(dstKind, 6, 1), AT(flags, 7, 1), AT(bytes, 8, 8), AT(start, 16, 8), AT(end, 24, 8),
-    AT(deviceId, 32, 4), AT(contextId, 36, 4), AT(streamId, 40, 4), AT(correlationId, 44, 4), AT(graphNodeId, 64, 8), AT(graphId, 72, 4),
-    AT(channelID, 76, 4), AT(channelType, 80, 4), AT(copyCount, 88, 8), { FIELD_COUNT, 0, 0 },
+    AT(copyKind, 4, 1), AT(srcKind, 5, 1), AT(dstKind, 6, 1), AT(flags, 7, 1), AT(bytes, 8, 8), AT(start, 16, 8),
+    AT(end, 24, 8), AT(deviceId, 32, 4), AT(contextId, 36, 4), AT(streamId, 40, 4), AT(correlationId, 44, 4),
+    AT(graphNodeId, 64, 8), AT(graphId, 72, 4), AT(channelID, 76, 4), AT(channelType, 80, 4), AT(copyCount, 88, 8),
+    { FIELD_COUNT, 0, 0 },
 };
 static const struct place peer_copy[] = {
-    AT(copyKind, 4, 1), AT(srcKind, 5, 1), AT(dstKind, 6, 1), AT(flags, 7, 1), AT(bytes, 8, 8), AT(start, 16, 8), AT(end, 24, 8),
-    AT(deviceId, 32, 4), AT(contextId, 36, 4), AT(streamId, 40, 4), AT(srcDeviceId, 44, 4), AT(srcContextId, 48, 4), AT(dstDeviceId, 52, 4),
-    AT(dstContextId, 56, 4), AT(correlationId, 60, 4), AT(graphNodeId, 72, 8), AT(graphId, 80, 4), { FIELD_COUNT, 0, 0 },
+    AT(copyKind, 4, 1), AT(srcKind, 5, 1), AT(dstKind, 6, 1), AT(flags, 7, 1), AT(bytes, 8, 8), AT(start, 16, 8),
+    AT(end, 24, 8), AT(deviceId, 32, 4), AT(contextId, 36, 4), AT(streamId, 40, 4), AT(srcDeviceId, 44, 4),
+    AT(srcContextId, 48, 4), AT(dstDeviceId, 52, 4), AT(dstContextId, 56, 4), AT(correlationId, 60, 4),
+    AT(graphNodeId, 72, 8), AT(graphId, 80, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place fill[] = {
-    AT(value, 4, 4), AT(bytes, 8, 8), AT(start, 16, 8), AT(end, 24, 8), AT(deviceId, 32, 4), AT(contextId, 36, 4), AT(streamId, 40, 4),
-    AT(correlationId, 44, 4), AT(flags, 48, 2), AT(memoryKind, 50, 2), AT(graphNodeId, 64, 8), AT(graphId, 72, 4), { FIELD_COUNT, 0, 0 },
+    AT(value, 4, 4), AT(bytes, 8, 8), AT(start, 16, 8), AT(end, 24, 8), AT(deviceId, 32, 4), AT(contextId, 36, 4),
+    AT(streamId, 40, 4), AT(correlationId, 44, 4), AT(flags, 48, 2), AT(memoryKind, 50, 2), AT(graphNodeId, 64, 8),
+    AT(graphId, 72, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place call[] = {
-    AT(cbid, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(processId, 24, 4), AT(threadId, 28, 4), AT(correlationId, 32, 4), AT(returnValue, 36, 4),
-    { FIELD_COUNT, 0, 0 },
+    AT(cbid, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(processId, 24, 4), AT(threadId, 28, 4),
+    AT(correlationId, 32, 4), AT(returnValue, 36, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place context[] = {
     AT(contextId, 4, 4), AT(deviceId, 8, 4), AT(computeApiKind, 12, 2), AT(nullStreamId, 14, 2), { FIELD_COUNT, 0, 0 },
 };
 static const struct place overhead[] = {
-    AT(overheadKind, 4, 4), AT(objectKind, 8, 4), AT(objectProcess, 12, 4), AT(objectThread, 16, 4), AT(start, 24, 8), AT(end, 32, 8),
-    AT(correlationId, 40, 4), { FIELD_COUNT, 0, 0 },
+    AT(overheadKind, 4, 4), AT(objectKind, 8, 4), AT(objectProcess, 12, 4), AT(objectThread, 16, 4), AT(start, 24, 8),
+    AT(end, 32, 8), AT(correlationId, 40, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place unified[] = {
-    AT(counterKind, 4, 4), AT(value, 8, 8), AT(start, 16, 8), AT(end, 24, 8), AT(address, 32, 8), AT(srcId, 40, 4), AT(dstId, 44, 4),
-    AT(streamId, 48, 4), AT(processId, 52, 4), AT(flags, 56, 4), { FIELD_COUNT, 0, 0 },
+    AT(counterKind, 4, 4), AT(value, 8, 8), AT(start, 16, 8), AT(end, 24, 8), AT(address, 32, 8), AT(srcId, 40, 4),
+    AT(dstId, 44, 4), AT(streamId, 48, 4), AT(processId, 52, 4), AT(flags, 56, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place module[] = {
     AT(contextId, 4, 4), AT(id, 8, 4), AT(cubinSize, 12, 4), AT(cubin, 16, 8), { FIELD_COUNT, 0, 0 },
 };
 static const struct place stream[] = {
-    AT(contextId, 4, 4), AT(streamId, 8, 4), AT(priority, 12, 4), AT(flag, 16, 4), AT(correlationId, 20, 4), { FIELD_COUNT, 0, 0 },
+    AT(contextId, 4, 4), AT(streamId, 8, 4), AT(priority, 12, 4), AT(flag, 16, 4), AT(correlationId, 20, 4),
+    { FIELD_COUNT, 0, 0 },
 };
 static const struct place event[] = {
-    AT(correlationId, 4, 4), AT(contextId, 8, 4), AT(streamId, 12, 4), AT(eventId, 16, 4), AT(deviceId, 24, 4), AT(deviceTimestamp, 40, 8),
-    AT(cudaEventSyncId, 48, 8), { FIELD_COUNT, 0, 0 },
+    AT(correlationId, 4, 4), AT(contextId, 8, 4), AT(streamId, 12, 4), AT(eventId, 16, 4), AT(deviceId, 24, 4),
+    AT(deviceTimestamp, 40, 8), AT(cudaEventSyncId, 48, 8), { FIELD_COUNT, 0, 0 },
 };
 static const struct place synchronization[] = {
-    AT(type, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(correlationId, 24, 4), AT(contextId, 28, 4), AT(streamId, 32, 4), AT(cudaEventId, 36, 4),
-    AT(cudaEventSyncId, 40, 8), AT(returnValue, 48, 4), { FIELD_COUNT, 0, 0 },
+    AT(type, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(correlationId, 24, 4), AT(contextId, 28, 4),
+    AT(streamId, 32, 4), AT(cudaEventId, 36, 4), AT(cudaEventSyncId, 40, 8), AT(returnValue, 48, 4),
+    { FIELD_COUNT, 0, 0 },
 };
 static const struct place memory[] = {
-    AT(memoryOperationType, 4, 4), AT(memoryKind, 8, 4), AT(correlationId, 12, 4), AT(address, 16, 8), AT(bytes, 24, 8), AT(timestamp, 32, 8),
-    AT(processId, 48, 4), AT(deviceId, 52, 4), AT(contextId, 56, 4), AT(streamId, 60, 4), AT(name, 64, 8), AT(isAsync, 72, 4),
-    AT(memoryPoolType, 80, 4), AT(poolAddress, 88, 8), AT(releaseThreshold, 96, 8), AT(poolSize, 104, 8), AT(utilizedSize, 112, 8),
-    { FIELD_COUNT, 0, 0 },
+    AT(memoryOperationType, 4, 4), AT(memoryKind, 8, 4), AT(correlationId, 12, 4), AT(address, 16, 8), AT(bytes, 24, 8),
+    AT(timestamp, 32, 8), AT(processId, 48, 4), AT(deviceId, 52, 4), AT(contextId, 56, 4), AT(streamId, 60, 4),
+    AT(name, 64, 8), AT(isAsync, 72, 4), AT(memoryPoolType, 80, 4), AT(poolAddress, 88, 8), AT(releaseThreshold, 96, 8),
+    AT(poolSize, 104, 8), AT(utilizedSize, 112, 8), { FIELD_COUNT, 0, 0 },
 };
 static const struct place pool[] = {
-    AT(memoryPoolOperationType, 4, 4), AT(memoryPoolType, 8, 4), AT(correlationId, 12, 4), AT(processId, 16, 4), AT(deviceId, 20, 4),
-    AT(minBytesToKeep, 24, 8), AT(address, 32, 8), AT(size, 40, 8), AT(releaseThreshold, 48, 8), AT(timestamp, 56, 8), AT(utilizedSize, 64, 8),
-    { FIELD_COUNT, 0, 0 },
+    AT(memoryPoolOperationType, 4, 4), AT(memoryPoolType, 8, 4), AT(correlationId, 12, 4), AT(processId, 16, 4),
+    AT(deviceId, 20, 4), AT(minBytesToKeep, 24, 8), AT(address, 32, 8), AT(size, 40, 8), AT(releaseThreshold, 48, 8),
+    AT(timestamp, 56, 8), AT(utilizedSize, 64, 8), { FIELD_COUNT, 0, 0 },
 };
 static const struct place graph[] = {
-    AT(correlationId, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(deviceId, 24, 4), AT(graphId, 28, 4), AT(contextId, 32, 4), AT(streamId, 36, 4),
-    AT(endDeviceId, 48, 4), AT(endContextId, 52, 4), { FIELD_COUNT, 0, 0 },
+    AT(correlationId, 4, 4), AT(start, 8, 8), AT(end, 16, 8), AT(deviceId, 24, 4), AT(graphId, 28, 4),
+    AT(contextId, 32, 4), AT(streamId, 36, 4), AT(endDeviceId, 48, 4), AT(endContextId, 52, 4), { FIELD_COUNT, 0, 0 },
 };
 static const struct place jit[] = {
-    AT(jitEntryType, 4, 4), AT(jitOperationType, 8, 4), AT(deviceId, 12, 4), AT(start, 16, 8), AT(end, 24, 8), AT(correlationId, 32, 4),
-    AT(jitOperationCorrelationId, 40, 8), AT(cacheSize, 48, 8), AT(cachePath, 56, 8), AT(processId, 64, 4), AT(threadId, 68, 4), { FIELD_COUNT, 0, 0 },
+    AT(jitEntryType, 4, 4), AT(jitOperationType, 8, 4), AT(deviceId, 12, 4), AT(start, 16, 8), AT(end, 24, 8),
+    AT(correlationId, 32, 4), AT(jitOperationCorrelationId, 40, 8), AT(cacheSize, 48, 8), AT(cachePath, 56, 8),
+    AT(processId, 64, 4), AT(threadId, 68, 4), { FIELD_COUNT, 0, 0 },
 };
+/* clang-format on */
 static const struct place none[] = { { FIELD_COUNT, 0, 0 } };
 
 static const struct place *const layouts[KIND_COUNT] = {
-    [KIND_MEMCPY] = copy, [KIND_MEMSET] = fill, [3] = kernel, [KIND_KERNEL] = kernel, [KIND_DRIVER] = call, [KIND_RUNTIME] = call,
-    [KIND_CONTEXT] = context, [KIND_OVERHEAD] = overhead, [KIND_PEER_COPY] = peer_copy, [KIND_UNIFIED] = unified, [KIND_MODULE] = module,
-    [KIND_STREAM] = stream, [KIND_EVENT] = event, [KIND_SYNCHRONIZATION] = synchronization, [KIND_MEMORY] = memory, [KIND_POOL] = pool,
-    [KIND_GRAPH] = graph, [KIND_JIT] = jit, [60] = none,
+    [KIND_MEMCPY] = copy,
+    [KIND_MEMSET] = fill,
+    [3] = kernel,
+    [KIND_KERNEL] = kernel,
+    [KIND_DRIVER] = call,
+    [KIND_RUNTIME] = call,
+    [KIND_CONTEXT] = context,
+    [KIND_OVERHEAD] = overhead,
+    [KIND_PEER_COPY] = peer_copy,
+    [KIND_UNIFIED] = unified,
+    [KIND_MODULE] = module,
+    [KIND_STREAM] = stream,
+    [KIND_EVENT] = event,
+    [KIND_SYNCHRONIZATION] = synchronization,
+    [KIND_MEMORY] = memory,
+    [KIND_POOL] = pool,
+    [KIND_GRAPH] = graph,
+    [KIND_JIT] = jit,
+    [60] = none,
 };
 
 static void put(unsigned char *to, size_t room, const struct place *places, uint32_t field, uint64_t value)

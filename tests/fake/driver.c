@@ -30,13 +30,15 @@ EXPORT int cuInit(unsigned flags)
         report_resource(RESOURCE_INITIALISED, NULL, NULL, NULL);
     }
     pthread_mutex_unlock(&lock);
-    struct { unsigned flags; } params = { flags };
+    struct {
+        unsigned flags;
+    } params = { flags };
     struct fake_call call;
     ENTER(call, DRIVER, cuInit, &params);
     return fake_leave(&call, fake_get("devices") > 0 ? gpu_ready() : NO_DEVICE);
 }
 
-/* ---- Devices: no call of these is reported, tools may ask them at any time after cuInit() ---- */
+/* ---- Devices: no call of these is reported, tools may ask them at any time after cuInit() ---------------------- */
 
 EXPORT int cuDriverGetVersion(int *version)
 {
@@ -95,10 +97,12 @@ EXPORT int cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device)
 /* Every attribute has a value of its own, so that a mix-up shows. */
 EXPORT int gpu_attribute(int *value, int attribute, int device)
 {
-    static const struct { int attribute, value; } known[] = {
-        { 33, 0x41 }, { 34, 0 }, { 50, 0 }, /* PCI bus, device and domain */
-        { 75, 9 }, { 76, 0 },               /* compute capability */
-        { 10, 32 }, { 16, 132 }, { 13, 1980000 },
+    static const struct {
+        int attribute, value;
+    } known[] = {
+        { 33, 0x41 }, { 34, 0 },   { 50, 0 }, /* PCI bus, device and domain */
+        { 75, 9 },    { 76, 0 },              /* compute capability */
+        { 10, 32 },   { 16, 132 }, { 13, 1980000 },
     };
     if (attribute < 1 || attribute > 148)
         return INVALID_VALUE;
@@ -137,11 +141,14 @@ EXPORT int cuGetProcAddress_v2(const char *symbol, void **function, int version,
     return *function ? 0 : NOT_FOUND;
 }
 
-/* ---- Contexts ---- */
+/* ---- Contexts -------------------------------------------------------------------------------------------------- */
 
 EXPORT int cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    struct { CUcontext *context; CUdevice device; } params = { context, device };
+    struct {
+        CUcontext *context;
+        CUdevice device;
+    } params = { context, device };
     struct fake_call call;
     if (device_valid(device))
         return device_valid(device);
@@ -152,7 +159,11 @@ EXPORT int cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 
 EXPORT int cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 {
-    struct { CUcontext *context; unsigned flags; CUdevice device; } params = { context, flags, device };
+    struct {
+        CUcontext *context;
+        unsigned flags;
+        CUdevice device;
+    } params = { context, flags, device };
     struct fake_call call;
     if (device_valid(device))
         return device_valid(device);
@@ -164,7 +175,9 @@ EXPORT int cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 
 EXPORT int cuCtxDestroy_v2(CUcontext context)
 {
-    struct { CUcontext context; } params = { context };
+    struct {
+        CUcontext context;
+    } params = { context };
     struct fake_call call;
     ENTER(call, DRIVER, cuCtxDestroy_v2, &params);
     context_drain();
@@ -176,7 +189,9 @@ EXPORT int cuCtxDestroy_v2(CUcontext context)
 
 EXPORT int cuCtxSetCurrent(CUcontext context)
 {
-    struct { CUcontext context; } params = { context };
+    struct {
+        CUcontext context;
+    } params = { context };
     struct fake_call call;
     ENTER(call, DRIVER, cuCtxSetCurrent, &params);
     gpu_set_current(context);
@@ -185,14 +200,19 @@ EXPORT int cuCtxSetCurrent(CUcontext context)
 
 EXPORT int cuCtxGetCurrent(CUcontext *context)
 {
-    struct { CUcontext *context; } params = { context };
+    struct {
+        CUcontext *context;
+    } params = { context };
     struct fake_call call;
     ENTER(call, DRIVER, cuCtxGetCurrent, &params);
     *context = gpu_current();
     return fake_leave(&call, gpu_ready());
 }
 
-static __thread struct { CUcontext stack[8]; int depth; } pushed;
+static __thread struct {
+    CUcontext stack[8];
+    int depth;
+} pushed;
 
 EXPORT int cuCtxPushCurrent_v2(CUcontext context)
 {
@@ -228,7 +248,7 @@ EXPORT int cuCtxSynchronize(void)
     return fake_leave(&call, gpu_ready() ? gpu_ready() : gpu_synchronize());
 }
 
-/* ---- Launches ---- */
+/* ---- Launches -------------------------------------------------------------------------------------------------- */
 
 struct launch_params {
     CUfunction kernel;
@@ -239,13 +259,17 @@ struct launch_params {
 
 static int launch(const struct launch_params *params, int per_thread)
 {
-    struct gpu_launch what = { .kernel = params->kernel, .grid = { params->gx, params->gy, params->gz }, .block = { params->bx, params->by, params->bz },
-                               .shared = params->shared };
+    struct gpu_launch what = {
+        .kernel = params->kernel,
+        .grid = { params->gx, params->gy, params->gz },
+        .block = { params->bx, params->by, params->bz },
+        .shared = params->shared,
+    };
     return gpu_ready() ? gpu_ready() : gpu_launch(&what, params->stream, per_thread);
 }
 
-EXPORT int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                          void **arguments, void **extra)
+EXPORT int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra)
 {
     struct launch_params params = { kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra };
     struct fake_call call;
@@ -253,8 +277,8 @@ EXPORT int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned 
     return fake_leave(&call, launch(&params, 0));
 }
 
-EXPORT int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                               CUstream stream, void **arguments, void **extra)
+EXPORT int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra)
 {
     struct launch_params params = { kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra };
     struct fake_call call;
@@ -262,11 +286,20 @@ EXPORT int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsi
     return fake_leave(&call, launch(&params, 1));
 }
 
-EXPORT int cuLaunchKernelEx(const struct driver_launch_config *config, CUfunction kernel, void **arguments, void **extra)
+EXPORT int cuLaunchKernelEx(const struct driver_launch_config *config, CUfunction kernel, void **arguments,
+                            void **extra)
 {
-    struct { const struct driver_launch_config *config; CUfunction kernel; void **arguments, **extra; } params = { config, kernel, arguments, extra };
-    struct gpu_launch what = { .kernel = kernel, .grid = { config->grid_x, config->grid_y, config->grid_z },
-                               .block = { config->block_x, config->block_y, config->block_z }, .shared = config->shared };
+    struct {
+        const struct driver_launch_config *config;
+        CUfunction kernel;
+        void **arguments, **extra;
+    } params = { config, kernel, arguments, extra };
+    struct gpu_launch what = {
+        .kernel = kernel,
+        .grid = { config->grid_x, config->grid_y, config->grid_z },
+        .block = { config->block_x, config->block_y, config->block_z },
+        .shared = config->shared,
+    };
     for (unsigned i = 0; i < config->attribute_count; i++)
         if (config->attributes[i].id == 4)
             memcpy(what.cluster, &config->attributes[i].value.cluster, sizeof what.cluster);
@@ -277,17 +310,23 @@ EXPORT int cuLaunchKernelEx(const struct driver_launch_config *config, CUfunctio
 
 EXPORT int cuGraphLaunch(void *exec, CUstream stream)
 {
-    struct { void *exec; CUstream stream; } params = { exec, stream };
+    struct {
+        void *exec;
+        CUstream stream;
+    } params = { exec, stream };
     struct fake_call call;
     ENTER(call, DRIVER, cuGraphLaunch, &params);
     return fake_leave(&call, gpu_graph_launch(exec, stream, 0));
 }
 
-/* ---- Memory ---- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 EXPORT int cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 {
-    struct { CUdeviceptr *pointer; size_t bytes; } params = { pointer, bytes };
+    struct {
+        CUdeviceptr *pointer;
+        size_t bytes;
+    } params = { pointer, bytes };
     struct fake_call call;
     void *address = NULL;
     ENTER(call, DRIVER, cuMemAlloc_v2, &params);
@@ -298,7 +337,9 @@ EXPORT int cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 
 EXPORT int cuMemFree_v2(CUdeviceptr pointer)
 {
-    struct { CUdeviceptr pointer; } params = { pointer };
+    struct {
+        CUdeviceptr pointer;
+    } params = { pointer };
     struct fake_call call;
     ENTER(call, DRIVER, cuMemFree_v2, &params);
     return fake_leave(&call, gpu_free((void *)pointer, 0));
@@ -306,7 +347,11 @@ EXPORT int cuMemFree_v2(CUdeviceptr pointer)
 
 EXPORT int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
-    struct { CUdeviceptr to; const void *from; size_t bytes; } params = { to, from, bytes };
+    struct {
+        CUdeviceptr to;
+        const void *from;
+        size_t bytes;
+    } params = { to, from, bytes };
     struct fake_call call;
     ENTER(call, DRIVER, cuMemcpyHtoD_v2, &params);
     return fake_leave(&call, gpu_copy(cudaMemcpyHostToDevice, (void *)to, from, bytes, NULL, 0, 1));
@@ -314,7 +359,11 @@ EXPORT int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 
 EXPORT int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
-    struct { void *to; CUdeviceptr from; size_t bytes; } params = { to, from, bytes };
+    struct {
+        void *to;
+        CUdeviceptr from;
+        size_t bytes;
+    } params = { to, from, bytes };
     struct fake_call call;
     ENTER(call, DRIVER, cuMemcpyDtoH_v2, &params);
     return fake_leave(&call, gpu_copy(cudaMemcpyDeviceToHost, to, (void *)from, bytes, NULL, 0, 1));
@@ -322,7 +371,11 @@ EXPORT int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 
 EXPORT int cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    struct { CUdeviceptr to, from; size_t bytes; CUstream stream; } params = { to, from, bytes, stream };
+    struct {
+        CUdeviceptr to, from;
+        size_t bytes;
+        CUstream stream;
+    } params = { to, from, bytes, stream };
     struct fake_call call;
     ENTER(call, DRIVER, cuMemcpyDtoDAsync_v2, &params);
     return fake_leave(&call, gpu_copy(cudaMemcpyDeviceToDevice, (void *)to, (void *)from, bytes, stream, 0, 0));
@@ -330,17 +383,24 @@ EXPORT int cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, 
 
 EXPORT int cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t words)
 {
-    struct { CUdeviceptr to; unsigned value; size_t words; } params = { to, value, words };
+    struct {
+        CUdeviceptr to;
+        unsigned value;
+        size_t words;
+    } params = { to, value, words };
     struct fake_call call;
     ENTER(call, DRIVER, cuMemsetD32_v2, &params);
     return fake_leave(&call, gpu_fill((void *)to, value, words * 4, NULL, 0, 1));
 }
 
-/* ---- Streams and events ---- */
+/* ---- Streams and events ---------------------------------------------------------------------------------------- */
 
 EXPORT int cuStreamCreate(CUstream *stream, unsigned flags)
 {
-    struct { CUstream *stream; unsigned flags; } params = { stream, flags };
+    struct {
+        CUstream *stream;
+        unsigned flags;
+    } params = { stream, flags };
     struct fake_call call;
     ENTER(call, DRIVER, cuStreamCreate, &params);
     return fake_leave(&call, gpu_stream_create(stream, flags, 0));
@@ -348,7 +408,11 @@ EXPORT int cuStreamCreate(CUstream *stream, unsigned flags)
 
 EXPORT int cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
-    struct { CUstream *stream; unsigned flags; int priority; } params = { stream, flags, priority };
+    struct {
+        CUstream *stream;
+        unsigned flags;
+        int priority;
+    } params = { stream, flags, priority };
     struct fake_call call;
     ENTER(call, DRIVER, cuStreamCreateWithPriority, &params);
     return fake_leave(&call, gpu_stream_create(stream, flags, priority));
@@ -368,7 +432,9 @@ EXPORT int cuStreamGetFlags(CUstream stream, unsigned *flags)
 
 EXPORT int cuStreamDestroy_v2(CUstream stream)
 {
-    struct { CUstream stream; } params = { stream };
+    struct {
+        CUstream stream;
+    } params = { stream };
     struct fake_call call;
     ENTER(call, DRIVER, cuStreamDestroy_v2, &params);
     return fake_leave(&call, gpu_stream_destroy(stream));
@@ -376,7 +442,9 @@ EXPORT int cuStreamDestroy_v2(CUstream stream)
 
 EXPORT int cuStreamSynchronize(CUstream stream)
 {
-    struct { CUstream stream; } params = { stream };
+    struct {
+        CUstream stream;
+    } params = { stream };
     struct fake_call call;
     ENTER(call, DRIVER, cuStreamSynchronize, &params);
     return fake_leave(&call, gpu_stream_synchronize(stream, 0));
@@ -384,7 +452,11 @@ EXPORT int cuStreamSynchronize(CUstream stream)
 
 EXPORT int cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
-    struct { CUstream stream; CUevent event; unsigned flags; } params = { stream, event, flags };
+    struct {
+        CUstream stream;
+        CUevent event;
+        unsigned flags;
+    } params = { stream, event, flags };
     struct fake_call call;
     ENTER(call, DRIVER, cuStreamWaitEvent, &params);
     return fake_leave(&call, gpu_stream_wait(stream, event, 0));
@@ -392,7 +464,10 @@ EXPORT int cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 
 EXPORT int cuEventCreate(CUevent *event, unsigned flags)
 {
-    struct { CUevent *event; unsigned flags; } params = { event, flags };
+    struct {
+        CUevent *event;
+        unsigned flags;
+    } params = { event, flags };
     struct fake_call call;
     ENTER(call, DRIVER, cuEventCreate, &params);
     return fake_leave(&call, gpu_event_create(event));
@@ -400,7 +475,10 @@ EXPORT int cuEventCreate(CUevent *event, unsigned flags)
 
 EXPORT int cuEventRecord(CUevent event, CUstream stream)
 {
-    struct { CUevent event; CUstream stream; } params = { event, stream };
+    struct {
+        CUevent event;
+        CUstream stream;
+    } params = { event, stream };
     struct fake_call call;
     ENTER(call, DRIVER, cuEventRecord, &params);
     return fake_leave(&call, gpu_event_record(event, stream, 0));
@@ -408,7 +486,9 @@ EXPORT int cuEventRecord(CUevent event, CUstream stream)
 
 EXPORT int cuEventSynchronize(CUevent event)
 {
-    struct { CUevent event; } params = { event };
+    struct {
+        CUevent event;
+    } params = { event };
     struct fake_call call;
     ENTER(call, DRIVER, cuEventSynchronize, &params);
     return fake_leave(&call, gpu_event_synchronize(event));
@@ -416,17 +496,22 @@ EXPORT int cuEventSynchronize(CUevent event)
 
 EXPORT int cuEventDestroy_v2(CUevent event)
 {
-    struct { CUevent event; } params = { event };
+    struct {
+        CUevent event;
+    } params = { event };
     struct fake_call call;
     ENTER(call, DRIVER, cuEventDestroy_v2, &params);
     return fake_leave(&call, gpu_event_destroy(event));
 }
 
-/* ---- Modules, and the tools' switch ---- */
+/* ---- Modules, and the tools' switch ---------------------------------------------------------------------------- */
 
 EXPORT int cuModuleLoadData(CUmodule *module, const void *image)
 {
-    struct { CUmodule *module; const void *image; } params = { module, image };
+    struct {
+        CUmodule *module;
+        const void *image;
+    } params = { module, image };
     struct fake_call call;
     ENTER(call, DRIVER, cuModuleLoadData, &params);
     return fake_leave(&call, gpu_module_load(module, image));
@@ -434,7 +519,11 @@ EXPORT int cuModuleLoadData(CUmodule *module, const void *image)
 
 EXPORT int cuModuleGetFunction(CUfunction *kernel, CUmodule module, const char *name)
 {
-    struct { CUfunction *kernel; CUmodule module; const char *name; } params = { kernel, module, name };
+    struct {
+        CUfunction *kernel;
+        CUmodule module;
+        const char *name;
+    } params = { kernel, module, name };
     struct fake_call call;
     ENTER(call, DRIVER, cuModuleGetFunction, &params);
     return fake_leave(&call, gpu_module_kernel(kernel, module, name));
@@ -442,7 +531,9 @@ EXPORT int cuModuleGetFunction(CUfunction *kernel, CUmodule module, const char *
 
 EXPORT int cuModuleUnload(CUmodule module)
 {
-    struct { CUmodule module; } params = { module };
+    struct {
+        CUmodule module;
+    } params = { module };
     struct fake_call call;
     ENTER(call, DRIVER, cuModuleUnload, &params);
     return fake_leave(&call, gpu_module_unload(module));

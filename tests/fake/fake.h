@@ -1,9 +1,9 @@
 /* What programs under test steer the stand-ins of the vendor's libraries with, and learn the truth from.
  *
- * The stand-ins (libcuda, libcudart, libcupti) are ours from the first line to the last. They speak the vendor's ABI and
- * model a GPU: streams are queues, work takes as long as the program says, the GPU's clock is off and drifts. Nothing is
- * computed. A setting is a number; it begins as the variable TACHO_FAKE_<NAME>, and fake_set() changes it at any time.
- * TACHO_FAKE_VALUES may name a file that then holds them all, in the order of this list, 8 bytes each.               */
+ * The stand-ins (libcuda, libcudart, libcupti) are ours from the first line to the last. They speak the vendor's ABI
+ * and model a GPU: streams are queues, work takes as long as the program says, the GPU's clock is off and drifts.
+ * Nothing is computed. A setting is a number; it begins as the variable TACHO_FAKE_<NAME>, and fake_set() changes it at
+ * any time. TACHO_FAKE_VALUES may name a file that then holds them all, in the order of this list, 8 bytes each. */
 #ifndef TACHO_FAKE_FAKE_H
 #define TACHO_FAKE_FAKE_H
 

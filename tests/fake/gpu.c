@@ -1,7 +1,7 @@
 /* The model of the GPU: contexts, streams as queues in time, events, clocks; and the way from a call to the tool.
  *
  * Work starts when it has been asked for and its stream is idle, and ends a duration later, all in CLOCK_MONOTONIC; the
- * GPU's own clock is that with an offset and a drift. Nothing runs: who waits sleeps until the time has come.        */
+ * GPU's own clock is that with an offset and a drift. Nothing runs: who waits sleeps until the time has come. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static __thread int callback_depth;
 
 enum { STREAM_DEFAULT = 1, STREAM_NON_BLOCKING, STREAM_NULL }; /* as records have it */
 
-/* ---- Time ---- */
+/* ---- Time ------------------------------------------------------------------------------------------------------ */
 
 EXPORT uint64_t fake_now(void)
 {
@@ -42,18 +42,20 @@ __attribute__((constructor)) static void start_clock(void)
 EXPORT uint64_t fake_gpu_time(uint64_t monotonic_ns)
 {
     int64_t since = (int64_t)(monotonic_ns - drift_base_ns);
-    return monotonic_ns + (uint64_t)fake_get("gpu_offset_ns") + (uint64_t)(int64_t)((__int128)since * fake_get("gpu_drift_ppb") / 1000000000);
+    return monotonic_ns + (uint64_t)fake_get("gpu_offset_ns") +
+           (uint64_t)(int64_t)((__int128)since * fake_get("gpu_drift_ppb") / 1000000000);
 }
 
 /* Past the C library, so that the waiting is not taken for a call of the program's. */
 void wait_until(uint64_t monotonic_ns)
 {
-    struct timespec then = { .tv_sec = (time_t)(monotonic_ns / 1000000000u), .tv_nsec = (long)(monotonic_ns % 1000000000u) };
+    struct timespec then = { .tv_sec = (time_t)(monotonic_ns / 1000000000u),
+                             .tv_nsec = (long)(monotonic_ns % 1000000000u) };
     while (fake_now() < monotonic_ns)
         syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL);
 }
 
-/* ---- The tool that looks on ---- */
+/* ---- The tool that looks on ------------------------------------------------------------------------------------ */
 
 EXPORT void fake_attach(const struct fake_tool *attached)
 {
@@ -134,7 +136,7 @@ EXPORT struct fake_truth fake_last(void)
     return last;
 }
 
-/* ---- Contexts ---- */
+/* ---- Contexts -------------------------------------------------------------------------------------------------- */
 
 EXPORT int gpu_ready(void)
 {
@@ -159,7 +161,9 @@ static struct gpu_stream *new_stream(struct gpu_context *context, unsigned flags
 {
     struct gpu_stream *stream = calloc(1, sizeof *stream);
     pthread_mutex_lock(&gpu.lock);
-    *stream = (struct gpu_stream){ .context = context, .id = gpu.next_stream++, .flags = flags, .priority = priority, .next = context->streams };
+    *stream = (struct gpu_stream){
+        .context = context, .id = gpu.next_stream++, .flags = flags, .priority = priority, .next = context->streams
+    };
     context->streams = stream;
     pthread_mutex_unlock(&gpu.lock);
     struct fake_work work = { .kind = KIND_STREAM };
@@ -220,7 +224,7 @@ EXPORT int fake_context_device(void *context, uint32_t *device)
     return 0;
 }
 
-/* ---- Streams ---- */
+/* ---- Streams --------------------------------------------------------------------------------------------------- */
 
 struct gpu_stream *stream_of(void *handle, int per_thread)
 {
@@ -268,7 +272,9 @@ static void place(struct gpu_stream *stream, struct fake_work *work)
     uint64_t end_ns = start_ns + work->done_ns; /* so far the duration */
     stream->tail_ns = end_ns;
     pthread_mutex_unlock(&gpu.lock);
-    last = (struct fake_truth){ start_ns, end_ns, call_correlation(), (uint32_t)stream->context->device, stream->context->id, stream->id };
+    last = (struct fake_truth){
+        start_ns, end_ns, call_correlation(), (uint32_t)stream->context->device, stream->context->id, stream->id
+    };
     work->done_ns = end_ns;
 }
 
@@ -291,7 +297,8 @@ struct fake_truth stream_submit(struct gpu_stream *stream, struct fake_work *wor
     work_set(work, FIELD_start, fake_gpu_time(last.start_ns - early));
     work_set(work, FIELD_end, fake_gpu_time(last.end_ns));
     work_set(work, FIELD_streamId, stream->id);
-    work_set(work, FIELD_correlationId, work->kind == KIND_KERNEL && fake_take("orphans") ? 4000000000u - last.correlation : last.correlation);
+    work_set(work, FIELD_correlationId,
+             work->kind == KIND_KERNEL && fake_take("orphans") ? 4000000000u - last.correlation : last.correlation);
     work_report(work);
     if (waits)
         wait_until(last.end_ns);
@@ -300,7 +307,8 @@ struct fake_truth stream_submit(struct gpu_stream *stream, struct fake_work *wor
 
 EXPORT int gpu_stream_create(void **handle, unsigned flags, int priority)
 {
-    struct gpu_stream *stream = new_stream(current, flags, priority, flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_DEFAULT);
+    struct gpu_stream *stream = new_stream(current, flags, priority,
+                                           flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_DEFAULT);
     *handle = stream;
     report_resource(RESOURCE_STREAM_CREATED, current, stream, NULL);
     return 0;
@@ -318,7 +326,7 @@ EXPORT int gpu_stream_done(void *handle)
     return fake_now() >= stream_of(handle, 0)->tail_ns ? 0 : NOT_READY;
 }
 
-/* ---- Waiting ---- */
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
 
 enum { SYNC_EVENT = 1, SYNC_STREAM_WAIT, SYNC_STREAM, SYNC_CONTEXT };
 
@@ -387,7 +395,9 @@ EXPORT int gpu_event_record(void *handle, void *stream_handle, int per_thread)
     uint64_t now = fake_now(), at = free_at(stream);
     event->done_ns = at > now ? at : now;
     event->sync_id = (uint64_t)atomic_fetch_add(&gpu.event_records, 1) + 1;
-    last = (struct fake_truth){ event->done_ns, event->done_ns, call_correlation(), (uint32_t)stream->context->device, stream->context->id, stream->id };
+    last = (struct fake_truth){ event->done_ns,      event->done_ns,
+                                call_correlation(),  (uint32_t)stream->context->device,
+                                stream->context->id, stream->id };
     struct fake_work work = { .kind = KIND_EVENT, .on_gpu = 1, .done_ns = event->done_ns };
     work_set(&work, FIELD_correlationId, call_correlation());
     work_set(&work, FIELD_contextId, stream->context->id);

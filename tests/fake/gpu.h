@@ -2,7 +2,7 @@
  *
  * libcudart's calls and libcuda's go through fake_enter() and fake_leave(); what the GPU is given goes through the gpu_
  * functions, which say when it starts and ends. libcupti hangs one struct fake_tool in and hears of all of it, so it
- * never needs to look inside. A record travels as a list of fields; where they lie in memory is libcupti's to know.  */
+ * never needs to look inside. A record travels as a list of fields; where they lie in memory is libcupti's to know. */
 #ifndef TACHO_FAKE_GPU_H
 #define TACHO_FAKE_GPU_H
 
@@ -21,9 +21,26 @@ enum fake_cbid {
 
 /* Activity kinds, by the vendor's numbers. */
 enum fake_kind {
-    KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_DRIVER = 4, KIND_RUNTIME = 5, KIND_DEVICE = 8, KIND_CONTEXT = 9, KIND_KERNEL = 10,
-    KIND_OVERHEAD = 17, KIND_PEER_COPY = 22, KIND_UNIFIED = 25, KIND_FUNCTION = 26, KIND_MODULE = 27, KIND_EVENT = 36, KIND_STREAM = 37,
-    KIND_SYNCHRONIZATION = 38, KIND_EXTERNAL = 39, KIND_MEMORY = 49, KIND_POOL = 50, KIND_GRAPH = 51, KIND_JIT = 52,
+    KIND_MEMCPY = 1,
+    KIND_MEMSET = 2,
+    KIND_DRIVER = 4,
+    KIND_RUNTIME = 5,
+    KIND_DEVICE = 8,
+    KIND_CONTEXT = 9,
+    KIND_KERNEL = 10,
+    KIND_OVERHEAD = 17,
+    KIND_PEER_COPY = 22,
+    KIND_UNIFIED = 25,
+    KIND_FUNCTION = 26,
+    KIND_MODULE = 27,
+    KIND_EVENT = 36,
+    KIND_STREAM = 37,
+    KIND_SYNCHRONIZATION = 38,
+    KIND_EXTERNAL = 39,
+    KIND_MEMORY = 49,
+    KIND_POOL = 50,
+    KIND_GRAPH = 51,
+    KIND_JIT = 52,
     KIND_COUNT = 64,
 };
 
@@ -46,19 +63,21 @@ enum fake_kind {
 
 enum fake_field {
 #define FIELD(name) FIELD_##name,
-    FAKE_FIELDS(FIELD)
+    FAKE_FIELDS(FIELD) FIELD_COUNT
 #undef FIELD
-    FIELD_COUNT
 };
 
 /* What becomes one activity record. */
 struct fake_work {
     uint32_t kind;
-    uint8_t on_gpu;                /* start and end are the GPU's clock; else they are the tool's own time */
+    uint8_t on_gpu;   /* start and end are the GPU's clock; else they are the tool's own time */
     uint8_t in_graph;
     uint32_t count;
-    uint64_t done_ns;              /* CLOCK_MONOTONIC: not to be seen before */
-    struct { uint32_t field; uint64_t value; } set[44];
+    uint64_t done_ns; /* CLOCK_MONOTONIC: not to be seen before */
+    struct {
+        uint32_t field;
+        uint64_t value;
+    } set[44];
 };
 
 struct fake_call {
@@ -66,20 +85,27 @@ struct fake_call {
     uint32_t cbid;
     const char *function;
     const void *params;
-    const char *symbol;            /* a launch: the kernel's name, from enter to exit */
+    const char *symbol; /* a launch: the kernel's name, from enter to exit */
     int result;
     uint32_t correlation;
-    void *context;                 /* the thread's at this moment: the call may make it */
+    void *context;      /* the thread's at this moment: the call may make it */
     uint32_t context_id;
-    uint64_t data;                 /* the subscriber's, from enter to exit */
-    uint64_t start;                /* the tool's */
+    uint64_t data;      /* the subscriber's, from enter to exit */
+    uint64_t start;     /* the tool's */
     struct fake_call *outer;
     int silent;
 };
 
 /* The resources of CUPTI's resource domain. */
-enum { RESOURCE_CONTEXT_CREATED = 1, RESOURCE_CONTEXT_DESTROYED, RESOURCE_STREAM_CREATED, RESOURCE_STREAM_DESTROYED,
-       RESOURCE_INITIALISED, RESOURCE_MODULE_LOADED, RESOURCE_MODULE_UNLOADED };
+enum {
+    RESOURCE_CONTEXT_CREATED = 1,
+    RESOURCE_CONTEXT_DESTROYED,
+    RESOURCE_STREAM_CREATED,
+    RESOURCE_STREAM_DESTROYED,
+    RESOURCE_INITIALISED,
+    RESOURCE_MODULE_LOADED,
+    RESOURCE_MODULE_UNLOADED
+};
 
 struct fake_tool {
     void (*call)(struct fake_call *call, int leaves);
@@ -95,29 +121,31 @@ int fake_context_id(void *context, uint32_t *id);
 int fake_context_device(void *context, uint32_t *device);
 int fake_stream_id(void *context, void *stream, int per_thread, uint32_t *id);
 uint64_t fake_gpu_time(uint64_t monotonic_ns);
-uint64_t fake_now(void);           /* CLOCK_MONOTONIC in nanoseconds */
-int fake_in_callback(int change);  /* of this thread: how deep */
+uint64_t fake_now(void);          /* CLOCK_MONOTONIC in nanoseconds */
+int fake_in_callback(int change); /* of this thread: how deep */
 
-/* ---- libcuda itself, and libcudart on it ---- */
+/* ---- libcuda itself, and libcudart on it ----------------------------------------------------------------------- */
 
 void fake_enter(struct fake_call *call); /* from outside come domain, cbid, function, params, symbol */
 int fake_leave(struct fake_call *call, int result);
 #define ENTER(call, domain, function, parameters) ENTER_LAUNCH(call, domain, function, parameters, NULL)
-#define ENTER_LAUNCH(call, domain, name, parameters, kernel)                                                         \
-    ((call) = (struct fake_call){ FAKE_##domain, CBID_##name, #name, parameters, .symbol = gpu_symbol(kernel) }, fake_enter(&(call)))
+#define ENTER_LAUNCH(call, domain, name, parameters, kernel)                                                           \
+    ((call) = (struct fake_call){ FAKE_##domain, CBID_##name, #name, parameters, .symbol = gpu_symbol(kernel) },       \
+     fake_enter(&(call)))
 
 struct gpu_stream;
 struct gpu_launch {
     const void *kernel;
     unsigned grid[3], block[3], cluster[3];
     size_t shared;
-    int type;                      /* 1: cooperative */
+    int type;                               /* 1: cooperative */
 };
 
-int gpu_ready(void);               /* 0, or the CUresult that every call answers: not initialised, or forked since */
-void *gpu_current(void);           /* this thread's context */
+int gpu_ready(void);                        /* 0, or the CUresult that every call answers: not
+                                             * initialised, or forked since */
+void *gpu_current(void);                    /* this thread's context */
 void gpu_set_current(void *context);
-void *gpu_primary(int device);     /* made when it is first asked for */
+void *gpu_primary(int device);              /* made when it is first asked for */
 int gpu_synchronize(void);
 const char *gpu_symbol(const void *kernel); /* its name, or NULL when there is none */
 

@@ -1,5 +1,5 @@
 /* The state of the model of the GPU: for libcuda's own files. Things are never freed while the program runs, so that
- * what is queued may name them; `lock` guards the streams' lists and the times at which they will be idle.           */
+ * what is queued may name them; `lock` guards the streams' lists and the times at which they will be idle. */
 #ifndef TACHO_FAKE_GPU_STATE_H
 #define TACHO_FAKE_GPU_STATE_H
 
@@ -10,7 +10,14 @@
 #include "gpu.h"
 
 enum { DEVICES_MAX = 8 };
-enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, NOT_FOUND = 500, NOT_READY = 600 };
+enum {
+    INVALID_VALUE = 1,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    NOT_FOUND = 500,
+    NOT_READY = 600
+};
 
 struct gpu_graph {
     uint32_t id;
@@ -56,7 +63,7 @@ struct gpu_state {
 extern struct gpu_state gpu;
 
 struct gpu_context *context_create(int device);
-void context_drain(void); /* waits for the calling thread's context */
+void context_drain(void);                           /* waits for the calling thread's context */
 struct gpu_kernel *kernel_create(const char *name); /* the name is kept as it is */
 
 #endif

@@ -1,4 +1,5 @@
-/* What the modelled GPU can be given: kernels, copies, fills, graphs; and memory and modules, which only leave records. */
+/* What the modelled GPU can be given: kernels, copies, fills, graphs; and memory and modules,
+ * which only leave records. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -6,12 +7,13 @@
 
 #include "gpu_state.h"
 
-/* ---- Kernels ---- */
+/* ---- Kernels --------------------------------------------------------------------------------------------------- */
 
 struct gpu_kernel *kernel_create(const char *name)
 {
     struct gpu_kernel *kernel = malloc(sizeof *kernel);
-    *kernel = (struct gpu_kernel){ name, (uint32_t)fake_get("registers"), (uint32_t)fake_get("static_shared"), (uint32_t)fake_get("local_bytes") };
+    *kernel = (struct gpu_kernel){ name, (uint32_t)fake_get("registers"), (uint32_t)fake_get("static_shared"),
+                                   (uint32_t)fake_get("local_bytes") };
     return kernel;
 }
 
@@ -52,7 +54,7 @@ EXPORT int gpu_launch(const struct gpu_launch *launch, void *stream_handle, int 
     return 0;
 }
 
-/* ---- Copies and fills ---- */
+/* ---- Copies and fills ------------------------------------------------------------------------------------------ */
 
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_MANAGED = 5 };
 
@@ -82,7 +84,8 @@ static int memory_kind(const void *pointer)
     return allocation ? allocation->kind : MEMORY_PAGEABLE;
 }
 
-/* CUPTI's kind of copy, from the runtime's: host to host 0, to device 1, to host 2, on the device 3, as the pointers say 4. */
+/* CUPTI's kind of copy, from the runtime's: host to host 0, to device 1, to host 2, on the device
+ * 3, as the pointers say 4. */
 static int copy_kind(int kind, int to, int from)
 {
     static const int kinds[] = { 9, 1, 2, 8 };
@@ -136,7 +139,7 @@ EXPORT int gpu_fill(const void *to, unsigned value, size_t bytes, void *stream, 
     return 0;
 }
 
-/* ---- Graphs ---- */
+/* ---- Graphs ---------------------------------------------------------------------------------------------------- */
 
 EXPORT int gpu_capture_begin(void *stream)
 {
@@ -197,7 +200,7 @@ EXPORT int gpu_graph_launch(void *exec, void *stream_handle, int per_thread)
     return 0;
 }
 
-/* ---- Memory ---- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 struct gpu_pool {
     uint64_t size, used;
@@ -205,7 +208,8 @@ struct gpu_pool {
 enum { POOL_CREATED = 1, POOL_DESTROYED, POOL_TRIMMED };
 enum { ALLOCATED = 1, RELEASED };
 
-static void report_memory(const struct allocation *allocation, int operation, int in_order, const struct gpu_stream *stream)
+static void report_memory(const struct allocation *allocation, int operation, int in_order,
+                          const struct gpu_stream *stream)
 {
     const struct gpu_context *context = gpu_current();
     struct fake_work work = { .kind = KIND_MEMORY };
@@ -232,7 +236,8 @@ static void report_memory(const struct allocation *allocation, int operation, in
 /* Addresses are all that there is. */
 EXPORT int gpu_allocate(void **pointer, size_t bytes, int kind, void *pool, void *stream)
 {
-    char *address = mmap(NULL, bytes, kind == MEMORY_DEVICE ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *address = mmap(NULL, bytes, kind == MEMORY_DEVICE ? PROT_NONE : PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED)
         return 2;
     struct allocation *allocation = malloc(sizeof *allocation);
@@ -316,7 +321,7 @@ EXPORT void fake_unified(int counter, uint64_t address, uint64_t value)
     stream_submit(stream, &work, 0);
 }
 
-/* ---- Modules ---- */
+/* ---- Modules --------------------------------------------------------------------------------------------------- */
 
 /* Names live in the module's own page and go with it. */
 struct module {
@@ -354,7 +359,11 @@ EXPORT int gpu_module_load(void **handle, const char *kernels)
     work_set(&loaded, FIELD_cubinSize, module->bytes);
     work_set(&loaded, FIELD_cubin, (uintptr_t)module->names);
     work_report(&loaded);
-    struct { uint32_t id; size_t bytes; const char *image; } descriptor = { module->id, module->bytes, module->names };
+    struct {
+        uint32_t id;
+        size_t bytes;
+        const char *image;
+    } descriptor = { module->id, module->bytes, module->names };
     report_resource(RESOURCE_MODULE_LOADED, gpu_current(), NULL, &descriptor);
     *handle = module;
     return 0;
@@ -374,7 +383,11 @@ EXPORT int gpu_module_kernel(const void **kernel, void *handle, const char *name
 EXPORT int gpu_module_unload(void *handle)
 {
     struct module *module = handle;
-    struct { uint32_t id; size_t bytes; const char *image; } descriptor = { module->id, module->bytes, module->names };
+    struct {
+        uint32_t id;
+        size_t bytes;
+        const char *image;
+    } descriptor = { module->id, module->bytes, module->names };
     context_drain();
     report_resource(RESOURCE_MODULE_UNLOADED, gpu_current(), NULL, &descriptor);
     munmap(module->names, module->bytes);

@@ -1,5 +1,5 @@
 /* libcudart.so: the runtime's entry points on the driver's model of the GPU. Built once for each version that a program
- * may bring along; two of them in one process share the driver, its contexts and its tool, as the real ones do.      */
+ * may bring along; two of them in one process share the driver, its contexts and its tool, as the real ones do. */
 #include "gpu.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ static int ready(void)
     return gpu_ready() ? cuInit(0) : 0;
 }
 
-/* Each thread has the device's primary context, which its first call takes, or makes: that call has none when it is entered. */
+/* Each thread has the device's primary context, which its first call takes, or makes: that call
+ * has none when it is entered. */
 static void take_context(void)
 {
     if (!gpu_current())
@@ -38,11 +39,13 @@ static cudaStream_t own(cudaStream_t stream, int per_thread)
     return per_thread && !stream ? cudaStreamPerThread : stream;
 }
 
-/* ---- What programs ask all the time ---- */
+/* ---- What programs ask all the time ---------------------------------------------------------------------------- */
 
 EXPORT int cudaDriverGetVersion(int *version)
 {
-    struct { int *version; } params = { version };
+    struct {
+        int *version;
+    } params = { version };
     struct fake_call call;
     ENTER(call, RUNTIME, cudaDriverGetVersion, &params);
     return leave(&call, cuDriverGetVersion(version));
@@ -50,7 +53,9 @@ EXPORT int cudaDriverGetVersion(int *version)
 
 EXPORT int cudaRuntimeGetVersion(int *version)
 {
-    struct { int *version; } params = { version };
+    struct {
+        int *version;
+    } params = { version };
     struct fake_call call;
     ENTER(call, RUNTIME, cudaRuntimeGetVersion, &params);
     *version = RUNTIME_VERSION;
@@ -59,7 +64,9 @@ EXPORT int cudaRuntimeGetVersion(int *version)
 
 EXPORT int cudaGetDeviceCount(int *count)
 {
-    struct { int *count; } params = { count };
+    struct {
+        int *count;
+    } params = { count };
     struct fake_call call;
     int result = cuInit(0);
     ENTER(call, RUNTIME, cudaGetDeviceCount, &params);
@@ -85,7 +92,9 @@ EXPORT int cudaPeekAtLastError(void)
 
 EXPORT int cudaSetDevice(int ordinal)
 {
-    struct { int ordinal; } params = { ordinal };
+    struct {
+        int ordinal;
+    } params = { ordinal };
     struct fake_call call;
     int result = cuInit(0);
     ENTER(call, RUNTIME, cudaSetDevice, &params);
@@ -100,7 +109,9 @@ EXPORT int cudaSetDevice(int ordinal)
 
 EXPORT int cudaGetDevice(int *ordinal)
 {
-    struct { int *ordinal; } params = { ordinal };
+    struct {
+        int *ordinal;
+    } params = { ordinal };
     struct fake_call call;
     ENTER(call, RUNTIME, cudaGetDevice, &params);
     *ordinal = device;
@@ -109,7 +120,10 @@ EXPORT int cudaGetDevice(int *ordinal)
 
 EXPORT int cudaDeviceGetAttribute(int *value, int attribute, int ordinal)
 {
-    struct { int *value; int attribute, ordinal; } params = { value, attribute, ordinal };
+    struct {
+        int *value;
+        int attribute, ordinal;
+    } params = { value, attribute, ordinal };
     struct fake_call call;
     int failed = BEGIN(call, cudaDeviceGetAttribute, &params);
     return failed ? failed : leave(&call, gpu_attribute(value, attribute, ordinal));
@@ -136,11 +150,14 @@ EXPORT int cudaProfilerStop(void)
     return failed ? failed : leave(&call, cuProfilerStop());
 }
 
-/* ---- Memory ---- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 EXPORT int cudaMalloc(void **pointer, size_t bytes)
 {
-    struct { void **pointer; size_t bytes; } params = { pointer, bytes };
+    struct {
+        void **pointer;
+        size_t bytes;
+    } params = { pointer, bytes };
     struct fake_call call;
     int failed = BEGIN(call, cudaMalloc, &params);
     return failed ? failed : leave(&call, cuMemAlloc_v2((CUdeviceptr *)pointer, bytes));
@@ -148,7 +165,9 @@ EXPORT int cudaMalloc(void **pointer, size_t bytes)
 
 EXPORT int cudaFree(void *pointer)
 {
-    struct { void *pointer; } params = { pointer };
+    struct {
+        void *pointer;
+    } params = { pointer };
     struct fake_call call;
     int failed = BEGIN(call, cudaFree, &params);
     return failed ? failed : leave(&call, pointer ? cuMemFree_v2((CUdeviceptr)pointer) : 0);
@@ -156,7 +175,10 @@ EXPORT int cudaFree(void *pointer)
 
 EXPORT int cudaMallocHost(void **pointer, size_t bytes)
 {
-    struct { void **pointer; size_t bytes; } params = { pointer, bytes };
+    struct {
+        void **pointer;
+        size_t bytes;
+    } params = { pointer, bytes };
     struct fake_call call;
     int failed = BEGIN(call, cudaMallocHost, &params);
     return failed ? failed : leave(&call, gpu_allocate(pointer, bytes, 2, NULL, NULL));
@@ -164,7 +186,9 @@ EXPORT int cudaMallocHost(void **pointer, size_t bytes)
 
 EXPORT int cudaFreeHost(void *pointer)
 {
-    struct { void *pointer; } params = { pointer };
+    struct {
+        void *pointer;
+    } params = { pointer };
     struct fake_call call;
     int failed = BEGIN(call, cudaFreeHost, &params);
     return failed ? failed : leave(&call, gpu_free(pointer, 0));
@@ -172,7 +196,11 @@ EXPORT int cudaFreeHost(void *pointer)
 
 EXPORT int cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 {
-    struct { void **pointer; size_t bytes; unsigned flags; } params = { pointer, bytes, flags };
+    struct {
+        void **pointer;
+        size_t bytes;
+        unsigned flags;
+    } params = { pointer, bytes, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaMallocManaged, &params);
     return failed ? failed : leave(&call, gpu_allocate(pointer, bytes, 5, NULL, NULL));
@@ -180,7 +208,11 @@ EXPORT int cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 
 EXPORT int cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    struct { void **pointer; size_t bytes; cudaStream_t stream; } params = { pointer, bytes, stream };
+    struct {
+        void **pointer;
+        size_t bytes;
+        cudaStream_t stream;
+    } params = { pointer, bytes, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaMallocAsync, &params);
     return failed ? failed : leave(&call, gpu_allocate(pointer, bytes, 3, gpu_default_pool(), stream));
@@ -188,7 +220,12 @@ EXPORT int cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 
 EXPORT int cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
-    struct { void **pointer; size_t bytes; cudaMemPool_t pool; cudaStream_t stream; } params = { pointer, bytes, pool, stream };
+    struct {
+        void **pointer;
+        size_t bytes;
+        cudaMemPool_t pool;
+        cudaStream_t stream;
+    } params = { pointer, bytes, pool, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaMallocFromPoolAsync, &params);
     return failed ? failed : leave(&call, gpu_allocate(pointer, bytes, 3, pool, stream));
@@ -196,7 +233,10 @@ EXPORT int cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t p
 
 EXPORT int cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
-    struct { void *pointer; cudaStream_t stream; } params = { pointer, stream };
+    struct {
+        void *pointer;
+        cudaStream_t stream;
+    } params = { pointer, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaFreeAsync, &params);
     return failed ? failed : leave(&call, gpu_free(pointer, 1));
@@ -204,7 +244,10 @@ EXPORT int cudaFreeAsync(void *pointer, cudaStream_t stream)
 
 EXPORT int cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties)
 {
-    struct { cudaMemPool_t *pool; const void *properties; } params = { pool, properties };
+    struct {
+        cudaMemPool_t *pool;
+        const void *properties;
+    } params = { pool, properties };
     struct fake_call call;
     int failed = BEGIN(call, cudaMemPoolCreate, &params);
     return failed ? failed : leave(&call, gpu_pool_create(pool));
@@ -212,7 +255,10 @@ EXPORT int cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties)
 
 EXPORT int cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 {
-    struct { cudaMemPool_t pool; size_t keep; } params = { pool, keep };
+    struct {
+        cudaMemPool_t pool;
+        size_t keep;
+    } params = { pool, keep };
     struct fake_call call;
     int failed = BEGIN(call, cudaMemPoolTrimTo, &params);
     return failed ? failed : leave(&call, gpu_pool_change(pool, 3, keep));
@@ -220,13 +266,15 @@ EXPORT int cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 
 EXPORT int cudaMemPoolDestroy(cudaMemPool_t pool)
 {
-    struct { cudaMemPool_t pool; } params = { pool };
+    struct {
+        cudaMemPool_t pool;
+    } params = { pool };
     struct fake_call call;
     int failed = BEGIN(call, cudaMemPoolDestroy, &params);
     return failed ? failed : leave(&call, gpu_pool_change(pool, 2, 0));
 }
 
-/* ---- Copies and fills. The _ptsz and _ptds forms mean the thread's own default stream ---- */
+/* ---- Copies and fills. The _ptsz and _ptds forms mean the thread's own default stream -------------------------- */
 
 #define COPY(function, per_thread)                                                                                   \
     EXPORT int function(void *to, const void *from, size_t bytes, int kind)                                          \
@@ -242,7 +290,8 @@ COPY(cudaMemcpy_ptds, 1)
 #define COPY_ASYNC(function, per_thread)                                                                             \
     EXPORT int function(void *to, const void *from, size_t bytes, int kind, cudaStream_t stream)                     \
     {                                                                                                                \
-        struct { void *to; const void *from; size_t bytes; int kind; cudaStream_t stream; } params = { to, from, bytes, kind, stream }; \
+        struct { void *to; const void *from; size_t bytes; int kind; cudaStream_t stream; } params = \
+            { to, from, bytes, kind, stream };                                                                       \
         struct fake_call call;                                                                                       \
         int failed = BEGIN(call, function, &params);                                                                 \
         return failed ? failed : leave(&call, gpu_copy(kind, to, from, bytes, stream, per_thread, 0));               \
@@ -250,9 +299,17 @@ COPY(cudaMemcpy_ptds, 1)
 COPY_ASYNC(cudaMemcpyAsync, 0)
 COPY_ASYNC(cudaMemcpyAsync_ptsz, 1)
 
-EXPORT int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes, cudaStream_t stream)
+EXPORT int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                               cudaStream_t stream)
 {
-    struct { void *to; int to_device; const void *from; int from_device; size_t bytes; cudaStream_t stream; } params = { to, to_device, from, from_device, bytes, stream };
+    struct {
+        void *to;
+        int to_device;
+        const void *from;
+        int from_device;
+        size_t bytes;
+        cudaStream_t stream;
+    } params = { to, to_device, from, from_device, bytes, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaMemcpyPeerAsync, &params);
     return failed ? failed : leave(&call, gpu_copy_peer(to_device, from_device, bytes, stream));
@@ -260,7 +317,11 @@ EXPORT int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int fr
 
 EXPORT int cudaMemset(void *to, int value, size_t bytes)
 {
-    struct { void *to; int value; size_t bytes; } params = { to, value, bytes };
+    struct {
+        void *to;
+        int value;
+        size_t bytes;
+    } params = { to, value, bytes };
     struct fake_call call;
     int failed = BEGIN(call, cudaMemset, &params);
     return failed ? failed : leave(&call, gpu_fill(to, (unsigned)value, bytes, NULL, 0, 1));
@@ -277,14 +338,25 @@ EXPORT int cudaMemset(void *to, int value, size_t bytes)
 FILL_ASYNC(cudaMemsetAsync, 0)
 FILL_ASYNC(cudaMemsetAsync_ptsz, 1)
 
-/* ---- Launches ---- */
+/* ---- Launches -------------------------------------------------------------------------------------------------- */
 
-/* As the driver's cuLaunchKernel(), which cannot say all of it; a function of its own, as deep in the stack as that would be. */
-__attribute__((noinline)) static int launch(const struct gpu_launch *what, void **arguments, cudaStream_t stream, int per_thread)
+/* As the driver's cuLaunchKernel(), which cannot say all of it; a function of its own, as deep in
+ * the stack as that would be. */
+__attribute__((noinline)) static int launch(const struct gpu_launch *what, void **arguments, cudaStream_t stream,
+                                            int per_thread)
 {
-    struct { const void *kernel; unsigned grid[3], block[3], shared; cudaStream_t stream; void **arguments, **extra; } params =
-        { what->kernel, { what->grid[0], what->grid[1], what->grid[2] }, { what->block[0], what->block[1], what->block[2] },
-          (unsigned)what->shared, own(stream, per_thread), arguments, NULL };
+    struct {
+        const void *kernel;
+        unsigned grid[3], block[3], shared;
+        cudaStream_t stream;
+        void **arguments, **extra;
+    } params = { what->kernel,
+                 { what->grid[0], what->grid[1], what->grid[2] },
+                 { what->block[0], what->block[1], what->block[2] },
+                 (unsigned)what->shared,
+                 own(stream, per_thread),
+                 arguments,
+                 NULL };
     struct fake_call call;
     ENTER_LAUNCH(call, DRIVER, cuLaunchKernel, &params, what->kernel);
     return fake_leave(&call, gpu_launch(what, params.stream, 0));
@@ -292,19 +364,23 @@ __attribute__((noinline)) static int launch(const struct gpu_launch *what, void 
 
 static struct gpu_launch launch_of(const void *kernel, struct dim3 grid, struct dim3 block, size_t shared)
 {
-    return (struct gpu_launch){ .kernel = kernel, .grid = { grid.x, grid.y, grid.z }, .block = { block.x, block.y, block.z }, .shared = shared };
+    return (struct gpu_launch){
+        .kernel = kernel, .grid = { grid.x, grid.y, grid.z }, .block = { block.x, block.y, block.z }, .shared = shared
+    };
 }
 
-#define LAUNCH(function, per_thread, launch_type)                                                                    \
-    EXPORT int function(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, cudaStream_t stream) \
-    {                                                                                                                \
-        struct { const void *kernel; struct dim3 grid, block; void **arguments; size_t shared; cudaStream_t stream; } params = \
-            { kernel, grid, block, arguments, shared, stream };                                                      \
-        struct fake_call call;                                                                                       \
-        int failed = BEGIN_LAUNCH(call, function, &params, kernel);                                                  \
-        struct gpu_launch what = launch_of(kernel, grid, block, shared);                                             \
-        what.type = launch_type;                                                                                     \
-        return failed ? failed : leave(&call, launch(&what, arguments, stream, per_thread));                         \
+#define LAUNCH(function, per_thread, launch_type)                                                                      \
+    EXPORT int function(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments, size_t shared,      \
+                        cudaStream_t stream)                                                                           \
+    {                                                                                                                  \
+        struct { const void *kernel; struct dim3 grid, block; void **arguments; size_t shared;                         \
+                 cudaStream_t stream; } params =                                                                       \
+            { kernel, grid, block, arguments, shared, stream };                                                        \
+        struct fake_call call;                                                                                         \
+        int failed = BEGIN_LAUNCH(call, function, &params, kernel);                                                    \
+        struct gpu_launch what = launch_of(kernel, grid, block, shared);                                               \
+        what.type = launch_type;                                                                                       \
+        return failed ? failed : leave(&call, launch(&what, arguments, stream, per_thread));                           \
     }
 LAUNCH(cudaLaunchKernel, 0, 0)
 LAUNCH(cudaLaunchKernel_ptsz, 1, 0)
@@ -313,7 +389,8 @@ LAUNCH(cudaLaunchCooperativeKernel, 0, 1)
 #define LAUNCH_EX(function, per_thread)                                                                              \
     EXPORT int function(const struct launch_config *config, const void *kernel, void **arguments)                    \
     {                                                                                                                \
-        struct { const struct launch_config *config; const void *kernel; void **arguments; } params = { config, kernel, arguments }; \
+        struct { const struct launch_config *config; const void *kernel; void **arguments; } params = \
+            { config, kernel, arguments };                                                                           \
         struct gpu_launch what = launch_of(kernel, config->grid, config->block, config->shared);                     \
         for (unsigned i = 0; i < config->attribute_count; i++)                                                       \
             if (config->attributes[i].id == 4)                                                                       \
@@ -325,11 +402,13 @@ LAUNCH(cudaLaunchCooperativeKernel, 0, 1)
 LAUNCH_EX(cudaLaunchKernelExC, 0)
 LAUNCH_EX(cudaLaunchKernelExC_ptsz, 1)
 
-/* ---- Streams and events ---- */
+/* ---- Streams and events ---------------------------------------------------------------------------------------- */
 
 EXPORT int cudaStreamCreate(cudaStream_t *stream)
 {
-    struct { cudaStream_t *stream; } params = { stream };
+    struct {
+        cudaStream_t *stream;
+    } params = { stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamCreate, &params);
     return failed ? failed : leave(&call, gpu_stream_create(stream, 0, 0));
@@ -337,7 +416,10 @@ EXPORT int cudaStreamCreate(cudaStream_t *stream)
 
 EXPORT int cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-    struct { cudaStream_t *stream; unsigned flags; } params = { stream, flags };
+    struct {
+        cudaStream_t *stream;
+        unsigned flags;
+    } params = { stream, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamCreateWithFlags, &params);
     return failed ? failed : leave(&call, gpu_stream_create(stream, flags, 0));
@@ -345,7 +427,11 @@ EXPORT int cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 
 EXPORT int cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    struct { cudaStream_t *stream; unsigned flags; int priority; } params = { stream, flags, priority };
+    struct {
+        cudaStream_t *stream;
+        unsigned flags;
+        int priority;
+    } params = { stream, flags, priority };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamCreateWithPriority, &params);
     return failed ? failed : leave(&call, gpu_stream_create(stream, flags, priority));
@@ -373,7 +459,9 @@ ON_HANDLE(cudaLibraryUnload, gpu_module_unload(handle))
 
 EXPORT int cudaEventCreate(cudaEvent_t *event)
 {
-    struct { cudaEvent_t *event; } params = { event };
+    struct {
+        cudaEvent_t *event;
+    } params = { event };
     struct fake_call call;
     int failed = BEGIN(call, cudaEventCreate, &params);
     return failed ? failed : leave(&call, gpu_event_create(event));
@@ -381,7 +469,10 @@ EXPORT int cudaEventCreate(cudaEvent_t *event)
 
 EXPORT int cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    struct { cudaEvent_t *event; unsigned flags; } params = { event, flags };
+    struct {
+        cudaEvent_t *event;
+        unsigned flags;
+    } params = { event, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaEventCreateWithFlags, &params);
     return failed ? failed : leave(&call, gpu_event_create(event));
@@ -400,7 +491,11 @@ RECORD(cudaEventRecord_ptsz, 1)
 
 EXPORT int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
-    struct { cudaEvent_t event; cudaStream_t stream; unsigned flags; } params = { event, stream, flags };
+    struct {
+        cudaEvent_t event;
+        cudaStream_t stream;
+        unsigned flags;
+    } params = { event, stream, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaEventRecordWithFlags, &params);
     return failed ? failed : leave(&call, cuEventRecord(event, stream));
@@ -417,11 +512,14 @@ EXPORT int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsi
 WAIT(cudaStreamWaitEvent, 0)
 WAIT(cudaStreamWaitEvent_ptsz, 1)
 
-/* ---- Graphs and libraries ---- */
+/* ---- Graphs and libraries -------------------------------------------------------------------------------------- */
 
 EXPORT int cudaStreamBeginCapture(cudaStream_t stream, int mode)
 {
-    struct { cudaStream_t stream; int mode; } params = { stream, mode };
+    struct {
+        cudaStream_t stream;
+        int mode;
+    } params = { stream, mode };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamBeginCapture, &params);
     return failed ? failed : leave(&call, gpu_capture_begin(stream));
@@ -429,7 +527,10 @@ EXPORT int cudaStreamBeginCapture(cudaStream_t stream, int mode)
 
 EXPORT int cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
-    struct { cudaStream_t stream; cudaGraph_t *graph; } params = { stream, graph };
+    struct {
+        cudaStream_t stream;
+        cudaGraph_t *graph;
+    } params = { stream, graph };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamEndCapture, &params);
     return failed ? failed : leave(&call, gpu_capture_end(stream, graph));
@@ -437,7 +538,10 @@ EXPORT int cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 
 EXPORT int cudaStreamIsCapturing(cudaStream_t stream, int *status)
 {
-    struct { cudaStream_t stream; int *status; } params = { stream, status };
+    struct {
+        cudaStream_t stream;
+        int *status;
+    } params = { stream, status };
     struct fake_call call;
     int failed = BEGIN(call, cudaStreamIsCapturing, &params);
     if (failed)
@@ -448,7 +552,11 @@ EXPORT int cudaStreamIsCapturing(cudaStream_t stream, int *status)
 
 EXPORT int cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
-    struct { cudaGraphExec_t *exec; cudaGraph_t graph; unsigned long long flags; } params = { exec, graph, flags };
+    struct {
+        cudaGraphExec_t *exec;
+        cudaGraph_t graph;
+        unsigned long long flags;
+    } params = { exec, graph, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaGraphInstantiateWithFlags, &params);
     return failed ? failed : leave(&call, gpu_graph_instantiate(exec, graph));
@@ -456,15 +564,26 @@ EXPORT int cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t grap
 
 EXPORT int cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    struct { cudaGraphExec_t exec; cudaStream_t stream; } params = { exec, stream };
+    struct {
+        cudaGraphExec_t exec;
+        cudaStream_t stream;
+    } params = { exec, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaGraphLaunch, &params);
     return failed ? failed : leave(&call, cuGraphLaunch(exec, stream));
 }
 
-EXPORT int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f)
+EXPORT int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e,
+                               unsigned f)
 {
-    struct { cudaLibrary_t *library; const void *code; void *a, *b; unsigned c; void *d, *e; unsigned f; } params = { library, code, a, b, c, d, e, f };
+    struct {
+        cudaLibrary_t *library;
+        const void *code;
+        void *a, *b;
+        unsigned c;
+        void *d, *e;
+        unsigned f;
+    } params = { library, code, a, b, c, d, e, f };
     struct fake_call call;
     int failed = BEGIN(call, cudaLibraryLoadData, &params);
     return failed ? failed : leave(&call, gpu_module_load(library, code));
@@ -472,7 +591,11 @@ EXPORT int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a
 
 EXPORT int cudaLibraryGetKernel(const void **kernel, cudaLibrary_t library, const char *name)
 {
-    struct { const void **kernel; cudaLibrary_t library; const char *name; } params = { kernel, library, name };
+    struct {
+        const void **kernel;
+        cudaLibrary_t library;
+        const char *name;
+    } params = { kernel, library, name };
     struct fake_call call;
     int failed = BEGIN(call, cudaLibraryGetKernel, &params);
     return failed ? failed : leave(&call, gpu_module_kernel(kernel, library, name));

@@ -10,7 +10,10 @@
 
 #include "gpu.h"
 
-static const struct { const char *name; int64_t value; } settings[] = {
+static const struct {
+    const char *name;
+    int64_t value;
+} settings[] = {
 #define SETTING(name, value) { #name, value },
     FAKE_SETTINGS(SETTING)
 #undef SETTING
@@ -27,7 +30,9 @@ static void map_values(void)
     int file = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (file < 0)
         return;
-    void *mapped = ftruncate(file, sizeof own_values) == 0 ? mmap(NULL, sizeof own_values, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    void *mapped = ftruncate(file, sizeof own_values) == 0
+                       ? mmap(NULL, sizeof own_values, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                       : MAP_FAILED;
     if (mapped != MAP_FAILED)
         values = mapped;
     close(file);

@@ -1,11 +1,12 @@
-/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os_*.c, which would stand before the sanitizer's)
- * and with an arena of this process in place of the handshake (attach.c). What it writes is read by the collector's own code.
+/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os_*.c, which would stand before
+ * the sanitizer's) and with an arena of this process in place of the handshake (attach.c). What it writes is read by
+ * the collector's own code.
  *
- * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what the files of
- * NVTX and of the API keep is wiped between; that is why they are included and not linked.                                           */
+ * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what
+ * the files of NVTX and of the API keep is wiped between; that is why they are included and not linked. */
 #include "agent/agent_api.c"
-#include "agent/nvtx/nvtx_journal.c"
 #include "agent/nvtx/nvtx_extensions.c"
+#include "agent/nvtx/nvtx_journal.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
+#include "agent_host.h"
 #include "collect/core/collector.h"
 #include "wire/wire_cuda.h"
-#include "agent_host.h"
 
 #define HOST_PID 4242
 #define PROCESSES_EACH 256
@@ -29,14 +30,14 @@ static struct {
     uint64_t processes;
 } host;
 
-/* Before the agent's own constructor, which looks for it. The number is the collector's count of seccomp filters: with a large one
- * the agent stays on in a container that has a filter. */
+/* Before the agent's own constructor, which looks for it. The number is the collector's count of seccomp filters: with
+ * a large one the agent stays on in a container that has a filter. */
 __attribute__((constructor(101))) static void name_session(void)
 {
     setenv(WIRE_SESSION_VARIABLE, "host:100000:", 1);
 }
 
-/* ---- In place of what is left out ------------------------------------------------------------------------------------------- */
+/* ---- In place of what is left out ------------------------------------------------------------------------------ */
 
 /* All of it is mapped from the start, in one window. */
 static void set_area(struct area *area, void *units, size_t unit_bytes, uint32_t count, size_t link)
@@ -56,12 +57,15 @@ int attach_arena(enum wire_origin origin)
     size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
     if (agent.threads.count)
         munmap(area_unit(&agent.threads, 0), private_bytes);
-    void *threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                         0);
     struct wire_chunk *chunks = wire_chunks(host.arena);
     set_area(&agent.threads, threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, 0);
-    set_area(&agent.slots, wire_threads(host.arena), sizeof(struct wire_thread), WIRE_THREAD_SLOTS, offsetof(struct wire_thread, next_free));
+    set_area(&agent.slots, wire_threads(host.arena), sizeof(struct wire_thread), WIRE_THREAD_SLOTS,
+             offsetof(struct wire_thread, next_free));
     set_area(&agent.note_chunks, chunks, sizeof *chunks, WIRE_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
-    set_area(&agent.chunks, chunks + WIRE_NOTE_CHUNKS, sizeof *chunks, host.arena->chunk_count, offsetof(struct wire_chunk, next_free));
+    set_area(&agent.chunks, chunks + WIRE_NOTE_CHUNKS, sizeof *chunks, host.arena->chunk_count,
+             offsetof(struct wire_chunk, next_free));
     agent.clock = host.arena->clock;
     agent.sources = host.arena->sources;
     agent.pid = (uint32_t)sys_getpid();
@@ -100,7 +104,7 @@ int os_is_on_this_stack(uintptr_t frame)
     return 1;
 }
 
-/* ---- A process ---------------------------------------------------------------------------------------------------------------- */
+/* ---- A process ------------------------------------------------------------------------------------------------- */
 
 static void forget_names(void)
 {
@@ -126,7 +130,8 @@ static struct collector *new_collector(void)
     struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     struct collector *collector = calloc(1, sizeof *collector);
     if (!collector || clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
-        writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &collector->writer, NULL) != 0)
+        writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &collector->writer, NULL) !=
+            0)
         abort();
     collector->result = &host.result;
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
@@ -145,8 +150,8 @@ static void free_collector(struct collector *collector)
 
 static struct wire_header *new_arena(uint32_t chunk_count)
 {
-    struct wire_header *arena =
-        mmap(NULL, wire_arena_bytes(chunk_count, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(chunk_count, 0), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED)
         abort();
     arena->chunk_count = chunk_count;
@@ -167,7 +172,9 @@ void host_begin(const struct collect_options *options, uint32_t sources, uint32_
     host.processes++;
     host.collector->options = options;
     host.collector->sources = sources;
-    host.collector->capture = (struct capture){ .on = options->range == COLLECT_RANGE_NONE, .cause = "start", .armed = 1, .ranges_left = 2 };
+    host.collector->capture = (struct capture){
+        .on = options->range == COLLECT_RANGE_NONE, .cause = "start", .armed = 1, .ranges_left = 2
+    };
     host.arena = new_arena(chunk_count);
     recording_prepare_arena(host.collector, host.arena);
     host.process = process_add(host.collector, HOST_PID, 0, "launch");

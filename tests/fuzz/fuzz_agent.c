@@ -1,24 +1,24 @@
-/* The fuzzer's way into the agent: an input is a program, each byte of it a call to one of the entry points (NVTX's functions, its
- * extensions, the stubs' calls into libraries, the API of libtacho) and what it is given. Whatever a program says there, the agent
- * reads nothing that it was not given, and what it writes makes sense to the collector.
+/* The fuzzer's way into the agent: an input is a program, each byte of it a call to one of the entry points (NVTX's
+ * functions, its extensions, the stubs' calls into libraries, the API of libtacho) and what it is given. Whatever a
+ * program says there, the agent reads nothing that it was not given, and what it writes makes sense to the collector.
  * scripts/fuzz links it with libFuzzer, tests/unit/agent_fuzz.c runs it with numbers from a generator. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "agent/libraries/library_agent.h"
-#include "wire/wire_libraries.h"
-#include "wire/wire_nvtx.h"
 #include "../trace/nvtx_client.h"
+#include "agent/libraries/library_agent.h"
 #include "agent_host.h"
 #include "tacho/tacho.h"
+#include "wire/wire_libraries.h"
+#include "wire/wire_nvtx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t));
 int InitializeInjectionNvtxExtension(struct nvtx_extension_info *info);
 const struct tacho_calls *tacho_agent_calls(void);
 
-/* ---- The input ------------------------------------------------------------------------------------------------------------------- */
+/* ---- The input ------------------------------------------------------------------------------------------------- */
 
 static const uint8_t *at, *input_end;
 
@@ -35,20 +35,23 @@ static uint64_t next_word(void)
     return word;
 }
 
-/* ---- What calls are given ---------------------------------------------------------------------------------------------------------- */
+/* ---- What calls are given -------------------------------------------------------------------------------------- */
 
 enum { POOL = 16, BUFFER_BYTES = 1 << 16, ENTRIES = 8 };
 
-static char *narrow;      /* of BUFFER_BYTES, with a zero at its very end: a text begins so far before it as it is long */
-static wchar_t *wide;     /* likewise, of a quarter as many characters */
-static uint64_t *payload; /* words that all point to `narrow` */
-static const void *handles[POOL]; /* what calls have returned: strings, domains, resources */
-static uint64_t numbers[POOL];    /* schemas, enums, scopes, counters */
-static uint64_t ranges[POOL], modules[POOL]; /* that have begun and not ended: what ends twice is the program's mistake */
+static char *narrow;                         /* of BUFFER_BYTES, with a zero at its very end: a text begins so
+                                              * far before it as it is long */
+static wchar_t *wide;                        /* likewise, of a quarter as many characters */
+static uint64_t *payload;                    /* words that all point to `narrow` */
+static const void *handles[POOL];            /* what calls have returned: strings, domains, resources */
+static uint64_t numbers[POOL];               /* schemas, enums, scopes, counters */
+static uint64_t ranges[POOL], modules[POOL]; /* that have begun and not ended: what ends
+                                              * twice is the program's mistake */
 
 static size_t next_length(void)
 {
-    static const size_t lengths[] = { 0, 1, 3, 7, 8, 15, 16, 17, 63, 64, 4096, 32767, 32768, 32769, 40000, BUFFER_BYTES - 1 };
+    static const size_t lengths[] = { 0,  1,  3,    7,     8,     15,    16,    17,
+                                      63, 64, 4096, 32767, 32768, 32769, 40000, BUFFER_BYTES - 1 };
     return lengths[next(16)];
 }
 
@@ -108,7 +111,8 @@ static const struct nvtx_payload_data *next_payloads(size_t *count)
     for (size_t i = 0; i < *count; i++) {
         uint64_t type = next(2) ? next_number() : next(128);
         int is_string = type >= WIRE_TYPE_CSTRING && type <= WIRE_TYPE_UTF32;
-        data[i] = (struct nvtx_payload_data){ type, is_string ? SIZE_MAX : next(3) * 1000u + next(64), next(8) ? payload : NULL };
+        data[i] = (struct nvtx_payload_data){ type, is_string ? SIZE_MAX : next(3) * 1000u + next(64),
+                                              next(8) ? payload : NULL };
         if (is_string)
             data[i].bytes = type == WIRE_TYPE_CSTRING || type == WIRE_TYPE_UTF8 ? (const void *)narrow : wide;
     }
@@ -144,23 +148,35 @@ static const struct nvtx_attributes *next_attributes(void)
     return next(16) ? &attributes : NULL;
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
 /* Where the program says that a pointer is, there is one: at every eighth byte. */
 static void call_schema(void)
 {
     struct nvtx_schema_entry entries[ENTRIES];
-    struct nvtx_schema schema = { next_word() | 1 << 4 | 1 << 5 | 1 << 6, next_text(), next(6), next_word(), entries, next(ENTRIES + 1), 1000, next(4) * 8, next_word(), NULL };
+    struct nvtx_schema schema = { next_word() | 1 << 4 | 1 << 5 | 1 << 6,
+                                  next_text(),
+                                  next(6),
+                                  next_word(),
+                                  entries,
+                                  next(ENTRIES + 1),
+                                  1000,
+                                  next(4) * 8,
+                                  next_word(),
+                                  NULL };
     for (size_t i = 0; i < schema.entry_count; i++)
-        entries[i] = (struct nvtx_schema_entry){ next(2) ? next_word() : next(256) << 1, next(3) ? next(128) : next_number(), next_text(), next_text(),
-                                                 next(2) ? next(ENTRIES) : next_word(), next(2) ? 0 : next_word() & ~UINT64_C(7), NULL, NULL };
+        entries[i] = (struct nvtx_schema_entry){
+            next(2) ? next_word() : next(256) << 1, next(3) ? next(128) : next_number(),      next_text(), next_text(),
+            next(2) ? next(ENTRIES) : next_word(),  next(2) ? 0 : next_word() & ~UINT64_C(7), NULL,        NULL
+        };
     keep_number(nvtx_register_schema(next_handle(), next(16) ? &schema : NULL));
 }
 
 static void call_enum(void)
 {
     struct nvtx_enum_entry entries[ENTRIES];
-    struct nvtx_enum given = { next_word() | 1 << 2, next_text(), entries, next(ENTRIES + 1), next(16), next_word(), NULL };
+    struct nvtx_enum given = { next_word() | 1 << 2, next_text(), entries, next(ENTRIES + 1), next(16),
+                               next_word(),          NULL };
     for (size_t i = 0; i < given.entry_count; i++)
         entries[i] = (struct nvtx_enum_entry){ next_text(), next_word(), (int8_t)next(2) };
     keep_number(nvtx_register_enum(next_handle(), next(16) ? &given : NULL));
@@ -169,7 +185,9 @@ static void call_enum(void)
 static void call_scope_or_counter(void)
 {
     struct nvtx_scope scope = { next(8) ? sizeof scope : next(32), next_text(), next_number(), next_word() };
-    struct nvtx_counter counter = { next(8) ? sizeof counter : next(56), next_number(), next_text(), next_text(), next_number(), NULL, next_word() };
+    struct nvtx_counter counter = {
+        next(8) ? sizeof counter : next(56), next_number(), next_text(), next_text(), next_number(), NULL, next_word()
+    };
     if (next(2))
         keep_number(nvtx_register_scope(next_handle(), &scope));
     else
@@ -206,7 +224,9 @@ static void call_payload(void)
 
 static void call_names(void)
 {
-    struct nvtx_resource_attributes resource = { 1, next(8) ? sizeof resource : next(32), (int32_t)(next(8) << 16 | next(8)), next_word(), 0, { NULL } };
+    struct nvtx_resource_attributes resource = {
+        1, next(8) ? sizeof resource : next(32), (int32_t)(next(8) << 16 | next(8)), next_word(), 0, { NULL }
+    };
     struct nvtx_sync_attributes sync = { 1, next(8) ? sizeof sync : next(16), 0, { NULL } };
     const void *domain = next_handle();
     switch (next(14)) {
@@ -301,7 +321,8 @@ static void call_library(void)
 {
     const struct agent_library_calls *calls = tacho_agent_library_calls();
     unsigned which = next(2);
-    struct agent_library_call call = { next(WIRE_LIBRARY_COUNT + 1), next(2), which ? "cublasSgemm" : "cudnnCreate", &name_ids[which], 16 * (size_t)next(64) };
+    struct agent_library_call call = { next(WIRE_LIBRARY_COUNT + 1), next(2), which ? "cublasSgemm" : "cudnnCreate",
+                                       &name_ids[which], 16 * (size_t)next(64) };
     if (calls && next(2))
         calls->begin(&call);
     else if (calls)
@@ -318,8 +339,8 @@ static void call_in_thread(void)
 }
 
 static void (*const calls[])(void) = {
-    call_plain, call_domain, call_names, call_sync, call_schema, call_enum, call_scope_or_counter, call_sample, call_payload, call_api,
-    call_library, host_drain, call_in_thread,
+    call_plain,  call_domain,  call_names, call_sync,    call_schema, call_enum,      call_scope_or_counter,
+    call_sample, call_payload, call_api,   call_library, host_drain,  call_in_thread,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -331,7 +352,7 @@ static void *run_calls(void *in_thread)
     return NULL;
 }
 
-/* ---- An input -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- An input -------------------------------------------------------------------------------------------------- */
 
 static void prepare(void)
 {
@@ -351,7 +372,8 @@ static void prepare(void)
 /* As a module of the program does that has the headers inside. */
 static void attach_client(void)
 {
-    struct nvtx_segment segments[] = { { 0, NVTX_EXTENSION_SLOTS, nvtx_client.payload }, { 0, NVTX_EXTENSION_SLOTS, nvtx_client.counters } };
+    struct nvtx_segment segments[] = { { 0, NVTX_EXTENSION_SLOTS, nvtx_client.payload },
+                                       { 0, NVTX_EXTENSION_SLOTS, nvtx_client.counters } };
     memset(&nvtx_client, 0, sizeof nvtx_client);
     nvtx_client.state = 2;
     for (int module = 1; module < NVTX_MODULES; module++)
@@ -359,12 +381,14 @@ static void attach_client(void)
             nvtx_client.slots[module][i] = &nvtx_client.functions[module][i];
     nvtx_client.attached = InitializeInjectionNvtx2(nvtx_get_table);
     for (int i = 0; i < 2; i++)
-        InitializeInjectionNvtxExtension(&(struct nvtx_extension_info){ 3, sizeof(struct nvtx_extension_info), i ? 4 : 2, i ? 0x0102 : 0x0104, 1, &segments[i], NULL, NULL });
+        InitializeInjectionNvtxExtension(&(struct nvtx_extension_info){
+            3, sizeof(struct nvtx_extension_info), i ? 4 : 2, i ? 0x0102 : 0x0104, 1, &segments[i], NULL, NULL });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const uint32_t sources[] = { WIRE_BIT(NVTX), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) | WIRE_BIT(TORCH), WIRE_BIT(LIBRARY), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) };
+    static const uint32_t sources[] = { WIRE_BIT(NVTX), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) | WIRE_BIT(TORCH),
+                                        WIRE_BIT(LIBRARY), WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) };
     static const uint32_t chunk_counts[] = { 2, 4, 64, 1024 };
     if (!narrow)
         prepare();
@@ -376,8 +400,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memset(modules, 0, sizeof modules);
     memset(name_ids, 0, sizeof name_ids);
     struct collect_options options = {
-        .libraries = UINT32_MAX, .torch_flags = UINT32_MAX, .trace_fork_before_exec = 1,
-        .range = next(4) ? COLLECT_RANGE_NONE : COLLECT_RANGE_NVTX, .range_end = COLLECT_END_REPEAT, .range_text = next(2) ? "range" : NULL,
+        .libraries = UINT32_MAX,
+        .torch_flags = UINT32_MAX,
+        .trace_fork_before_exec = 1,
+        .range = next(4) ? COLLECT_RANGE_NONE : COLLECT_RANGE_NVTX,
+        .range_end = COLLECT_END_REPEAT,
+        .range_text = next(2) ? "range" : NULL,
         .range_domain = next(2) ? "domain" : "*",
     };
     host_begin(&options, sources[next(4)], chunk_counts[next(4)]);

@@ -1,6 +1,6 @@
-/* The fuzzer's way into CUPTI's buffers: the first bytes choose a version and how the rest is divided into texts, a buffer that was
- * delivered and one that was not; then it goes through all that the collector does with them. scripts/fuzz links it with libFuzzer;
- * tests/unit/collect_cuda_hostile.c has it too. */
+/* The fuzzer's way into CUPTI's buffers: the first bytes choose a version and how the rest is divided into texts, a
+ * buffer that was delivered and one that was not; then it goes through all that the collector does with them.
+ * scripts/fuzz links it with libFuzzer; tests/unit/collect_cuda_hostile.c has it too. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 static struct writer *open_writer(void)
 {
     struct writer *writer;
-    return writer_open("/dev/null", &(struct writer_options){.overwrite = 1, .workers = 1}, &writer, NULL) == 0 ? writer : NULL;
+    return writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &writer, NULL) == 0
+               ? writer
+               : NULL;
 }
 
 /* An arena whose pages the last input has used are given back: an input begins with zeros. */
@@ -36,7 +38,9 @@ static struct wire_header *fresh_arena(void)
     return arena;
 }
 
-struct parts { size_t texts, delivered, lent; };
+struct parts {
+    size_t texts, delivered, lent;
+};
 
 static void fill(struct wire_header *arena, const uint8_t *bytes, struct parts parts)
 {
@@ -52,25 +56,34 @@ static void fill(struct wire_header *arena, const uint8_t *bytes, struct parts p
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const uint32_t versions[] = {18, 19, 20, 21, 22, 23, 24, 26, 28, 130001, 130100, 130200, 130300, 130400, 999999, 1};
+    static const uint32_t versions[] = { 18, 19,     20,     21,     22,     23,     24,     26,
+                                         28, 130001, 130100, 130200, 130300, 130400, 999999, 1 };
     if (size < 3 || size > WIRE_CUDA_BUFFER_BYTES)
         return 0;
     struct wire_header *arena = fresh_arena();
     size_t left = size - 3;
-    struct parts parts = {.texts = left * bytes[1] / 512};
+    struct parts parts = { .texts = left * bytes[1] / 512 };
     parts.delivered = (left - parts.texts) * bytes[2] / 256;
     parts.lent = left - parts.texts - parts.delivered;
     fill(arena, bytes + 3, parts);
     atomic_store(&arena->cupti_version, versions[bytes[0] % 16]);
     struct clock_map clock;
-    struct clock_pair first = {.ticks = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
-    struct cuda_gpus gpus = {.count = 0};
+    struct clock_pair first = { .ticks = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
+    struct cuda_gpus gpus = { .count = 0 };
     struct writer *writer = open_writer();
     if (!writer || clock_map_init(&clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0)
         abort();
     struct cuda_setup setup = {
-        .writer = writer, .clock = &clock, .gpus = &gpus, .arena = arena, .chunk_count = CHUNKS, .buffer_count = BUFFERS,
-        .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT, .flags = bytes[0] & 16 ? WIRE_CUDA_EVENTS : 0, .pid = 7, .own_pid = 7,
+        .writer = writer,
+        .clock = &clock,
+        .gpus = &gpus,
+        .arena = arena,
+        .chunk_count = CHUNKS,
+        .buffer_count = BUFFERS,
+        .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT,
+        .flags = bytes[0] & 16 ? WIRE_CUDA_EVENTS : 0,
+        .pid = 7,
+        .own_pid = 7,
     };
     struct cuda_process *cuda = cuda_process_new(&setup);
     if (!cuda)

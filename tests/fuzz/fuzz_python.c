@@ -1,12 +1,12 @@
-/* The fuzzer's way into the memory of a Python program: the input is that memory, over and over through the whole address space, so
- * that most pointers lead somewhere. The first bytes choose the version. All that is read of a process is read. scripts/fuzz links it
- * with libFuzzer; tests/unit/python_hostile.c has it too. */
+/* The fuzzer's way into the memory of a Python program: the input is that memory, over and over through the whole
+ * address space, so that most pointers lead somewhere. The first bytes choose the version. All that is read of a
+ * process is read. scripts/fuzz links it with libFuzzer; tests/unit/python_hostile.c has it too. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "collect/sources/python/python_find.h"
 #include "abi/python_layout.h"
+#include "collect/sources/python/python_find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -47,11 +47,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < HEAD + 64)
         return 0;
-    struct memory image = {bytes + HEAD, size - HEAD};
-    struct python_memory memory = {read_round, &image};
+    struct memory image = { bytes + HEAD, size - HEAD };
+    struct python_memory memory = { read_round, &image };
     uint64_t symbols[PYTHON_SYMBOL_COUNT] = {
-        [PYTHON_SYMBOL_RUNTIME] = 8u * bytes[1], [PYTHON_SYMBOL_CODE_TYPE] = bytes[2] & 1 ? 8u * bytes[2] : 0,
-        [PYTHON_SYMBOL_VERSION] = bytes[0] & 1 ? 8u * bytes[3] : 0, [PYTHON_SYMBOL_SINCE_3_10] = bytes[0] & 2, [PYTHON_SYMBOL_SINCE_3_9] = bytes[0] & 4,
+        [PYTHON_SYMBOL_RUNTIME] = 8u * bytes[1],
+        [PYTHON_SYMBOL_CODE_TYPE] = bytes[2] & 1 ? 8u * bytes[2] : 0,
+        [PYTHON_SYMBOL_VERSION] = bytes[0] & 1 ? 8u * bytes[3] : 0,
+        [PYTHON_SYMBOL_SINCE_3_10] = bytes[0] & 2,
+        [PYTHON_SYMBOL_SINCE_3_9] = bytes[0] & 4,
     };
     uint64_t addresses[PYTHON_SYMBOL_COUNT];
     struct python_runtime python;

@@ -22,7 +22,7 @@ static int touch(void *context, int worker, const struct report_block *block)
 
 static void touch_strings(struct report *report, const struct report_table *table)
 {
-    const struct report_span span = {-1000, 1000};
+    const struct report_span span = { -1000, 1000 };
     size_t length;
     if (!table->rows)
         return;
@@ -30,7 +30,7 @@ static void touch_strings(struct report *report, const struct report_table *tabl
     report_string(report, (int64_t)table->rows - 1, &length);
     report_string(report, INT64_MAX, &length);
     report_find_string(report, "range", 5);
-    report_scan(report, table, (int[]){-1, 0}, 2, &span, touch, &(struct report_table){.column_count = 2}, NULL);
+    report_scan(report, table, (int[]){ -1, 0 }, 2, &span, touch, &(struct report_table){ .column_count = 2 }, NULL);
 }
 
 static void touch_table(struct report *report, const struct report_table *table)
@@ -49,7 +49,7 @@ static void touch_table(struct report *report, const struct report_table *table)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct memory_file file = {bytes, size};
+    struct memory_file file = { bytes, size };
     struct report *report;
     struct error err;
     if (memory_open(&file, &report, &err))

@@ -1,8 +1,9 @@
-/* The fuzzer's way into ELF and DWARF: any bytes are taken for a file, its frames for a program's, its names are looked up. Nothing
- * may crash, hang, or take more than its size allows. scripts/fuzz links it with libFuzzer; tests/unit/symbols_fuzz.c has it too.
+/* The fuzzer's way into ELF and DWARF: any bytes are taken for a file, its frames for a program's, its names are looked
+ * up. Nothing may crash, hang, or take more than its size allows. scripts/fuzz links it with libFuzzer;
+ * tests/unit/symbols_fuzz.c has it too.
  *
- * libdw runs in a child (src/symbols/names/debug_child.c): what it does to a file is nobody's business but the child's, and is not fuzzed
- * here, but what the child tells is. */
+ * libdw runs in a child (src/symbols/names/debug_child.c): what it does to a file is nobody's business but the child's,
+ * and is not fuzzed here, but what the child tells is. */
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,27 +22,31 @@ enum { ADDRESSES_MAX = 64, STEPS_MAX = 64 };
 static void walk(const struct image *image, const struct cfi *cfi, const uint64_t *addresses, size_t count)
 {
     uint64_t stack[256];
-    struct symbols_registers registers = {.known = (UINT64_C(1) << SYMBOLS_REGISTERS) - 1};
+    struct symbols_registers registers = { .known = (UINT64_C(1) << SYMBOLS_REGISTERS) - 1 };
     for (size_t i = 0; i < 256; i++)
         stack[i] = i % 3 ? 0x7000 + 8 * i : addresses[i % count];
     for (size_t i = 0; i < SYMBOLS_REGISTERS; i++)
         registers.value[i] = 0x7000 + 16 * i;
-    struct symbols_sample sample = {.registers = &registers, .stack = stack, .stack_bytes = sizeof stack};
+    struct symbols_sample sample = { .registers = &registers, .stack = stack, .stack_bytes = sizeof stack };
     struct plan_scene scene;
     unwind_plan_begin(&scene, image->machine, &sample);
     for (size_t i = 0; i < STEPS_MAX; i++) {
-        struct plan plan = {.kind = PLAN_NONE};
+        struct plan plan = { .kind = PLAN_NONE };
         uint64_t inside = addresses[i % count];
         unwind_plan_make(&plan, cfi, inside);
         unwind_plan_is_kernel_signal(image, inside);
-        int result = plan.kind == PLAN_SIMPLE ? unwind_plan_follow(&scene, &plan)
-                   : plan.kind == PLAN_COMPLEX ? unwind_plan_work_out(&scene, cfi, inside) : unwind_plan_by_frame_pointer(&scene);
+        int result = plan.kind == PLAN_SIMPLE    ? unwind_plan_follow(&scene, &plan)
+                     : plan.kind == PLAN_COMPLEX ? unwind_plan_work_out(&scene, cfi, inside)
+                                                 : unwind_plan_by_frame_pointer(&scene);
         if (result != PLAN_STEPPED)
             unwind_plan_begin(&scene, image->machine, &sample);
     }
 }
 
-struct picked { uint64_t addresses[ADDRESSES_MAX]; size_t count; };
+struct picked {
+    uint64_t addresses[ADDRESSES_MAX];
+    size_t count;
+};
 
 static void pick(void *context, const struct names_symbol *symbol)
 {
@@ -62,7 +67,7 @@ static void look(const uint8_t *bytes, size_t size)
     if (elf_image_open_memory(&image, bytes, size) != 0)
         return;
     unsigned char id[IMAGE_BUILD_ID_MAX];
-    struct picked picked = {.addresses = {elf_image_first_address(&image)}, .count = 1};
+    struct picked picked = { .addresses = { elf_image_first_address(&image) }, .count = 1 };
     uint64_t inside;
     struct names names;
     struct cfi cfi;
@@ -93,8 +98,8 @@ static int read_nothing(void *context, uint64_t address, unsigned bytes, uint64_
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const struct symbols_registers registers = {.known = 0xffff};
-    struct expression_scene scene = {&registers, read_nothing, NULL};
+    static const struct symbols_registers registers = { .known = 0xffff };
+    struct expression_scene scene = { &registers, read_nothing, NULL };
     uint64_t value, first = 16;
     look(bytes, size);
     expression_value(&scene, bytes, size < 256 ? size : 256, &first, &value);

@@ -1,7 +1,7 @@
-/* The fuzzer's way past the checksums: bytes become a report with hostile rows (hostile_report.h), and all that reads reports is let loose
- * on it: every analysis and rule with any options, torch's table, differences, the formats of tables, the exports, and the timeline.
- * scripts/fuzz links it with libFuzzer; tests/unit/tables_fuzz.c calls it with fixed seeds. Any table, file or refusal is right; a refusal
- * has a sentence. */
+/* The fuzzer's way past the checksums: bytes become a report with hostile rows (hostile_report.h), and all that reads
+ * reports is let loose on it: every analysis and rule with any options, torch's table, differences, the formats of
+ * tables, the exports, and the timeline. scripts/fuzz links it with libFuzzer; tests/unit/tables_fuzz.c calls it with
+ * fixed seeds. Any table, file or refusal is right; a refusal has a sentence. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/hostile_report.h"
 #include "analyze/engine/table_diff.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/steps.h"
@@ -16,7 +17,6 @@
 #include "cmd/print/print.h"
 #include "export/export.h"
 #include "view/load/view_state.h"
-#include "../unit/hostile_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -65,7 +65,7 @@ static struct report *make_report(struct hostile *hostile)
     return report;
 }
 
-/* ---- parts of a report ------------------------------------------------------------------------------------------ */
+/* ---- parts of a report ----------------------------------------------------------------------------------------- */
 
 struct part {
     struct report_span span;
@@ -83,15 +83,20 @@ static void part_choose(struct part *part, struct hostile *hostile, struct repor
 {
     struct error err;
 
-    *part = (struct part){0};
+    *part = (struct part){ 0 };
     if (hostile_below(hostile, 2) == 0)
         return;
     part->span = (struct report_span){ any_time(hostile), any_time(hostile) };
     part->request.span = hostile_below(hostile, 2) ? &part->span : NULL;
-    part->filter = (struct analysis_filter){ .only = (int)hostile_below(hostile, 32), .pid = 1, .tid = (int64_t)hostile_below(hostile, 3),
-                                             .device = (int64_t)hostile_below(hostile, 3), .stream = (int64_t)hostile_below(hostile, 3) };
+    part->filter = (struct analysis_filter){
+        .only = (int)hostile_below(hostile, 32),
+        .pid = 1,
+        .tid = (int64_t)hostile_below(hostile, 3),
+        .device = (int64_t)hostile_below(hostile, 3),
+        .stream = (int64_t)hostile_below(hostile, 3),
+    };
     if (part->filter.only & ONLY_STEPS) {
-        if (steps_read(&part->steps, report, &(struct steps_request){0}, &err) == 0)
+        if (steps_read(&part->steps, report, &(struct steps_request){ 0 }, &err) == 0)
             part->filter.steps = &part->steps;
         else
             part->filter.only &= ~ONLY_STEPS;
@@ -99,18 +104,37 @@ static void part_choose(struct part *part, struct hostile *hostile, struct repor
     part->request.filter = &part->filter;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 static const struct analysis_option options[] = {
-    { "base", NULL }, { "mangled", NULL }, { "gap", "10" }, { "thread", NULL }, { "module", NULL }, { "lines", NULL }, { "waiting", NULL }, { "python", NULL },
-    { "native", NULL }, { "nvtx-name", NULL }, { "rows", "3" }, { "stack", NULL }, { "min", "5" }, { "depth", "3" }, { "ticks_threshold", "7" },
-    { "threshold", "50" }, { "chunks", "30" }, { "start", "10" }, { "end", "9223372036854775807" }, { "process", "1" }, { "nvtx", "range" },
+    { "base", NULL },
+    { "mangled", NULL },
+    { "gap", "10" },
+    { "thread", NULL },
+    { "module", NULL },
+    { "lines", NULL },
+    { "waiting", NULL },
+    { "python", NULL },
+    { "native", NULL },
+    { "nvtx-name", NULL },
+    { "rows", "3" },
+    { "stack", NULL },
+    { "min", "5" },
+    { "depth", "3" },
+    { "ticks_threshold", "7" },
+    { "threshold", "50" },
+    { "chunks", "30" },
+    { "start", "10" },
+    { "end", "9223372036854775807" },
+    { "process", "1" },
+    { "nvtx", "range" },
 };
 
-static struct table *make_table(const struct analysis *analysis, struct report *report, const struct analysis_request *request)
+static struct table *make_table(const struct analysis *analysis, struct report *report,
+                                const struct analysis_request *request)
 {
     struct table *table = NULL;
-    struct error err = {0};
+    struct error err = { 0 };
 
     expect_sentence(analysis->name, analysis_run(analysis, report, request, &table, &err), &err);
     return table;
@@ -119,12 +143,14 @@ static struct table *make_table(const struct analysis *analysis, struct report *
 static void print(const struct table *table)
 {
     static const char *const units[] = { "nsec", "seconds" };
-    struct text out = {0};
+    struct text out = { 0 };
 
     for (const struct print_format *const *format = print_formats; *format; format++)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
             text_clear(&out);
-            (*format)->table(&out, table, &(struct print_request){ .time = time_unit_find(units[i]), .terminal_columns = 80, .to_terminal = 1 });
+            (*format)->table(&out, table,
+                             &(struct print_request){
+                                 .time = time_unit_find(units[i]), .terminal_columns = 80, .to_terminal = 1 });
         }
     text_free(&out);
 }
@@ -132,7 +158,7 @@ static void print(const struct table *table)
 static void compare(const char *name, struct table *before, struct table *after)
 {
     struct diff_side sides[] = { { &before, 1 }, { &after, 1 } };
-    struct error err = {0};
+    struct error err = { 0 };
     struct diff diff;
     int code = diff_make(&sides[0], &sides[1], NULL, &diff, &err);
 
@@ -150,7 +176,8 @@ static void run_analyses(struct hostile *hostile, struct report *report, const s
     for (; *list; list++) {
         if (hostile_below(hostile, 4) != 0)
             continue;
-        struct table *all = make_table(*list, report, &(struct analysis_request){0}), *some = make_table(*list, report, &part.request);
+        struct table *all = make_table(*list, report, &(struct analysis_request){ 0 }),
+                     *some = make_table(*list, report, &part.request);
         if (all) {
             print(all);
             compare((*list)->name, all, some ? some : all);
@@ -167,11 +194,15 @@ static void run_analyses(struct hostile *hostile, struct report *report, const s
 
 static void run_torch(struct hostile *hostile, struct report *report)
 {
-    struct torch_ops_request request = { .by_shapes = (int)hostile_below(hostile, 2), .stack_frames = (int)hostile_below(hostile, 3), .with_flops = 1,
-                                         .sort_by = "cpu_time" };
+    struct torch_ops_request request = {
+        .by_shapes = (int)hostile_below(hostile, 2),
+        .stack_frames = (int)hostile_below(hostile, 3),
+        .with_flops = 1,
+        .sort_by = "cpu_time",
+    };
     struct torch_ops ops;
-    struct error err = {0};
-    int code = torch_ops(&ops, report, &(struct analysis_request){0}, &request, &err);
+    struct error err = { 0 };
+    int code = torch_ops(&ops, report, &(struct analysis_request){ 0 }, &request, &err);
 
     expect_sentence("torch's table", code, &err);
     if (code == 0) {
@@ -180,7 +211,7 @@ static void run_torch(struct hostile *hostile, struct report *report)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 static void run_export(struct hostile *hostile, struct report *report)
 {
@@ -188,7 +219,7 @@ static void run_export(struct hostile *hostile, struct report *report)
     size_t count = 0;
     struct part part;
     struct filter filter;
-    struct error err = {0};
+    struct error err = { 0 };
 
     while (exporters[count])
         count++;
@@ -197,15 +228,21 @@ static void run_export(struct hostile *hostile, struct report *report)
     int is_filtered = part.request.filter && filter_open(&filter, report, &part.request, &err) == 0;
     struct report_span ranges[] = { { any_time(hostile), any_time(hostile) } };
     struct export_options wanted = {
-        .lazy = (int)hostile_below(hostile, 2), .separate_strings = (int)hostile_below(hostile, 2), .normalize = (int)hostile_below(hostile, 2),
-        .metric = hostile_below(hostile, 2) ? "self_cuda_time_total" : NULL, .python_samples = (int)hostile_below(hostile, 2),
-        .waiting_samples = (int)hostile_below(hostile, 2), .shift_ns = shifts[hostile_below(hostile, sizeof shifts / sizeof *shifts)],
-        .ranges = ranges, .range_count = hostile_below(hostile, 2), .max_bytes = exporter->limits ? hostile_below(hostile, 4) * 20000 : 0,
+        .lazy = (int)hostile_below(hostile, 2),
+        .separate_strings = (int)hostile_below(hostile, 2),
+        .normalize = (int)hostile_below(hostile, 2),
+        .metric = hostile_below(hostile, 2) ? "self_cuda_time_total" : NULL,
+        .python_samples = (int)hostile_below(hostile, 2),
+        .waiting_samples = (int)hostile_below(hostile, 2),
+        .shift_ns = shifts[hostile_below(hostile, sizeof shifts / sizeof *shifts)],
+        .ranges = ranges,
+        .range_count = hostile_below(hostile, 2),
+        .max_bytes = exporter->limits ? hostile_below(hostile, 4) * 20000 : 0,
         .filter = is_filtered ? &filter : NULL,
     };
     char path[80];
     snprintf(path, sizeof path, "%s.%s", export_path, exporter->extension);
-    err = (struct error){0};
+    err = (struct error){ 0 };
     expect_sentence(exporter->name, export_file(exporter, report, path, 1, &wanted, &err), &err);
     unlink(path);
     if (is_filtered)
@@ -213,11 +250,11 @@ static void run_export(struct hostile *hostile, struct report *report)
     steps_free(&part.steps);
 }
 
-/* ---- the timeline ----------------------------------------------------------------------------------------------- */
+/* ---- the timeline ---------------------------------------------------------------------------------------------- */
 
 static void ask(struct view *view, struct text *out, const char *request, const char *body)
 {
-    struct error err = {0};
+    struct error err = { 0 };
     const char *type;
 
     text_clear(out);
@@ -231,7 +268,8 @@ static void ask_about_rows(struct hostile *hostile, struct view *view, struct te
     for (int i = 0; i < 8 && view->row_count; i++) {
         size_t row = hostile_below(hostile, view->row_count);
         for (int level = 0; level <= 52; level += 13) {
-            snprintf(request, sizeof request, "tile?rows=%zu&level=%d&index=%d", row, level, (int)hostile_below(hostile, 3) - 1);
+            snprintf(request, sizeof request, "tile?rows=%zu&level=%d&index=%d", row, level,
+                     (int)hostile_below(hostile, 3) - 1);
             ask(view, out, request, NULL);
         }
         snprintf(request, sizeof request, "event?row=%zu&event=%u", row, (unsigned)hostile_below(hostile, 5));
@@ -245,11 +283,19 @@ static void ask_about_rows(struct hostile *hostile, struct view *view, struct te
 
 static void run_view(struct hostile *hostile, struct report *report)
 {
-    static const char *const requests[] = { "about", "rows", "overview?width=50", "names?ids=0,1,2,1073741825", "find?text=a", "next?text=e&at=0",
-                                            "flame?source=cpu", "flame?source=python", "advice", "table?report=nvtx_sum" };
+    static const char *const requests[] = { "about",
+                                            "rows",
+                                            "overview?width=50",
+                                            "names?ids=0,1,2,1073741825",
+                                            "find?text=a",
+                                            "next?text=e&at=0",
+                                            "flame?source=cpu",
+                                            "flame?source=python",
+                                            "advice",
+                                            "table?report=nvtx_sum" };
     struct view *view;
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     int code = view_open(report, &view, &err);
 
     expect_sentence("a view", code, &err);
@@ -257,7 +303,8 @@ static void run_view(struct hostile *hostile, struct report *report)
         return;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         ask(view, &out, requests[i], NULL);
-    ask(view, &out, "sql", "select count(*), sum(end - start), min(start) from NVTX_EVENTS where start < 9223372036854775807");
+    ask(view, &out, "sql",
+        "select count(*), sum(end - start), min(start) from NVTX_EVENTS where start < 9223372036854775807");
     ask_about_rows(hostile, view, &out);
     text_free(&out);
     view_close(view);

@@ -1,12 +1,12 @@
-/* The fuzzer's way into the timeline: bytes are opened as a report, and as a view of it; every row is asked for tiles, some events for
- * all that there is about them. scripts/fuzz links it with libFuzzer. */
+/* The fuzzer's way into the timeline: bytes are opened as a report, and as a view of it; every row is asked for tiles,
+ * some events for all that there is about them. scripts/fuzz links it with libFuzzer. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "view/load/view_state.h"
 #include "../unit/memory_host.h"
+#include "view/load/view_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -37,12 +37,19 @@ static void ask_about_rows(struct view *view, struct text *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const char *const requests[] = { "about", "rows", "overview?width=50", "names?ids=0,1,2,1073741825", "find?text=a", "next?text=e&at=0",
-                                            "flame?source=cpu", "advice", "table?report=nvtx_sum" };
+    static const char *const requests[] = { "about",
+                                            "rows",
+                                            "overview?width=50",
+                                            "names?ids=0,1,2,1073741825",
+                                            "find?text=a",
+                                            "next?text=e&at=0",
+                                            "flame?source=cpu",
+                                            "advice",
+                                            "table?report=nvtx_sum" };
     struct memory_file file = { bytes, size };
     struct report *report;
     struct view *view;
-    struct text out = {0};
+    struct text out = { 0 };
     struct error err;
 
     if (memory_open(&file, &report, &err) != 0)

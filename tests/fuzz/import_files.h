@@ -1,4 +1,5 @@
-/* What the fuzzers of importers share: bytes become a file, and the file a report, both in a folder that is removed at the end. */
+/* What the fuzzers of importers share: bytes become a file, and the file a report, both in a folder
+ * that is removed at the end. */
 #ifndef TACHO_TESTS_FUZZ_IMPORT_FILES_H
 #define TACHO_TESTS_FUZZ_IMPORT_FILES_H
 

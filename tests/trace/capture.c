@@ -5,13 +5,12 @@
  *                              of stdin (which may be at once) nothing
  *     capture domains          one range in each of three domains and in the default one
  *     capture repeat N         N ranges called "work", each around a mark with its number; then until the end of stdin
- *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work", and a thread called
- *                              "crowded"; after the range its parent goes on, and it waits until the end of stdin
- *     capture sleeps           one sleep of 1 ms, one of 30 ms
- *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its own
- *     capture jumps            a child that calls tacho_start() and tacho_stop() again and again, and whose signal handler leaves them
- *                              by siglongjmp, each time some instructions later; then both once more, around a mark; 77 where ptrace is refused
- *     capture range NAME       one range                                                                              */
+ *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work", and a
+ * thread called "crowded"; after the range its parent goes on, and it waits until the end of stdin capture sleeps one
+ * sleep of 1 ms, one of 30 ms capture fork             a range in a forked child, then one in a child that has called
+ * exec, then one of its own capture jumps            a child that calls tacho_start() and tacho_stop() again and again,
+ * and whose signal handler leaves them by siglongjmp, each time some instructions later; then both once more, around a
+ * mark; 77 where ptrace is refused capture range NAME       one range */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -175,7 +174,8 @@ static void jump_out(int signal)
 
 static int switch_and_jump(void)
 {
-    const struct tacho_calls *(*find)(void) = (const struct tacho_calls *(*)(void))dlsym(RTLD_DEFAULT, "tacho_agent_calls");
+    const struct tacho_calls *(*find)(void) = (const struct tacho_calls *(*)(void))dlsym(RTLD_DEFAULT,
+                                                                                         "tacho_agent_calls");
     const struct tacho_calls *calls = find ? find() : NULL;
     volatile int done = 0;
 
@@ -202,7 +202,8 @@ static int step_and_signal(pid_t child, int steps)
     int status;
 
     for (int i = 0; i < steps; i++)
-        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child ||
+            !WIFSTOPPED(status))
             return -1;
     if (kill(child, SIGUSR1) != 0 || ptrace(PTRACE_CONT, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child)
         return -1;

@@ -1,7 +1,7 @@
-/* A program that outlives its collector: threads emit ranges and reads as fast as they can until the test says stop, and
- * keep a log of how far they were when; then the program starts a thread and a process, prints a line and ends.
+/* A program that outlives its collector: threads emit ranges and reads as fast as they can until the test says stop,
+ * and keep a log of how far they were when; then the program starts a thread and a process, prints a line and ends.
  *
- *     collector_kill FILE                                                                                             */
+ *     collector_kill FILE */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -23,7 +23,9 @@ struct truth {
     volatile uint64_t pid, stop;
     volatile uint64_t done[THREADS];
     volatile uint64_t log_length[THREADS];
-    struct { volatile uint64_t monotonic_ns, done; } log[THREADS][LOG_ENTRIES]; /* one entry in ten milliseconds */
+    struct {
+        volatile uint64_t monotonic_ns, done;
+    } log[THREADS][LOG_ENTRIES]; /* one entry in ten milliseconds */
 };
 
 static struct truth *truth;

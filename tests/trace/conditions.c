@@ -1,11 +1,11 @@
 /* A program for tests of unusual circumstances.
  *
- *     conditions hostile            names that no display likes: control characters, bytes that are not UTF-8, a megabyte
- *     conditions descriptors FILE   writes which descriptors below 64 are open into FILE
- *     conditions limits KIND        a child that forbids itself what only the agent would do; status 5 if it lives
- *     conditions environment        exec with many variables from a thread with a small stack; status 5
- *     conditions keys               takes all keys for thread-specific data, says how many, and makes a thread
- *     conditions range              one range called "range", then "done" on stdout, status 3                          */
+ *     conditions hostile            names that no display likes: control characters, bytes that are not UTF-8, a
+ * megabyte conditions descriptors FILE   writes which descriptors below 64 are open into FILE conditions limits KIND a
+ * child that forbids itself what only the agent would do; status 5 if it lives conditions environment        exec with
+ * many variables from a thread with a small stack; status 5 conditions keys               takes all keys for
+ * thread-specific data, says how many, and makes a thread conditions range              one range called "range", then
+ * "done" on stdout, status 3 */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -63,12 +63,13 @@ static int descriptors(const char *path)
     return out && fputs(open_ones, out) >= 0 && fclose(out) == 0 ? 0 : 1;
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
 
 /* Calls that the program does not make itself. */
 static int set_filter(void)
 {
-    static const unsigned calls[] = { SYS_socket, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime };
+    static const unsigned calls[] = { SYS_socket,      SYS_madvise, SYS_gettid,       SYS_getpid,
+                                      SYS_getpriority, SYS_prctl,   SYS_clock_gettime };
     struct sock_filter filter[2 * sizeof calls / sizeof calls[0] + 2];
     unsigned short count = 0;
 
@@ -90,7 +91,8 @@ static int limit(const char *kind)
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
     if (strcmp(kind, "clock") == 0)
         return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 ? 0 : 1; /* "question": does not limit anything */
+    /* "question": does not limit anything */
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 ? 0 : 1;
 }
 
 static void read_often(int zero)
@@ -124,7 +126,7 @@ static int limits(const char *kind)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/* ---- a large environment ---------------------------------------------------------------------------------------------- */
+/* ---- a large environment --------------------------------------------------------------------------------------- */
 
 enum { VARIABLES = 10000 };
 
@@ -153,7 +155,7 @@ static int environment(void)
     return 1;
 }
 
-/* ---- keys for thread-specific data ---------------------------------------------------------------------------------------- */
+/* ---- keys for thread-specific data ----------------------------------------------------------------------------- */
 
 static void *one_range(void *unused)
 {

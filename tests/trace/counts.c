@@ -2,16 +2,15 @@
  *
  *     counts burst THREADS N TEXT_LENGTH   ranges, marks, reads, writes and locks from several threads at once
  *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
- *     counts steps 1 N                     the same N times, while a handler does so too after each instruction (x86_64)
- *     counts leaps 1 N                     a mark and a read that a handler leaves by siglongjmp after 1, 2, … N instructions (x86_64)
- *     counts fork CHILDREN N               a child each for N marks and N reads
- *     counts churn THREADS N               threads one after another, which also emit from their destructors
- *     counts left 1 N                      marks that a signal handler leaves by siglongjmp at any moment, then N more marks
- *     counts jumps 1 N                     N reads that a signal handler leaves by siglongjmp
- *     counts cancel 1 N                    N threads that are cancelled inside a read
+ *     counts steps 1 N                     the same N times, while a handler does so too after each instruction
+ * (x86_64) counts leaps 1 N                     a mark and a read that a handler leaves by siglongjmp after 1, 2, … N
+ * instructions (x86_64) counts fork CHILDREN N               a child each for N marks and N reads counts churn THREADS
+ * N               threads one after another, which also emit from their destructors counts left 1 N marks that a signal
+ * handler leaves by siglongjmp at any moment, then N more marks counts jumps 1 N                     N reads that a
+ * signal handler leaves by siglongjmp counts cancel 1 N                    N threads that are cancelled inside a read
  *     counts capture ROUNDS N              N marks and reads inside and outside of the range "capture"
  *
- * OS calls are counted where the program makes them; what the start of a program costs is the same for every N.       */
+ * OS calls are counted where the program makes them; what the start of a program costs is the same for every N. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -31,7 +30,9 @@
 #define APART_BYTES 65536
 #define LEAPS_OF_A_THREAD 200
 
-struct counts { uint64_t nvtx, osrt; };
+struct counts {
+    uint64_t nvtx, osrt;
+};
 static struct counts *counts; /* shared with forked children */
 static int zero, null;
 static unsigned long rounds;
@@ -145,8 +146,11 @@ static void run_signals(unsigned long threads, unsigned long signals)
 /* The processor traps after each instruction, of the agent as well, but not inside the handler. */
 static void set_trap_flag(int on)
 {
-    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
-                     : : "r"(on ? 0x100L : 0L) : "memory", "cc");
+    __asm__ volatile(
+        "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+        :
+        : "r"(on ? 0x100L : 0L)
+        : "memory", "cc");
 }
 
 static void on_step(int signal)
@@ -199,8 +203,8 @@ static void leap(unsigned long instructions)
     leaps++;
 }
 
-/* Each thread stays within one chunk, which it has from the start: a change of chunks holds back all signals but synchronous ones
- * (sys_hold_signals()), so only the SIGTRAP of this test could jump out of its midst. */
+/* Each thread stays within one chunk, which it has from the start: a change of chunks holds back all signals but
+ * synchronous ones (sys_hold_signals()), so only the SIGTRAP of this test could jump out of its midst. */
 static void *make_leaps(void *argument)
 {
     unsigned long first = *(unsigned long *)argument;
@@ -313,7 +317,8 @@ static void run_jumps(void)
     must(read(zero, &byte, 1) == 1);
 }
 
-/* A record that is being written when the signal comes is never finished. Others are: of those that follow the last jump, each one. */
+/* A record that is being written when the signal comes is never finished. Others are: of those that
+ * follow the last jump, each one. */
 static void run_left(void)
 {
     struct sigaction action = { .sa_handler = jump_out };

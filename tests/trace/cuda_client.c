@@ -1,5 +1,6 @@
-/* A program that uses CUPTI itself: cuda_client early|late linked|LIBCUPTI. It says how many kernels its own records hold.
- * Early: before CUDA is initialised. It is linked with CUPTI, as PyTorch is; or it looks the calls up in a library.   */
+/* A program that uses CUPTI itself: cuda_client early|late linked|LIBCUPTI. It says how many kernels its
+ * own records hold. Early: before CUDA is initialised. It is linked with CUPTI, as PyTorch is; or it looks
+ * the calls up in a library. */
 #include <dlfcn.h>
 
 #include "cuda_truth.h"

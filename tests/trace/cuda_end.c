@@ -73,7 +73,8 @@ static void *wait_for_ever(void *unused)
     return unused;
 }
 
-/* libc asks every thread to change, and waits for all of them: also for those that CUDA and its tools have made since. */
+/* libc asks every thread to change, and waits for all of them: also for those that CUDA and
+ * its tools have made since. */
 static int change_ids(int kernels)
 {
     pthread_t thread;

@@ -3,7 +3,8 @@
 #include "nvtx_client.h"
 
 NVTX_CALL(nvtx_name_driver_stream, NVTX_CUDA, 5, void, NVTX_NOTHING, (void *stream, const char *name), (stream, name))
-NVTX_CALL(nvtx_name_runtime_stream, NVTX_CUDART, 3, void, NVTX_NOTHING, (void *stream, const char *name), (stream, name))
+NVTX_CALL(nvtx_name_runtime_stream, NVTX_CUDART, 3, void, NVTX_NOTHING, (void *stream, const char *name),
+          (stream, name))
 
 static void work(const char *name, void *stream)
 {

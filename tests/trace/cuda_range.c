@@ -1,5 +1,5 @@
 /* Says itself what is to be recorded: cuda_range runtime|driver|dlsym|busy|early RANGES. Waits for its stdin to end.
- * Busy: other threads launch all the while.                                                                          */
+ * Busy: other threads launch all the while. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -12,7 +12,8 @@ static void *open_runtime(void)
     char path[4096];
     if (!dladdr((void *)cudaMalloc, &info))
         exit(94);
-    snprintf(path, sizeof path, "%.*s/libcudart.so.12", (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
+    snprintf(path, sizeof path, "%.*s/libcudart.so.12", (int)(strrchr(info.dli_fname, '/') - info.dli_fname),
+             info.dli_fname);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         exit(93);

@@ -31,14 +31,17 @@ static inline void truth(const char *what, const char *format, ...)
     va_start(list, format);
     vsnprintf(more, sizeof more, format, list);
     va_end(list);
-    printf("{\"what\": \"%s\", \"start\": %llu, \"end\": %llu, \"correlation\": %u, \"device\": %u, \"context\": %u, \"stream\": %u, %s}\n", what,
-           (unsigned long long)last.start_ns, (unsigned long long)last.end_ns, last.correlation, last.device, last.context, last.stream, more);
+    printf("{\"what\": \"%s\", \"start\": %llu, \"end\": %llu, \"correlation\": %u, \"device\": %u, \"context\": %u, "
+           "\"stream\": %u, %s}\n",
+           what, (unsigned long long)last.start_ns, (unsigned long long)last.end_ns, last.correlation, last.device,
+           last.context, last.stream, more);
 }
 
 static inline void truth_counters(void)
 {
     printf("{\"what\": \"counters\"");
-    const char *names[] = { "calls_in_callbacks", "dirty_requests", "requests", "refused_requests", "dropped", "completions", "flushes", "subscribers", "recorded_kernels" };
+    const char *names[] = { "calls_in_callbacks", "dirty_requests", "requests",    "refused_requests", "dropped",
+                            "completions",        "flushes",        "subscribers", "recorded_kernels" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         printf(", \"%s\": %lld", names[i], (long long)fake_get(names[i]));
     printf("}\n");

@@ -1,16 +1,19 @@
-/* Gives the GPU one thing of each kind, and says what: cuda_work kernels|copies|waits|graph|memory|modules|names|devices|calls|threads|clock */
+/* Gives the GPU one thing of each kind, and says what: cuda_work
+ * kernels|copies|waits|graph|memory|modules|names|devices|calls|threads|clock */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "cuda_truth.h"
 
-/* ---- Kernels, by every way there is to launch one ---- */
+/* ---- Kernels, by every way there is to launch one -------------------------------------------------------------- */
 
 static void kernel_truth(const char *name, struct dim3 grid, struct dim3 block, unsigned shared, int cluster, int type)
 {
-    truth("kernel", "\"name\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, \"cluster\": %d, \"type\": %d, "
-          "\"registers\": %d, \"static\": %d, \"local\": %d", name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, cluster, type,
-          (int)fake_get("registers"), (int)fake_get("static_shared"), (int)fake_get("local_bytes"));
+    truth("kernel",
+          "\"name\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, \"cluster\": %d, "
+          "\"type\": %d, \"registers\": %d, \"static\": %d, \"local\": %d",
+          name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, cluster, type, (int)fake_get("registers"),
+          (int)fake_get("static_shared"), (int)fake_get("local_bytes"));
 }
 
 static void kernels(void)
@@ -32,7 +35,9 @@ static void kernels(void)
     MUST(cudaLaunchCooperativeKernel(fake_kernel("together"), grid, block, NULL, 7, stream));
     kernel_truth("together", grid, block, 7, 0, 1);
     struct launch_attribute cluster = { .id = 4, .value.cluster = { 2, 1, 1 } };
-    struct launch_config config = { .grid = grid, .block = block, .shared = 2048, .stream = stream, .attributes = &cluster, .attribute_count = 1 };
+    struct launch_config config = {
+        .grid = grid, .block = block, .shared = 2048, .stream = stream, .attributes = &cluster, .attribute_count = 1
+    };
     MUST(cudaLaunchKernelExC(&config, fake_kernel("clustered"), NULL));
     kernel_truth("clustered", grid, block, 2048, 2, 0);
     MUST(cudaLaunchKernelExC_ptsz(&config, fake_kernel("clustered_ptsz"), NULL));
@@ -47,7 +52,7 @@ static void kernels(void)
     MUST(cudaDeviceSynchronize());
 }
 
-/* ---- Copies and fills ---- */
+/* ---- Copies and fills ------------------------------------------------------------------------------------------ */
 
 static void copy_truth(int kind, int from, int to, size_t bytes)
 {
@@ -90,7 +95,7 @@ static void copies(void)
     MUST(cudaDeviceSynchronize());
 }
 
-/* ---- Streams that wait for each other ---- */
+/* ---- Streams that wait for each other -------------------------------------------------------------------------- */
 
 static void waits(void)
 {
@@ -123,7 +128,7 @@ static void waits(void)
     MUST(cuCtxSynchronize());
 }
 
-/* ---- A graph of three nodes, twice ---- */
+/* ---- A graph of three nodes, twice ----------------------------------------------------------------------------- */
 
 static void graph(void)
 {
@@ -148,11 +153,12 @@ static void graph(void)
     MUST(cudaGraphDestroy(made));
 }
 
-/* ---- Memory ---- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 static void allocated(void *pointer, size_t bytes, int kind)
 {
-    printf("{\"what\": \"memory\", \"address\": %llu, \"bytes\": %zu, \"kind\": %d}\n", (unsigned long long)(uintptr_t)pointer, bytes, kind);
+    printf("{\"what\": \"memory\", \"address\": %llu, \"bytes\": %zu, \"kind\": %d}\n",
+           (unsigned long long)(uintptr_t)pointer, bytes, kind);
 }
 
 static void memory(void)
@@ -187,7 +193,7 @@ static void memory(void)
     MUST(cudaDeviceSynchronize());
 }
 
-/* ---- Modules: the second one's names stand where the first one's stood ---- */
+/* ---- Modules: the second one's names stand where the first one's stood ----------------------------------------- */
 
 static void modules(void)
 {
@@ -209,7 +215,7 @@ static void modules(void)
     }
 }
 
-/* ---- Names that no compiler would make ---- */
+/* ---- Names that no compiler would make ------------------------------------------------------------------------- */
 
 static void name_truth(const char *name)
 {
@@ -226,7 +232,8 @@ static void names(void)
     static char templates[5000] = "_Z1f";
     for (int i = 0; i < 600; i++)
         strcat(templates, "N1aI");
-    const char *all[] = { "", NULL, "\xff\xfe\x80", "a\tb\nc\"d\\e", "_Z", "_ZZZZZ", templates, huge, "plain", "\xf0\x9f\x98\x80" };
+    const char *all[] = { "",       NULL,      "\xff\xfe\x80", "a\tb\nc\"d\\e", "_Z",
+                          "_ZZZZZ", templates, huge,           "plain",         "\xf0\x9f\x98\x80" };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         launch(all[i], NULL);
         name_truth(all[i]);
@@ -234,7 +241,7 @@ static void names(void)
     MUST(cudaDeviceSynchronize());
 }
 
-/* ---- Two GPUs and a context of one's own ---- */
+/* ---- Two GPUs and a context of one's own ----------------------------------------------------------------------- */
 
 static void devices(void)
 {
@@ -262,11 +269,12 @@ static void devices(void)
         MUST(cuDeviceTotalMem_v2(&bytes, i));
         MUST(cuDeviceGetName(name, sizeof name, i));
         MUST(cuDeviceGetAttribute(&processors, 16, i));
-        printf("{\"what\": \"device\", \"id\": %d, \"name\": \"%s\", \"bytes\": %zu, \"processors\": %d}\n", i, name, bytes, processors);
+        printf("{\"what\": \"device\", \"id\": %d, \"name\": \"%s\", \"bytes\": %zu, \"processors\": %d}\n", i, name,
+               bytes, processors);
     }
 }
 
-/* ---- Calls: many that only ask, before the first kernel and after ---- */
+/* ---- Calls: many that only ask, before the first kernel and after ---------------------------------------------- */
 
 static void ask(int times)
 {
@@ -284,7 +292,8 @@ static void calls(void)
     ask(5);
     launch("first", NULL);
     MUST(cudaDeviceSynchronize());
-    /* From here on, only the calls that matter: once it is seen that the kernel has finished, which takes some flushes. */
+    /* From here on, only the calls that matter: once it is seen that the kernel has finished,
+     * which takes some flushes. */
     for (int64_t last = fake_get("flushes") + 4; fake_get("subscribers") && fake_get("flushes") < last;) {
         launch("more", NULL);
         MUST(cudaDeviceSynchronize());
@@ -302,7 +311,7 @@ static void calls(void)
     MUST(cudaPeekAtLastError() != 1);
 }
 
-/* ---- Threads ---- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static void *thread(void *argument)
 {
@@ -326,7 +335,7 @@ static void threads(int count, int launches)
         pthread_join(all[i], NULL);
 }
 
-/* ---- Time passes, and the clocks part ---- */
+/* ---- Time passes, and the clocks part -------------------------------------------------------------------------- */
 
 static void clock_drifts(int milliseconds)
 {
@@ -340,9 +349,12 @@ static void clock_drifts(int milliseconds)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } modes[] = {
-        { "kernels", kernels }, { "copies", copies }, { "waits", waits }, { "graph", graph }, { "memory", memory }, { "modules", modules },
-        { "names", names }, { "devices", devices }, { "calls", calls },
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {
+        { "kernels", kernels }, { "copies", copies }, { "waits", waits },     { "graph", graph }, { "memory", memory },
+        { "modules", modules }, { "names", names },   { "devices", devices }, { "calls", calls },
     };
     const char *mode = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)

@@ -1,8 +1,9 @@
-/* A program that asks for a flush again and again while one of its threads records as fast as it can, every event with a name of its
- * own, and the first one forks.
+/* A program that asks for a flush again and again while one of its threads records as fast as it can, every event with
+ * a name of its own, and the first one forks.
  *
  *     flush CHILDREN             prints "flushes N, failed M"
- *     flush CHILDREN NAMES       instead, each child records so many and ends, all while the collector is stopped; then comes one more  */
+ *     flush CHILDREN NAMES       instead, each child records so many and ends, all while the collector is stopped; then
+ * comes one more */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ static void *record(void *unused)
 
 static void *flush(void *unused)
 {
-    const struct tacho_calls *(*calls)(void) = (const struct tacho_calls *(*)(void))dlsym(RTLD_DEFAULT, "tacho_agent_calls");
+    const struct tacho_calls *(*calls)(void) = (const struct tacho_calls *(*)(void))dlsym(RTLD_DEFAULT,
+                                                                                          "tacho_agent_calls");
 
     while (names < HEAD_START)
         sched_yield();

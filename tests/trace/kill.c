@@ -1,9 +1,10 @@
-/* A program to be killed: workers repeat six steps (push, push, read, mark, pop, pop) and count every finished step in a
- * file that is mapped shared, so that the truth survives; one more thread waits for ever in a read.
+/* A program to be killed: workers repeat six steps (push, push, read, mark, pop, pop) and count every finished step in
+ * a file that is mapped shared, so that the truth survives; one more thread waits for ever in a read.
  *
  *     kill FILE WORKERS SPIN                   runs until it is killed
  *     kill FILE WORKERS SPIN program STEPS     kills itself after that step of the first worker
- *     kill FILE WORKERS SPIN collector STEPS   kills its parent, the collector, after that step, ends normally after twice as many */
+ *     kill FILE WORKERS SPIN collector STEPS   kills its parent, the collector, after that step, ends normally after
+ * twice as many */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

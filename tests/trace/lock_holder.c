@@ -1,5 +1,5 @@
-/* One thread holds a mutex, a lock for readers and writers, and a mutex of C11, one after the other; another waits for each. The holder
- * lets go when it has seen the other asleep. Prints both their ids. */
+/* One thread holds a mutex, a lock for readers and writers, and a mutex of C11, one after the other; another waits for
+ * each. The holder lets go when it has seen the other asleep. Prints both their ids. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

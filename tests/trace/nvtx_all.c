@@ -1,5 +1,6 @@
-/* Everything that NVTX can say, once or a few times each, in a fixed order: tests/trace/nvtx.py knows what comes of it.
- * With an argument it does one thing only. With a tool attached, what the calls return is checked: status 1 if it is wrong. */
+/* Everything that NVTX can say, once or a few times each, in a fixed order: tests/trace/nvtx.py knows what
+ * comes of it. With an argument it does one thing only. With a tool attached, what the calls return is
+ * checked: status 1 if it is wrong. */
 #include "nvtx_client.h"
 
 #include <stdio.h>
@@ -138,13 +139,23 @@ static void deep(void)
         expect("pop in many", 0, nvtx_domain_pop(many[i]));
 }
 
-/* ---- The extensions ---------------------------------------------------------------------------------------------- */
+/* ---- The extensions -------------------------------------------------------------------------------------------- */
 
 enum { SCHEMA_FIELDS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6, ENUM_FIELDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
-enum { TYPE_INT = 5, TYPE_UINT8 = 12, TYPE_UINT64 = 18, TYPE_FLOAT = 19, TYPE_DOUBLE = 20, TYPE_CSTRING = 75, TYPE_REGISTERED = 80 };
+enum {
+    TYPE_INT = 5,
+    TYPE_UINT8 = 12,
+    TYPE_UINT64 = 18,
+    TYPE_FLOAT = 19,
+    TYPE_DOUBLE = 20,
+    TYPE_CSTRING = 75,
+    TYPE_REGISTERED = 80
+};
 enum { POINTER = 1 << 1, FIXED = 1 << 4, LENGTH_INDEX = 3 << 4, DEEP_COPY = 1 << 8, MESSAGE = 1 << 10 };
 
-struct point { int x, y; };
+struct point {
+    int x, y;
+};
 struct packet {
     uint64_t size;
     struct point at;
@@ -157,7 +168,8 @@ struct packet {
 static uint64_t point_schema(const void *domain)
 {
     static const struct nvtx_schema_entry entries[] = {
-        { 0, TYPE_INT, "x", NULL, 0, 0, NULL, NULL }, { 0, TYPE_INT, "y", "the other way", 0, 4, NULL, NULL },
+        { 0, TYPE_INT, "x", NULL, 0, 0, NULL, NULL },
+        { 0, TYPE_INT, "y", "the other way", 0, 4, NULL, NULL },
     };
     struct nvtx_schema schema = { SCHEMA_FIELDS, "point", 1, 0, entries, 2, sizeof(struct point), 0, 0, NULL };
     return nvtx_register_schema(domain, &schema);
@@ -246,7 +258,10 @@ static void long_texts(const void *domain)
 /* Arrays that the program says are empty are not looked at: these lie where nothing may be read. */
 static void empty_arrays(const void *domain)
 {
-    struct { uint64_t count; const void *none, *counted, *unknown; } payload = { 0 };
+    struct {
+        uint64_t count;
+        const void *none, *counted, *unknown;
+    } payload = { 0 };
     static const struct nvtx_schema_entry entries[] = {
         { 0, TYPE_UINT64, "count", NULL, 0, 0, NULL, NULL },
         { POINTER | FIXED | DEEP_COPY, TYPE_UINT8, "none", NULL, 0, 8, NULL, NULL },
@@ -254,7 +269,8 @@ static void empty_arrays(const void *domain)
         { POINTER | LENGTH_INDEX | DEEP_COPY, TYPE_UINT8, "unknown", NULL, 7, 24, NULL, NULL },
     };
     struct nvtx_schema schema = { SCHEMA_FIELDS, "arrays", 1, 0, entries, 4, sizeof payload, 0, 0, NULL };
-    payload.none = payload.counted = payload.unknown = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    payload.none = payload.counted = payload.unknown = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                                                            0);
     struct nvtx_payload_data data = { nvtx_register_schema(domain, &schema), sizeof payload, &payload };
     nvtx_mark_payload(domain, &data, 1);
 }

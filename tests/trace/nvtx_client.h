@@ -1,7 +1,7 @@
-/* The program's side of NVTX version 3, as small as it can be: finds the tool through NVTX_INJECTION64_PATH, lets it fill
- * the tables, and calls through them. For test programs, examples and benches, so that none of them needs the vendor's
- * headers. C and C++. All state is static: every module that includes this file attaches for itself, as with the real
- * headers. Link with -ldl. A call with no tool attached costs one load and one branch. */
+/* The program's side of NVTX version 3, as small as it can be: finds the tool through NVTX_INJECTION64_PATH, lets it
+ * fill the tables, and calls through them. For test programs, examples and benches, so that none of them needs the
+ * vendor's headers. C and C++. All state is static: every module that includes this file attaches for itself, as with
+ * the real headers. Link with -ldl. A call with no tool attached costs one load and one branch. */
 #ifndef NVTX_CLIENT_H
 #define NVTX_CLIENT_H
 
@@ -13,11 +13,18 @@
 #include <string.h>
 #include <wchar.h>
 
-/* ---- What calls take -------------------------------------------------------------------------------------------- */
+/* ---- What calls take ------------------------------------------------------------------------------------------- */
 
 enum nvtx_message_type { NVTX_MESSAGE_NONE, NVTX_MESSAGE_ASCII, NVTX_MESSAGE_WIDE, NVTX_MESSAGE_REGISTERED };
-enum nvtx_payload_type { NVTX_PAYLOAD_NONE, NVTX_PAYLOAD_UINT64, NVTX_PAYLOAD_INT64, NVTX_PAYLOAD_DOUBLE, NVTX_PAYLOAD_UINT32,
-                         NVTX_PAYLOAD_INT32, NVTX_PAYLOAD_FLOAT };
+enum nvtx_payload_type {
+    NVTX_PAYLOAD_NONE,
+    NVTX_PAYLOAD_UINT64,
+    NVTX_PAYLOAD_INT64,
+    NVTX_PAYLOAD_DOUBLE,
+    NVTX_PAYLOAD_UINT32,
+    NVTX_PAYLOAD_INT32,
+    NVTX_PAYLOAD_FLOAT
+};
 #define NVTX_PAYLOAD_EXTENDED ((int32_t)0xDFBD0009u)
 
 union nvtx_message {
@@ -106,7 +113,7 @@ struct nvtx_counter {
     uint64_t id;
 };
 
-/* ---- Tables ------------------------------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------------------------- */
 
 typedef void (*nvtx_function)(void);
 enum { NVTX_CORE = 1, NVTX_CUDA, NVTX_OPENCL, NVTX_CUDART, NVTX_CORE2, NVTX_SYNC, NVTX_MODULES };
@@ -217,7 +224,7 @@ static inline void nvtx_init(void)
         nvtx_init_once();
 }
 
-/* ---- Calls: NVTX_CALL(name, module, id, result, value if there is no tool, (parameters), (arguments)) ---------------- */
+/* ---- Calls: NVTX_CALL(name, module, id, result, value if there is no tool, (parameters), (arguments)) ---------- */
 
 #define NVTX_CALL(name, module, id, result, none, parameters, arguments)                                             \
     static inline __attribute__((unused)) result name parameters                                                     \
@@ -262,10 +269,13 @@ NVTX_CALL(nvtx_domain_start, NVTX_CORE2, 2, uint64_t, 0, (const void *d, const s
 NVTX_CALL(nvtx_domain_end, NVTX_CORE2, 3, void, NVTX_NOTHING, (const void *d, uint64_t id), (d, id))
 NVTX_CALL(nvtx_domain_push, NVTX_CORE2, 4, int, -2, (const void *d, const struct nvtx_attributes *a), (d, a))
 NVTX_CALL(nvtx_domain_pop, NVTX_CORE2, 5, int, -2, (const void *d), (d))
-NVTX_CALL(nvtx_resource_create, NVTX_CORE2, 6, const void *, NULL, (const void *d, struct nvtx_resource_attributes *a), (d, a))
+NVTX_CALL(nvtx_resource_create, NVTX_CORE2, 6, const void *, NULL, (const void *d, struct nvtx_resource_attributes *a),
+          (d, a))
 NVTX_CALL(nvtx_resource_destroy, NVTX_CORE2, 7, void, NVTX_NOTHING, (const void *resource), (resource))
-NVTX_CALL(nvtx_domain_category, NVTX_CORE2, 8, void, NVTX_NOTHING, (const void *d, uint32_t id, const char *name), (d, id, name))
-NVTX_CALL(nvtx_domain_category_w, NVTX_CORE2, 9, void, NVTX_NOTHING, (const void *d, uint32_t id, const wchar_t *name), (d, id, name))
+NVTX_CALL(nvtx_domain_category, NVTX_CORE2, 8, void, NVTX_NOTHING, (const void *d, uint32_t id, const char *name),
+          (d, id, name))
+NVTX_CALL(nvtx_domain_category_w, NVTX_CORE2, 9, void, NVTX_NOTHING, (const void *d, uint32_t id, const wchar_t *name),
+          (d, id, name))
 NVTX_CALL(nvtx_register, NVTX_CORE2, 10, const void *, NULL, (const void *d, const char *text), (d, text))
 NVTX_CALL(nvtx_register_w, NVTX_CORE2, 11, const void *, NULL, (const void *d, const wchar_t *text), (d, text))
 NVTX_CALL(nvtx_domain, NVTX_CORE2, 12, const void *, NULL, (const char *name), (name))
@@ -280,7 +290,8 @@ NVTX_CALL(nvtx_cuda_device_w, NVTX_CUDART, 2, void, NVTX_NOTHING, (int device, c
 NVTX_CALL(nvtx_cuda_stream, NVTX_CUDART, 3, void, NVTX_NOTHING, (const void *stream, const char *name), (stream, name))
 NVTX_CALL(nvtx_cuda_event, NVTX_CUDART, 5, void, NVTX_NOTHING, (const void *event, const char *name), (event, name))
 
-NVTX_CALL(nvtx_sync_create, NVTX_SYNC, 1, const void *, NULL, (const void *d, const struct nvtx_sync_attributes *a), (d, a))
+NVTX_CALL(nvtx_sync_create, NVTX_SYNC, 1, const void *, NULL, (const void *d, const struct nvtx_sync_attributes *a),
+          (d, a))
 NVTX_CALL(nvtx_sync_destroy, NVTX_SYNC, 2, void, NVTX_NOTHING, (const void *object), (object))
 NVTX_CALL(nvtx_sync_acquire_start, NVTX_SYNC, 3, void, NVTX_NOTHING, (const void *object), (object))
 NVTX_CALL(nvtx_sync_acquire_failed, NVTX_SYNC, 4, void, NVTX_NOTHING, (const void *object), (object))
@@ -289,19 +300,29 @@ NVTX_CALL(nvtx_sync_releasing, NVTX_SYNC, 6, void, NVTX_NOTHING, (const void *ob
 
 NVTX_EXTENSION_CALL(nvtx_register_schema, payload, 0, uint64_t, 0, (const void *d, const struct nvtx_schema *s), (d, s))
 NVTX_EXTENSION_CALL(nvtx_register_enum, payload, 1, uint64_t, 0, (const void *d, const struct nvtx_enum *e), (d, e))
-NVTX_EXTENSION_CALL(nvtx_mark_payload, payload, 2, void, NVTX_NOTHING, (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
-NVTX_EXTENSION_CALL(nvtx_push_payload, payload, 3, int, -2, (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
-NVTX_EXTENSION_CALL(nvtx_pop_payload, payload, 4, int, -2, (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
-NVTX_EXTENSION_CALL(nvtx_start_payload, payload, 5, uint64_t, 0, (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
-NVTX_EXTENSION_CALL(nvtx_end_payload, payload, 6, void, NVTX_NOTHING, (const void *d, uint64_t id, const struct nvtx_payload_data *p, size_t n), (d, id, p, n))
+NVTX_EXTENSION_CALL(nvtx_mark_payload, payload, 2, void, NVTX_NOTHING,
+                    (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
+NVTX_EXTENSION_CALL(nvtx_push_payload, payload, 3, int, -2,
+                    (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
+NVTX_EXTENSION_CALL(nvtx_pop_payload, payload, 4, int, -2, (const void *d, const struct nvtx_payload_data *p, size_t n),
+                    (d, p, n))
+NVTX_EXTENSION_CALL(nvtx_start_payload, payload, 5, uint64_t, 0,
+                    (const void *d, const struct nvtx_payload_data *p, size_t n), (d, p, n))
+NVTX_EXTENSION_CALL(nvtx_end_payload, payload, 6, void, NVTX_NOTHING,
+                    (const void *d, uint64_t id, const struct nvtx_payload_data *p, size_t n), (d, id, p, n))
 NVTX_EXTENSION_CALL(nvtx_domain_is_enabled, payload, 7, uint8_t, 0, (const void *d), (d))
 NVTX_EXTENSION_CALL(nvtx_register_scope, payload, 12, uint64_t, 0, (const void *d, const struct nvtx_scope *s), (d, s))
 
-NVTX_EXTENSION_CALL(nvtx_register_counter, counters, 0, uint64_t, 0, (const void *d, const struct nvtx_counter *c), (d, c))
-NVTX_EXTENSION_CALL(nvtx_sample_int64, counters, 1, void, NVTX_NOTHING, (const void *d, uint64_t id, int64_t value), (d, id, value))
-NVTX_EXTENSION_CALL(nvtx_sample_float64, counters, 2, void, NVTX_NOTHING, (const void *d, uint64_t id, double value), (d, id, value))
-NVTX_EXTENSION_CALL(nvtx_sample, counters, 3, void, NVTX_NOTHING, (const void *d, uint64_t id, const void *value, size_t size), (d, id, value, size))
-NVTX_EXTENSION_CALL(nvtx_sample_no_value, counters, 4, void, NVTX_NOTHING, (const void *d, uint64_t id, uint8_t reason), (d, id, reason))
+NVTX_EXTENSION_CALL(nvtx_register_counter, counters, 0, uint64_t, 0, (const void *d, const struct nvtx_counter *c),
+                    (d, c))
+NVTX_EXTENSION_CALL(nvtx_sample_int64, counters, 1, void, NVTX_NOTHING, (const void *d, uint64_t id, int64_t value),
+                    (d, id, value))
+NVTX_EXTENSION_CALL(nvtx_sample_float64, counters, 2, void, NVTX_NOTHING, (const void *d, uint64_t id, double value),
+                    (d, id, value))
+NVTX_EXTENSION_CALL(nvtx_sample, counters, 3, void, NVTX_NOTHING,
+                    (const void *d, uint64_t id, const void *value, size_t size), (d, id, value, size))
+NVTX_EXTENSION_CALL(nvtx_sample_no_value, counters, 4, void, NVTX_NOTHING, (const void *d, uint64_t id, uint8_t reason),
+                    (d, id, reason))
 
 /* Attributes with a plain text, to be completed by the caller. */
 static inline __attribute__((unused)) struct nvtx_attributes nvtx_text(const char *text)

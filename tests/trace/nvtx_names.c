@@ -1,5 +1,5 @@
-/* Threads that register strings of their own and use each one at once, while children are forked off. Prints how many marks
- * there were in this process, and in all children together.
+/* Threads that register strings of their own and use each one at once, while children are forked off. Prints how many
+ * marks there were in this process, and in all children together.
  *
  *   nvtx_names THREADS STRINGS FORKS
  *   nvtx_names THREADS STRINGS FORKS full     once threads run, the process gets no more memory */

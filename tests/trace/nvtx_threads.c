@@ -47,7 +47,8 @@ static void *body(void *argument)
 
 int main(int argc, char **argv)
 {
-    setrlimit(RLIMIT_CPU, &(struct rlimit){ 60, 60 }); /* threads wait for each other for ever where nobody listens to NVTX */
+    /* threads wait for each other for ever where nobody listens to NVTX */
+    setrlimit(RLIMIT_CPU, &(struct rlimit){ 60, 60 });
     thread_count = argc > 1 ? atoi(argv[1]) : 4;
     ranges = argc > 2 ? atol(argv[2]) : 1000;
     started = calloc((size_t)thread_count, sizeof *started);

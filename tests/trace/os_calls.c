@@ -1,7 +1,7 @@
 /* Calls the hooked functions that deal with files, descriptors, sockets, memory and messages, each at least once, and
- * prints what each returned and the errno that it left. os_calls.py runs it bare and traced: the two must print the same.
- * What differs from run to run (addresses, process numbers) is printed as a yes or no. Streams, locks, threads and
- * processes are in os_threads.c. */
+ * prints what each returned and the errno that it left. os_calls.py runs it bare and traced: the two must print the
+ * same. What differs from run to run (addresses, process numbers) is printed as a yes or no. Streams, locks, threads
+ * and processes are in os_threads.c. */
 #include <aio.h>
 #include <dirent.h>
 #include <errno.h>
@@ -138,7 +138,8 @@ static void reading_and_writing(void)
 
 static void opening(void)
 {
-    char name[] = "temporary.XXXXXX", name64[] = "temporary.XXXXXX", name_o[] = "temporary.XXXXXX", name_o64[] = "temporary.XXXXXX";
+    char name[] = "temporary.XXXXXX", name64[] = "temporary.XXXXXX", name_o[] = "temporary.XXXXXX",
+         name_o64[] = "temporary.XXXXXX";
     int file;
     CALL(open("does not exist", O_RDONLY));
     CALL(file = open64("data", O_RDWR));
@@ -293,7 +294,8 @@ static void sockets(void)
     struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found = NULL;
     CALL(getaddrinfo("127.0.0.1", "80", &hints, &found));
     if (found) {
-        CALL(getnameinfo(found->ai_addr, found->ai_addrlen, buffer, sizeof buffer, other, sizeof other, NI_NUMERICHOST | NI_NUMERICSERV));
+        CALL(getnameinfo(found->ai_addr, found->ai_addrlen, buffer, sizeof buffer, other, sizeof other,
+                         NI_NUMERICHOST | NI_NUMERICSERV));
         printf("%s %s\n", buffer, other);
         freeaddrinfo(found);
     }
@@ -336,7 +338,10 @@ static void memory(void)
 
 static void messages(void)
 {
-    struct { long type; char text[8]; } letter = { 1, "letter" };
+    struct {
+        long type;
+        char text[8];
+    } letter = { 1, "letter" };
     int queue, set, segment;
     struct sembuf up = { 0, 1, 0 }, down = { 0, -1, 0 };
     struct mq_attr attributes = { .mq_maxmsg = 2, .mq_msgsize = 64 };
@@ -424,7 +429,8 @@ static void signals(void)
     CALL(killpg(getpgrp(), 0));
     if (tgkill)
         IS(tgkill(getpid(), (pid_t)syscall(SYS_gettid), 0) == 0);
-    struct itimerspec soon = { .it_value = { 0, 2000000 }, .it_interval = { 0, 2000000 } }; /* again, should it come too early */
+    /* again, should it come too early */
+    struct itimerspec soon = { .it_value = { 0, 2000000 }, .it_interval = { 0, 2000000 } };
     timer_t timer;
     struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
     timer_create(CLOCK_MONOTONIC, &how, &timer);

@@ -107,7 +107,8 @@ static void threads(void)
     printf("%s\n", name);
 }
 
-/* One whole life of each kind of mutex, in a thread that knows that it is free, and from one that knows that it is not. */
+/* One whole life of each kind of mutex, in a thread that knows that it is free, and from one
+ * that knows that it is not. */
 static pthread_mutex_t shared_mutex;
 static pthread_rwlock_t shared_lock;
 static struct timespec later_realtime, later_monotonic;
@@ -241,7 +242,8 @@ static void other_locks(void)
     CALL(thrd_sleep(&(struct timespec){ 0, 1000 }, NULL));
 }
 
-/* ---- Locks that are held: a thread sleeps in the call until we let go, which we do once the kernel says that it sleeps -- */
+/* ---- Locks that are held: a thread sleeps in the call until we let go, which we do once the kernel says that it
+ * sleeps */
 
 static _Atomic int waiter;
 static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -249,12 +251,47 @@ static pthread_rwlock_t held_lock = PTHREAD_RWLOCK_INITIALIZER;
 static mtx_t held_c11;
 static sem_t held_semaphore;
 
-static void *wait_for_mutex(void *unused) { waiter = (int)syscall(SYS_gettid); pthread_mutex_lock(&held_mutex); pthread_mutex_unlock(&held_mutex); return unused; }
-static void *wait_to_read(void *unused) { waiter = (int)syscall(SYS_gettid); pthread_rwlock_rdlock(&held_lock); pthread_rwlock_unlock(&held_lock); return unused; }
-static void *wait_to_write(void *unused) { waiter = (int)syscall(SYS_gettid); pthread_rwlock_wrlock(&held_lock); pthread_rwlock_unlock(&held_lock); return unused; }
-static void *wait_for_c11(void *unused) { waiter = (int)syscall(SYS_gettid); mtx_lock(&held_c11); mtx_unlock(&held_c11); return unused; }
-static void *wait_for_stream(void *unused) { waiter = (int)syscall(SYS_gettid); flockfile(stdin); funlockfile(stdin); return unused; }
-static void *wait_for_semaphore(void *unused) { waiter = (int)syscall(SYS_gettid); sem_wait(&held_semaphore); return unused; }
+static void *wait_for_mutex(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    pthread_mutex_lock(&held_mutex);
+    pthread_mutex_unlock(&held_mutex);
+    return unused;
+}
+static void *wait_to_read(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    pthread_rwlock_rdlock(&held_lock);
+    pthread_rwlock_unlock(&held_lock);
+    return unused;
+}
+static void *wait_to_write(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    pthread_rwlock_wrlock(&held_lock);
+    pthread_rwlock_unlock(&held_lock);
+    return unused;
+}
+static void *wait_for_c11(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    mtx_lock(&held_c11);
+    mtx_unlock(&held_c11);
+    return unused;
+}
+static void *wait_for_stream(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    flockfile(stdin);
+    funlockfile(stdin);
+    return unused;
+}
+static void *wait_for_semaphore(void *unused)
+{
+    waiter = (int)syscall(SYS_gettid);
+    sem_wait(&held_semaphore);
+    return unused;
+}
 
 /* Returns once a thread that has given its number in `waiter` sleeps in the call that follows. */
 static void until_it_sleeps(void)
@@ -310,7 +347,7 @@ static void contention(void)
     puts("all locks were waited for");
 }
 
-/* ---- Conditions, in the version that this program is linked with and in the one of long ago ---------------------- */
+/* ---- Conditions, in the version that this program is linked with and in the one of long ago -------------------- */
 
 struct meeting {
     pthread_mutex_t mutex;
@@ -353,10 +390,13 @@ static int meet(struct meeting *meeting)
 #if defined(__x86_64__) && defined(__GLIBC__)
 extern int old_wait(pthread_cond_t *, pthread_mutex_t *), old_signal(pthread_cond_t *), old_broadcast(pthread_cond_t *);
 extern int old_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-extern int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, char *const *);
-extern int old_spawnp(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, char *const *);
+extern int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                     char *const *, char *const *);
+extern int old_spawnp(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                      char *const *, char *const *);
 __asm__(".symver old_wait, pthread_cond_wait@GLIBC_2.2.5\n.symver old_signal, pthread_cond_signal@GLIBC_2.2.5\n"
-        ".symver old_broadcast, pthread_cond_broadcast@GLIBC_2.2.5\n.symver old_timedwait, pthread_cond_timedwait@GLIBC_2.2.5\n"
+        ".symver old_broadcast, pthread_cond_broadcast@GLIBC_2.2.5\n.symver old_timedwait, "
+        "pthread_cond_timedwait@GLIBC_2.2.5\n"
         ".symver old_spawn, posix_spawn@GLIBC_2.2.5\n.symver old_spawnp, posix_spawnp@GLIBC_2.2.5");
 #else
 #define old_wait pthread_cond_wait
@@ -369,8 +409,11 @@ __asm__(".symver old_wait, pthread_cond_wait@GLIBC_2.2.5\n.symver old_signal, pt
 
 static void conditions(void)
 {
-    struct meeting now = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, pthread_cond_wait, pthread_cond_signal, pthread_cond_broadcast };
-    struct meeting old = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, old_wait, old_signal, old_broadcast };
+    struct meeting now = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0,
+                           pthread_cond_wait,         pthread_cond_signal,      pthread_cond_broadcast };
+    struct meeting old = {
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, old_wait, old_signal, old_broadcast
+    };
     CALL(meet(&now));
     CALL(meet(&old));
     pthread_mutex_lock(&now.mutex);
@@ -670,14 +713,28 @@ static int fork_and(int (*wait_for)(pid_t child))
 }
 
 static int last_status;
-static int by_wait(pid_t child) { return wait(&last_status) == child; }
-static int by_wait_null(pid_t child) { return wait(NULL) == child; }
-static int by_wait3(pid_t child) { return wait3(&last_status, 0, NULL) == child; }
-static int by_wait4(pid_t child) { struct rusage usage; return wait4(child, &last_status, 0, &usage) == child; }
+static int by_wait(pid_t child)
+{
+    return wait(&last_status) == child;
+}
+static int by_wait_null(pid_t child)
+{
+    return wait(NULL) == child;
+}
+static int by_wait3(pid_t child)
+{
+    return wait3(&last_status, 0, NULL) == child;
+}
+static int by_wait4(pid_t child)
+{
+    struct rusage usage;
+    return wait4(child, &last_status, 0, &usage) == child;
+}
 static int by_waitid(pid_t child)
 {
     siginfo_t information;
-    return waitid(P_PID, (id_t)child, &information, WEXITED) == 0 && information.si_pid == child && information.si_status == 7;
+    return waitid(P_PID, (id_t)child, &information, WEXITED) == 0 && information.si_pid == child &&
+           information.si_status == 7;
 }
 
 /* Each child replaces itself by a shell that says whether it was told of a variable. */

@@ -1,5 +1,5 @@
-/* A program that uses the signal that samples come by, or has no room for its handler: sample_signal MODE. What it prints, it prints
- * without a profiler too: that no signal came, and that the handler before its own was none. */
+/* A program that uses the signal that samples come by, or has no room for its handler: sample_signal MODE. What it
+ * prints, it prints without a profiler too: that no signal came, and that the handler before its own was none. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,14 +50,18 @@ static void burn_in_threads(void)
 
 static void say_handler(const char *when, void (*handler)(int))
 {
-    printf("%s: %s\n", when, handler == SIG_DFL ? "default" : handler == SIG_IGN ? "ignored" : handler == count ? "count" : "another");
+    printf("%s: %s\n", when,
+           handler == SIG_DFL   ? "default"
+           : handler == SIG_IGN ? "ignored"
+           : handler == count   ? "count"
+                                : "another");
 }
 
-/* ---- The modes ----------------------------------------------------------------------------------------------------- */
+/* ---- The modes ------------------------------------------------------------------------------------------------- */
 
 static void handle(void)
 {
-    struct sigaction old, own = {.sa_handler = count};
+    struct sigaction old, own = { .sa_handler = count };
     burn(0.05);
     sigaction(SIGURG, NULL, &old);
     say_handler("asked", old.sa_handler);
@@ -85,7 +89,7 @@ static void set_default(void)
 
 static void wait_for(void)
 {
-    struct timespec none = {0};
+    struct timespec none = { 0 };
     burn(0.05);
     sigprocmask(SIG_BLOCK, &urgent, NULL);
     burn(0.1);
@@ -168,7 +172,8 @@ static void run_threads(void)
     printf("child %d\n", status);
 }
 
-/* Threads with alternate stacks of their own: as small as the kernel lets them be, or just large enough. Nothing lies below. */
+/* Threads with alternate stacks of their own: as small as the kernel lets them be, or just large
+ * enough. Nothing lies below. */
 #if defined(__aarch64__)
 enum { KERNEL_LEAST = 5120 };
 #else
@@ -179,8 +184,9 @@ static void *burn_with_stack(void *bytes)
 {
     size_t whole = 1 << 16;
     char *memory = mmap(NULL, 2 * whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    stack_t stack = {.ss_sp = memory + 2 * whole - (size_t)bytes, .ss_size = (size_t)bytes};
-    mprotect(memory + 2 * whole - ((size_t)bytes + 4095) / 4096 * 4096, ((size_t)bytes + 4095) / 4096 * 4096, PROT_READ | PROT_WRITE);
+    stack_t stack = { .ss_sp = memory + 2 * whole - (size_t)bytes, .ss_size = (size_t)bytes };
+    mprotect(memory + 2 * whole - ((size_t)bytes + 4095) / 4096 * 4096, ((size_t)bytes + 4095) / 4096 * 4096,
+             PROT_READ | PROT_WRITE);
     printf("%d\n", sigaltstack(&stack, NULL));
     burn(0.1);
     return NULL;
@@ -189,7 +195,7 @@ static void *burn_with_stack(void *bytes)
 static void run_with_stacks(void)
 {
     size_t frame = getauxval(51 /* AT_MINSIGSTKSZ */), least = frame > KERNEL_LEAST ? frame : KERNEL_LEAST;
-    size_t sizes[] = {KERNEL_LEAST, least, least + 2048};
+    size_t sizes[] = { KERNEL_LEAST, least, least + 2048 };
     for (int i = 0; i < 3; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, burn_with_stack, (void *)sizes[i]);
@@ -199,9 +205,19 @@ static void run_with_stacks(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"handle", handle}, {"ignore", ignore}, {"default", set_default}, {"wait", wait_for}, {"file", read_file}, {"suspend", suspend},
-        {"coroutines", run_coroutines}, {"threads", run_threads}, {"stacks", run_with_stacks},
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {
+        { "handle", handle },
+        { "ignore", ignore },
+        { "default", set_default },
+        { "wait", wait_for },
+        { "file", read_file },
+        { "suspend", suspend },
+        { "coroutines", run_coroutines },
+        { "threads", run_threads },
+        { "stacks", run_with_stacks },
     };
     sigemptyset(&urgent);
     sigaddset(&urgent, SIGURG);

@@ -1,6 +1,7 @@
-/* A program whose CPU time is known: sampling [seconds] burns them in three functions, 60, 30 and 10 % each, while one thread sleeps, one
- * holds a lock and burns, and one waits for it. Each thread tells at its end what it used of its CPU and what it waited:
- * "NAME TID CPU_NS WAITED_NS". With "signal" as a second argument it handles SIGURG itself; with "block" its threads let no signal in. */
+/* A program whose CPU time is known: sampling [seconds] burns them in three functions, 60, 30 and 10 % each, while one
+ * thread sleeps, one holds a lock and burns, and one waits for it. Each thread tells at its end what it used of its CPU
+ * and what it waited: "NAME TID CPU_NS WAITED_NS". With "signal" as a second argument it handles SIGURG itself; with
+ * "block" its threads let no signal in. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,7 +46,7 @@ static void tell(const char *name, long long waited)
 
 static void *sleeper(void *unused)
 {
-    struct timespec left = {.tv_nsec = (long)(seconds * 0.4e9)};
+    struct timespec left = { .tv_nsec = (long)(seconds * 0.4e9) };
     long long start = now(CLOCK_MONOTONIC);
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         interrupted = 1;
@@ -91,7 +92,7 @@ static void count(int number)
 
 int main(int argc, char **argv)
 {
-    static void *(*const starts[])(void *) = {sleeper, holder, waiter, burner};
+    static void *(*const starts[])(void *) = { sleeper, holder, waiter, burner };
     pthread_t threads[4];
     if (argc > 1)
         seconds = atof(argv[1]);

@@ -1,22 +1,22 @@
 /* A program that installs a seccomp filter for itself, and then becomes another program:
  *
- *     seccomp HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without libc)
- *                                       FORBIDDEN: nothing; socket; agent, all that only an agent would call
- *     seccomp HOW FORBIDDEN work        does without another program
- *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
- *     seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that cannot, and one that its
- *                                       filter kills; then becomes "seccomp work" itself
- *     seccomp vfork-unwaited            the same with the last one alone, for which no one waits: SIGCHLD is ignored
- *     seccomp vfork-privileges          gives up privileges and does the same
- *     seccomp many                      so many vfork children with a filter that what is told of them alone fills a chunk; status 5
- *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its own; status 5
- *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
+ *     seccomp HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without
+ * libc) FORBIDDEN: nothing; socket; agent, all that only an agent would call seccomp HOW FORBIDDEN work        does
+ * without another program seccomp work                      forks, waits and prints, all without what is forbidden;
+ * status 5 seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that
+ * cannot, and one that its filter kills; then becomes "seccomp work" itself seccomp vfork-unwaited            the same
+ * with the last one alone, for which no one waits: SIGCHLD is ignored seccomp vfork-privileges          gives up
+ * privileges and does the same seccomp many                      so many vfork children with a filter that what is told
+ * of them alone fills a chunk; status 5 seccomp tsync                     asks for a filter in all threads, which fails
+ * since one has a filter of its own; status 5 seccomp question                  asks for filters as libseccomp does,
+ * which limits nothing; status 5
  *
- * There is a range called like the first argument before the filter. No new privileges are given up first: that takes root. */
+ * There is a range called like the first argument before the filter. No new privileges are given
+ * up first: that takes root. */
 #include <errno.h>
-#include <pthread.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,9 +30,12 @@
 
 #include "nvtx_client.h"
 
-/* The last ones are a loader's calls, or those of fork() in libc, too: no program can start behind a filter for these. */
-static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime,
-                                        SYS_process_vm_readv, SYS_mremap, SYS_openat, SYS_pread64, SYS_faccessat, SYS_rt_sigprocmask, SYS_sigaltstack };
+/* The last ones are a loader's calls, or those of fork() in libc, too: no program can start
+ * behind a filter for these. */
+static const unsigned agent_calls[] = { SYS_socket,           SYS_connect,        SYS_madvise,    SYS_gettid,
+                                        SYS_getpid,           SYS_getpriority,    SYS_prctl,      SYS_clock_gettime,
+                                        SYS_process_vm_readv, SYS_mremap,         SYS_openat,     SYS_pread64,
+                                        SYS_faccessat,        SYS_rt_sigprocmask, SYS_sigaltstack };
 enum { MANY = 1700 };
 enum { CALLS = sizeof agent_calls / sizeof *agent_calls, LOADER_CALLS = 5 };
 

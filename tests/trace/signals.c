@@ -4,7 +4,7 @@
  *     signals ignore         says "ready", ignores both, ends with 7 at the end of stdin
  *     signals daemon FIFO    leaves a daemon behind that waits for the FIFO's writer, then works, and ends
  *     signals orphan FIFO    leaves a plain child behind that does the same
- *     signals zombies N      leaves N children behind that end at once, then says "ready" and waits as above           */
+ *     signals zombies N      leaves N children behind that end at once, then says "ready" and waits as above */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *   small_stacks depths       prints "NAME BYTES" for each call: how deep the coroutine's stack was used
  *   small_stacks handler      a handler of SIGSEGV on 4 KiB syncs, sleeps and ends the program with status 5
  *
- * Each call is made once on the main stack before, so that lazy binding and first times are not counted.                  */
+ * Each call is made once on the main stack before, so that lazy binding and first times are not counted. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static int used(void)
     return STACK_BYTES - clean;
 }
 
-/* ---- The calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- The calls ------------------------------------------------------------------------------------------------- */
 
 static void do_read(void)
 {
@@ -127,9 +127,20 @@ static void do_changed_spawn(void)
     end_well(child);
 }
 
-static const struct { const char *name; void (*call)(void); } calls[] = {
-    { "read", do_read }, { "fsync", do_sync }, { "nanosleep", do_sleep }, { "poll", do_poll }, { "lock", do_lock },
-    { "range", do_range }, { "mark", do_mark }, { "fork", do_fork }, { "exec", do_exec }, { "changed exec", do_changed_exec },
+static const struct {
+    const char *name;
+    void (*call)(void);
+} calls[] = {
+    { "read", do_read },
+    { "fsync", do_sync },
+    { "nanosleep", do_sleep },
+    { "poll", do_poll },
+    { "lock", do_lock },
+    { "range", do_range },
+    { "mark", do_mark },
+    { "fork", do_fork },
+    { "exec", do_exec },
+    { "changed exec", do_changed_exec },
     { "changed spawn", do_changed_spawn },
 };
 
@@ -153,7 +164,7 @@ static void depths(void)
     }
 }
 
-/* ---- A crash handler ------------------------------------------------------------------------------------------------------ */
+/* ---- A crash handler ------------------------------------------------------------------------------------------- */
 
 static void on_crash(int signal_number)
 {

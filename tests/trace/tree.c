@@ -43,7 +43,7 @@ static void wait_and_say(pid_t pid, const char *what)
         say("signal", pid, WTERMSIG(status), what);
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 #define THREADS 5
 
@@ -91,7 +91,7 @@ static int threads(char **arguments)
     return 0;
 }
 
-/* ---- Children ---------------------------------------------------------------------------------------------------- */
+/* ---- Children -------------------------------------------------------------------------------------------------- */
 
 static int forks(char **arguments)
 {
@@ -217,7 +217,7 @@ static int daemons(char **arguments)
     return 0;
 }
 
-/* ---- Endings ------------------------------------------------------------------------------------------------------- */
+/* ---- Endings --------------------------------------------------------------------------------------------------- */
 
 static void *end_all(void *argument)
 {
@@ -246,7 +246,7 @@ static int ends(char **arguments)
     return 14;
 }
 
-/* ---- Shared objects -------------------------------------------------------------------------------------------------- */
+/* ---- Shared objects -------------------------------------------------------------------------------------------- */
 
 static int loads(char **arguments)
 {
@@ -259,8 +259,8 @@ static int loads(char **arguments)
     return 0;
 }
 
-/* Stands before libc's: once the shared object that it loads is in the list, the thread stays here, as one does that is interrupted;
- * not before it has been here so often. */
+/* Stands before libc's: once the shared object that it loads is in the list, the thread stays here, as one does that is
+ * interrupted; not before it has been here so often. */
 static _Thread_local const char *awaited;
 static int passes;
 static _Atomic int is_in_list, may_leave;
@@ -314,10 +314,13 @@ static const struct shape {
     const char *name;
     int (*run)(char **arguments);
 } shapes[] = {
-    { "threads", threads }, { "fork", forks }, { "vfork", vforks }, { "spawn", spawns }, { "leaf", leaf },
-    { "spawn-many", spawns_many }, { "silent", is_silent },
-    { "chain", chain },     { "run", run },    { "clean", clean },  { "daemon", daemons }, { "ends", ends },
-    { "loads", loads },     { "forks-amid-a-load", forks_amid_a_load },
+    { "threads", threads },  { "fork", forks },
+    { "vfork", vforks },     { "spawn", spawns },
+    { "leaf", leaf },        { "spawn-many", spawns_many },
+    { "silent", is_silent }, { "chain", chain },
+    { "run", run },          { "clean", clean },
+    { "daemon", daemons },   { "ends", ends },
+    { "loads", loads },      { "forks-amid-a-load", forks_amid_a_load },
 };
 
 int main(int argc, char **argv)

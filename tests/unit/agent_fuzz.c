@@ -1,6 +1,6 @@
-/* The agent's entry points, called as no program should: some hundred programs of random calls, the same every time; and one call that
- * comes while another is stopped where no program can hold it. In a sanitized build the
- * agent is sanitized here, which it never is as a guest. scripts/fuzz goes on from there. */
+/* The agent's entry points, called as no program should: some hundred programs of random calls, the same every time;
+ * and one call that comes while another is stopped where no program can hold it. In a sanitized build the agent is
+ * sanitized here, which it never is as a guest. scripts/fuzz goes on from there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "agent/cuda/cuda_agent.h"
+
 #include "../fuzz/fuzz_agent.c"
 
 #define PROGRAMS 400
@@ -36,7 +37,8 @@ static void whatever_is_called_the_records_make_sense(void **state)
 
 int InitializeInjection(void);
 
-/* A thread that lets the program have CUPTI (--cuda-yield) was stopped, as a debugger does it, and cuInit() does not wait for it for long. */
+/* A thread that lets the program have CUPTI (--cuda-yield) was stopped, as a debugger does it, and cuInit() does
+ * not wait for it for long. */
 static void cuda_that_cannot_be_started_is_told(void **state)
 {
     const struct collect_options options = { .trace_fork_before_exec = 1, .range = COLLECT_RANGE_NONE };
@@ -45,14 +47,16 @@ static void cuda_that_cannot_be_started_is_told(void **state)
     assert_int_equal(InitializeInjection(), 1);
     cuda_unlock();
     host_drain();
-    assert_true(host_was_warned("CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time."));
+    assert_true(
+        host_was_warned("CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time."));
     assert_int_equal(host_end(), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuda_that_cannot_be_started_is_told), cmocka_unit_test(whatever_is_called_the_records_make_sense),
+        cmocka_unit_test(cuda_that_cannot_be_started_is_told),
+        cmocka_unit_test(whatever_is_called_the_records_make_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

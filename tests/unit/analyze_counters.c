@@ -5,7 +5,7 @@
 
 static void request(struct writer *writer, int64_t id, const char *name)
 {
-    struct row_PMU_EVENT_REQUESTS row = {0};
+    struct row_PMU_EVENT_REQUESTS row = { 0 };
 
     ROW_SET(&row, PMU_EVENT_REQUESTS, id, id);
     ROW_SET(&row, PMU_EVENT_REQUESTS, source, 0);
@@ -15,10 +15,11 @@ static void request(struct writer *writer, int64_t id, const char *name)
 }
 
 /* A reading of 100 ns of one CPU, of two counters. */
-static void reading(struct writer *writer, int64_t id, int64_t start_ns, int64_t cpu, int64_t cycles, int64_t instructions)
+static void reading(struct writer *writer, int64_t id, int64_t start_ns, int64_t cpu, int64_t cycles,
+                    int64_t instructions)
 {
     const int64_t values[] = { cycles, instructions };
-    struct row_PMU_EVENTS row = {0};
+    struct row_PMU_EVENTS row = { 0 };
 
     ROW_SET(&row, PMU_EVENTS, start, start_ns);
     ROW_SET(&row, PMU_EVENTS, end, start_ns + 100);
@@ -27,7 +28,7 @@ static void reading(struct writer *writer, int64_t id, int64_t start_ns, int64_t
     ROW_SET(&row, PMU_EVENTS, counter_id, id);
     writer_append(writer, TABLE_PMU_EVENTS, &row);
     for (int64_t i = 0; i < 2; i++) {
-        struct row_PMU_EVENT_COUNTERS value = {0};
+        struct row_PMU_EVENT_COUNTERS value = { 0 };
         ROW_SET(&value, PMU_EVENT_COUNTERS, id, id);
         ROW_SET(&value, PMU_EVENT_COUNTERS, idx, 9 + i);
         ROW_SET(&value, PMU_EVENT_COUNTERS, value, values[i]);
@@ -35,7 +36,8 @@ static void reading(struct writer *writer, int64_t id, int64_t start_ns, int64_t
     }
 }
 
-static void check(const struct table *table, size_t number, const char *name, int64_t total, double rate, double most, double ratio)
+static void check(const struct table *table, size_t number, const char *name, int64_t total, double rate, double most,
+                  double ratio)
 {
     const struct table_cell *row = table_row(table, number);
 
@@ -63,13 +65,17 @@ static void sums_rates_and_quotients(void **state)
     reading(writer, 4, 200, 0, 5, 5);
     reading(writer, 5, 200, 1, 15, 5);
     struct report *report = finish(writer);
-    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){0}, &table, &err), 0);
+    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ 0 }, &table,
+                                  &err),
+                     0);
     assert_int_equal(table_row_count(table), 3);
     check(table, 0, "cycles", 80, 80 * 1e9 / 300, 40 * 1e9 / 100, 0);
     check(table, 1, "instructions", 100, 100 * 1e9 / 300, 80 * 1e9 / 100, 0);
     check(table, 2, "ipc", 0, 0, 0, 100.0 / 80);
     table_delete(table);
-    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ .span = &span }, &table, &err), 0);
+    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ .span = &span },
+                                  &table, &err),
+                     0);
     check(table, 0, "cycles", 20, 20 * 1e9 / 80, 20 * 1e9 / 100, 0);
     table_delete(table);
     report_close(report);
@@ -89,7 +95,9 @@ static void readings_of_one_id(void **state)
     reading(writer, 1, 100, 0, 30, 60);
     reading(writer, 2, 200, 0, 7, 14);
     struct report *report = finish(writer);
-    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ .span = &span }, &table, &err), 0);
+    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ .span = &span },
+                                  &table, &err),
+                     0);
     check(table, 0, "cycles", 7, 7 * 1e9 / 80, 7 * 1e9 / 100, 0);
     check(table, 1, "instructions", 14, 14 * 1e9 / 80, 14 * 1e9 / 100, 0);
     table_delete(table);
@@ -98,7 +106,8 @@ static void readings_of_one_id(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_rates_and_quotients), cmocka_unit_test(readings_of_one_id) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_rates_and_quotients),
+                                        cmocka_unit_test(readings_of_one_id) };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -1,5 +1,6 @@
-/* The CUDA reports and rules on small captures made by hand: what joins with what, what a filter leaves in, what the options
- * do, and that no value in a file can upset them. nsys's own captures, in golden/, have none of these corners. */
+/* The CUDA reports and rules on small captures made by hand: what joins with what, what a filter leaves
+ * in, what the options do, and that no value in a file can upset them. nsys's own captures, in golden/,
+ * have none of these corners. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 static void call(struct writer *writer, int64_t begin, int64_t end, int64_t global_tid, int64_t id, const char *name)
 {
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end);
@@ -26,7 +27,8 @@ static void call(struct writer *writer, int64_t begin, int64_t end, int64_t glob
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
 }
 
-static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t source, int64_t target, int64_t kind)
+static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t source, int64_t target,
+                 int64_t kind)
 {
     made_copy(writer, (struct made_memory){ begin, end, id, 2000000, kind, source, target });
 }
@@ -38,10 +40,10 @@ static void fill(struct writer *writer, int64_t begin, int64_t end, int64_t id, 
 
 enum { PUSHPOP = 59, STARTEND = 60, DOMAIN_CREATE = 75 };
 
-static void range(struct writer *writer, int type, int64_t begin, int64_t end, const char *name, int64_t global_tid, int64_t end_tid,
-                  int64_t domain)
+static void range(struct writer *writer, int type, int64_t begin, int64_t end, const char *name, int64_t global_tid,
+                  int64_t end_tid, int64_t domain)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     if (type != DOMAIN_CREATE)
@@ -61,11 +63,12 @@ static const struct analysis *find(const char *name)
 }
 
 /* Runs a report or a rule and compares it as csv, without the header. */
-static void expect_request(struct report *report, const char *name, const struct analysis_request *request, const char *expected)
+static void expect_request(struct report *report, const char *name, const struct analysis_request *request,
+                           const char *expected)
 {
     struct table *table;
     struct error err;
-    struct text out = {0};
+    struct text out = { 0 };
 
     if (analysis_run(find(name), report, request, &table, &err) != 0)
         fail_msg("%s: %s", name, err.text);
@@ -77,10 +80,11 @@ static void expect_request(struct report *report, const char *name, const struct
 
 static void expect(struct report *report, const char *name, const char *expected)
 {
-    expect_request(report, name, &(struct analysis_request){0}, expected);
+    expect_request(report, name, &(struct analysis_request){ 0 }, expected);
 }
 
-static void expect_option(struct report *report, const char *name, const char *option, const char *value, const char *expected)
+static void expect_option(struct report *report, const char *name, const char *option, const char *value,
+                          const char *expected)
 {
     struct analysis_option one = { option, value };
 
@@ -101,8 +105,9 @@ static void calls_and_kernels_join_in_their_process(void **state)
     expect(report, "cuda_kern_exec_trace",
            "100,10,,,105,15,20,1,10,0,cudaLaunchKernel,   0    0    0,   0    0    0,one\n"
            "200,30,230,10,240,60,100,2,20,1,cuLaunchKernel,   0    0    0,   0    0    0,two\n");
-    expect(report, "cuda_gpu_kern_sum", "70.6,60,1,60.0,60.0,60,60,0.0,two\n17.6,15,1,15.0,15.0,15,15,0.0,one\n"
-                                        "11.8,10,1,10.0,10.0,10,10,0.0,lost\n");
+    expect(report, "cuda_gpu_kern_sum",
+           "70.6,60,1,60.0,60.0,60,60,0.0,two\n17.6,15,1,15.0,15.0,15,15,0.0,one\n"
+           "11.8,10,1,10.0,10.0,10,10,0.0,lost\n");
     report_close(report);
 }
 
@@ -130,10 +135,12 @@ static void ranges_that_overlap_have_their_own_work(void **state)
     report_close(report);
 }
 
-/* ---- the projection beside one that looks at every pair ------------------------------------------------------------------ */
+/* ---- the projection beside one that looks at every pair -------------------------------------------------------- */
 
 enum { RANDOM_CALLS = 300, RANDOM_RANGES = 200 };
-struct span { int64_t start, end, thread; };
+struct span {
+    int64_t start, end, thread;
+};
 
 static uint64_t random_state;
 
@@ -143,17 +150,23 @@ static int64_t random_below(int64_t limit)
     return (int64_t)(random_state >> 33) % limit;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static void check_projection(uint64_t seed)
 {
     struct span calls[RANDOM_CALLS], ops[RANDOM_CALLS], ranges[RANDOM_RANGES];
     struct writer *writer = start();
-    struct analysis_request request = {0};
+    struct analysis_request request = { 0 };
     struct table *table;
     struct error err;
-    int64_t now[3] = {0};
+    int64_t now[3] = { 0 };
     size_t found = 0;
 
     random_state = seed;
@@ -168,7 +181,8 @@ static void check_projection(uint64_t seed)
     }
     for (int i = 0; i < RANDOM_RANGES; i++) {
         int64_t begin = random_below(3000);
-        ranges[i] = (struct span){ begin, begin + random_below(random_below(10) ? 60 : 2000), made_thread(1, random_below(3)) };
+        ranges[i] = (struct span){ begin, begin + random_below(random_below(10) ? 60 : 2000),
+                                   made_thread(1, random_below(3)) };
         range(writer, STARTEND, begin, ranges[i].end, "r", ranges[i].thread, ranges[i].thread, 0);
     }
     struct report *report = finish(writer);
@@ -204,7 +218,7 @@ static void projections_are_those_of_every_pair(void **state)
         check_projection(seed);
 }
 
-/* ---- filters and options --------------------------------------------------------------------------------------------------- */
+/* ---- filters and options --------------------------------------------------------------------------------------- */
 
 static struct report *make_filtered(void)
 {
@@ -231,10 +245,13 @@ static void filters_leave_in_what_they_name(void **state)
 #define B "110,1,110.0,110.0,110,110,0.0,b\n"
 #define C "120,1,120.0,120.0,120,120,0.0,c\n"
 
-    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_PID, .pid = 1 }, "52.4," B "47.6," A);
+    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_PID, .pid = 1 },
+                  "52.4," B "47.6," A);
     expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_TID, .tid = 11 }, "100.0," B);
-    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_DEVICE, .device = 1 }, "100.0," B);
-    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_STREAM, .stream = 9 }, "100.0," C);
+    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_DEVICE, .device = 1 },
+                  "100.0," B);
+    expect_filter(report, "cuda_gpu_kern_sum", (struct analysis_filter){ .only = ONLY_STREAM, .stream = 9 },
+                  "100.0," C);
     expect_filter(report, "cuda_gpu_kern_sum",
                   (struct analysis_filter){ .only = ONLY_STREAM | ONLY_DEVICE, .stream = 7, .device = 0 }, "100.0," A);
     expect_filter(report, "cuda_api_sum", (struct analysis_filter){ .only = ONLY_PID, .pid = 2 },
@@ -243,7 +260,8 @@ static void filters_leave_in_what_they_name(void **state)
                   "40,10,50,450,500,120,580,2,20,0,cudaLaunchKernel,   0    0    0,   0    0    0,c\n");
     expect_request(report, "cuda_gpu_kern_sum", &(struct analysis_request){ .span = &(struct report_span){ 200, 300 } },
                    "52.4," B "47.6," A);
-    expect_request(report, "cuda_gpu_kern_sum", &(struct analysis_request){ .span = &(struct report_span){ 201, 299 } }, "");
+    expect_request(report, "cuda_gpu_kern_sum", &(struct analysis_request){ .span = &(struct report_span){ 201, 299 } },
+                   "");
     report_close(report);
 }
 
@@ -261,23 +279,28 @@ static void kernels_are_named_as_asked(void **state)
     made_kernel(writer, (struct made_kernel){ 200, 220, 1, 2, 0, 1, "void k<1>(int)", "k", "_Z1k" });
     made_kernel(writer, (struct made_kernel){ 300, 310, 1, 3, 0, 1, "other", "other", NULL });
     struct report *report = finish(writer);
-    expect_option(report, "cuda_gpu_kern_sum", "base", NULL, "83.3,50,2,25.0,25.0,20,30,7.1,k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
+    expect_option(report, "cuda_gpu_kern_sum", "base", NULL,
+                  "83.3,50,2,25.0,25.0,20,30,7.1,k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
     expect_option(report, "cuda_gpu_kern_sum", "rows", "1", "83.3,50,2,25.0,25.0,20,30,7.1,void k<1>(int)\n");
     expect_option(report, "cuda_gpu_kern_sum", "rows", "0", "");
     expect_option(report, "cuda_gpu_kern_sum", "mangled", NULL,
                   "83.3,50,2,25.0,25.0,20,30,7.1,_Z1k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
-    expect_option(report, "cuda_gpu_kern_sum", "nvtx-name", NULL,
-                  "50.0,30,1,30.0,30.0,30,30,0.0,lib:inner/void k<1>(int)\n33.3,20,1,20.0,20.0,20,20,0.0,:outer/void k<1>(int)\n"
-                  "16.7,10,1,10.0,10.0,10,10,0.0,other\n");
+    expect_option(
+        report, "cuda_gpu_kern_sum", "nvtx-name", NULL,
+        "50.0,30,1,30.0,30.0,30,30,0.0,lib:inner/void k<1>(int)\n33.3,20,1,20.0,20.0,20,20,0.0,:outer/void k<1>(int)\n"
+        "16.7,10,1,10.0,10.0,10,10,0.0,other\n");
     report_close(report);
 }
 
 static void an_option_that_is_not_known_is_an_error(void **state)
 {
-    static const struct { const char *analysis, *option, *value; } wrong[] = {
-        { "cuda_gpu_kern_sum", "bas", NULL }, { "cuda_gpu_kern_sum", "base", "1" }, { "cuda_api_sum", "base", NULL },
-        { "gpu_gaps", "gap", NULL }, { "gpu_gaps", "gap", "soon" }, { "gpu_gaps", "chunks", "3" }, { "gpu_time_util", "chunks", "1001" },
-        { "gpu_time_util", "rows", "" }, { "cuda_api_sum", "rows", "-2" }, { "cuda_api_sum", "rows", NULL },
+    static const struct {
+        const char *analysis, *option, *value;
+    } wrong[] = {
+        { "cuda_gpu_kern_sum", "bas", NULL },  { "cuda_gpu_kern_sum", "base", "1" }, { "cuda_api_sum", "base", NULL },
+        { "gpu_gaps", "gap", NULL },           { "gpu_gaps", "gap", "soon" },        { "gpu_gaps", "chunks", "3" },
+        { "gpu_time_util", "chunks", "1001" }, { "gpu_time_util", "rows", "" },      { "cuda_api_sum", "rows", "-2" },
+        { "cuda_api_sum", "rows", NULL },
     };
     struct report *report = make_filtered();
 
@@ -286,7 +309,8 @@ static void an_option_that_is_not_known_is_an_error(void **state)
         struct table *table = NULL;
         struct error err;
         assert_int_equal(analysis_run(find(wrong[i].analysis), report,
-                                      &(struct analysis_request){ .options = &option, .option_count = 1 }, &table, &err),
+                                      &(struct analysis_request){ .options = &option, .option_count = 1 }, &table,
+                                      &err),
                          ERR_BAD_ARGUMENT);
     }
     report_close(report);
@@ -294,9 +318,12 @@ static void an_option_that_is_not_known_is_an_error(void **state)
 
 static void a_range_is_found_by_name_domain_and_number(void **state)
 {
-    static const struct { const char *range; int64_t from, to; } known[] = {
-        { "step", 10, 20 }, { "step/1", 30, 45 }, { "step@lib", 12, 14 }, { "step@*/1", 12, 14 }, { "a\\/b", 50, 60 },
-        { "a/b", 50, 60 }, { "only", 70, 80 }, { "wide", 90, 99 },
+    static const struct {
+        const char *range;
+        int64_t from, to;
+    } known[] = {
+        { "step", 10, 20 },  { "step/1", 30, 45 }, { "step@lib", 12, 14 }, { "step@*/1", 12, 14 },
+        { "a\\/b", 50, 60 }, { "a/b", 50, 60 },    { "only", 70, 80 },     { "wide", 90, 99 },
     };
     static const char *const unknown[] = { "Step", "step/2", "step@nolib", "a" };
     struct writer *writer = start();
@@ -322,15 +349,16 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     report_close(report);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rules ----------------------------------------------------------------------------------------------------- */
 
 enum { PAGEABLE = 0, PINNED = 1, DEVICE = 2, MANAGED = 4, HOST_TO_DEVICE = 1, ON_DEVICE = 8 };
 
 static void rules_tell_what_waits(void **state)
 {
     struct writer *writer = start();
-    static const char *const names[] = { "cudaMemcpyAsync_v3020", "cudaMemcpyAsync_v3020", "cudaMemcpy_v3020", "cudaMemcpy_v3020",
-                                         "cudaMemset_v3020", "cudaMemset_v3020", "cudaMemsetAsync_v3020", "cudaStreamSynchronize" };
+    static const char *const names[] = { "cudaMemcpyAsync_v3020", "cudaMemcpyAsync_v3020", "cudaMemcpy_v3020",
+                                         "cudaMemcpy_v3020",      "cudaMemset_v3020",      "cudaMemset_v3020",
+                                         "cudaMemsetAsync_v3020", "cudaStreamSynchronize" };
 
     for (int i = 0; i < 8; i++)
         call(writer, i * 100, i * 100 + 10 + i, made_thread(1, 5), i, names[i]);
@@ -371,7 +399,7 @@ static void rules_find_idle_time(void **state)
     report_close(report);
 }
 
-/* ---- values that no capture has --------------------------------------------------------------------------------------------- */
+/* ---- values that no capture has -------------------------------------------------------------------------------- */
 
 static void no_value_upsets_a_report(void **state)
 {
@@ -394,7 +422,7 @@ static void no_value_upsets_a_report(void **state)
         for (const struct analysis *const *at = list ? rules : analyses; *at; at++) {
             struct table *table = NULL;
             struct error err;
-            int code = analysis_run(*at, report, &(struct analysis_request){0}, &table, &err);
+            int code = analysis_run(*at, report, &(struct analysis_request){ 0 }, &table, &err);
             if (code != 0 && code != ERR_NO_DATA)
                 fail_msg("%s: %s", (*at)->name, err.text);
             table_delete(table);

@@ -23,7 +23,10 @@ static void expect_near(double got, double expected)
  * Whitney: 2/6, 2/20, 2/70, 2/252. */
 static void few_runs_say_what_they_allow(void **state)
 {
-    static const struct { size_t runs; double confidence; } cases[] = { { 1, 0 }, { 2, 1 - 2.0 / 6 }, { 3, 0.9 }, { 4, 1 - 2.0 / 70 } };
+    static const struct {
+        size_t runs;
+        double confidence;
+    } cases[] = { { 1, 0 }, { 2, 1 - 2.0 / 6 }, { 3, 0.9 }, { 4, 1 - 2.0 / 70 } };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         double before[4] = { 1, 2, 3, 4 }, after[4] = { 11, 12, 13, 14 }, shift, low, high;
@@ -64,8 +67,9 @@ static void many_runs_and_one_astray(void **state)
 }
 
 static const struct table_column columns[] = {
-    { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Instances", CELL_INT, UNIT_NONE, 0 },
-    { "Max", CELL_INT, UNIT_NS, 0 },        { "PID", CELL_INT, UNIT_ID, 0 },        { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Total Time", CELL_INT, UNIT_NS, 0 },
+    { "Instances", CELL_INT, UNIT_NONE, 0 }, { "Max", CELL_INT, UNIT_NS, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },         { "Name", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 static void add(struct table *table, int64_t total, int64_t count, int64_t max, int64_t pid, const char *name)
@@ -109,7 +113,8 @@ static void rows_come_and_go(void **state)
 
     add(after, 130, 2, 60, 2, "a");
     add(after, 500, 1, 500, 2, "c");
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, NULL, &diff, &err), 0);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, NULL, &diff, &err),
+                     0);
     assert_int_equal(table_row_count(diff.table), 3); /* the largest change first */
     assert_string_equal(text_at(&diff, 0, 5), "c");
     assert_string_equal(text_at(&diff, 0, 4), "new");
@@ -133,26 +138,33 @@ static void same_name_in_two_processes(void **state)
     struct error err;
 
     add(before, 40, 2, 33, 2, "a");
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "total", &diff, &err), 0);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "total", &diff,
+                               &err),
+                     0);
     assert_int_equal(table_row_count(diff.table), 1);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 140);
     diff_free(&diff);
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "max", &diff, &err), 0);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "max", &diff, &err),
+                     0);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 50);
     assert_int_equal(diff.has_overall, 0);
     diff_free(&diff);
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "colour", &diff, &err), ERR_BAD_ARGUMENT);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "colour", &diff,
+                               &err),
+                     ERR_BAD_ARGUMENT);
     table_delete(before);
     table_delete(after);
 }
 
 static void medians_of_runs(void **state)
 {
-    struct table *before[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3) }, *after[] = { make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
+    struct table *before[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3) },
+                 *after[] = { make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
     struct diff diff;
     struct error err;
 
-    assert_int_equal(diff_make(&(struct diff_side){ before, 3 }, &(struct diff_side){ after, 3 }, NULL, &diff, &err), 0);
+    assert_int_equal(diff_make(&(struct diff_side){ before, 3 }, &(struct diff_side){ after, 3 }, NULL, &diff, &err),
+                     0);
     assert_string_equal(text_at(&diff, 0, 7), "a");
     expect_near(diff.rows[0].before, 102);
     expect_near(diff.rows[0].after, 204);
@@ -172,14 +184,16 @@ static void nothing_to_compare(void **state)
     struct diff diff;
     struct error err;
 
-    assert_int_equal(diff_make(&(struct diff_side){ &none, 1 }, &(struct diff_side){ &none, 1 }, NULL, &diff, &err), ERR_NO_DATA);
+    assert_int_equal(diff_make(&(struct diff_side){ &none, 1 }, &(struct diff_side){ &none, 1 }, NULL, &diff, &err),
+                     ERR_NO_DATA);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_runs_say_what_they_allow), cmocka_unit_test(five_runs), cmocka_unit_test(many_runs_and_one_astray),
-        cmocka_unit_test(rows_come_and_go), cmocka_unit_test(same_name_in_two_processes), cmocka_unit_test(medians_of_runs),
+        cmocka_unit_test(few_runs_say_what_they_allow), cmocka_unit_test(five_runs),
+        cmocka_unit_test(many_runs_and_one_astray),     cmocka_unit_test(rows_come_and_go),
+        cmocka_unit_test(same_name_in_two_processes),   cmocka_unit_test(medians_of_runs),
         cmocka_unit_test(nothing_to_compare),
     };
 

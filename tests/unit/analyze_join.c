@@ -7,8 +7,8 @@
 
 static int64_t loop_id;
 
-/* "main>L>C>L": a stack from the outermost frame on; L is the interpreter's loop, H one of its helpers, others are functions of
- * `program`, of a library if they begin with c. */
+/* "main>L>C>L": a stack from the outermost frame on; L is the interpreter's loop, H one of its helpers, others are
+ * functions of `program`, of a library if they begin with c. */
 static void native(struct writer *writer, int64_t id, const char *stack)
 {
     size_t count = 1, length = strlen(stack);
@@ -22,12 +22,14 @@ static void native(struct writer *writer, int64_t id, const char *stack)
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(end - begin), stack + begin);
         length = begin ? begin - 1 : 0;
-        struct row_SAMPLING_CALLCHAINS row = {0};
+        struct row_SAMPLING_CALLCHAINS row = { 0 };
         ROW_SET(&row, SAMPLING_CALLCHAINS, id, id);
         ROW_SET(&row, SAMPLING_CALLCHAINS, stackDepth, depth);
         ROW_SET(&row, SAMPLING_CALLCHAINS, module, made_string(writer, *name == 'c' ? "library" : "program"));
         ROW_SET(&row, SAMPLING_CALLCHAINS, symbol,
-                made_string(writer, strcmp(name, "L") == 0 ? "_PyEval_EvalFrameDefault" : strchr(name, 'H') ? "_PyFunction_Vectorcall" : name));
+                made_string(writer, strcmp(name, "L") == 0 ? "_PyEval_EvalFrameDefault"
+                                    : strchr(name, 'H')    ? "_PyFunction_Vectorcall"
+                                                           : name));
         writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
     }
 }
@@ -42,10 +44,11 @@ static void python(struct writer *writer, int64_t id, const char *stack)
         while (begin > stack && begin[-1] != '>')
             begin--;
         int is_entry = *begin == '*';
-        struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+        struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
         ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, id);
         ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, writer_string(writer, begin + is_entry, (size_t)(end - begin) - (size_t)is_entry));
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol,
+                writer_string(writer, begin + is_entry, (size_t)(end - begin) - (size_t)is_entry));
         ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, "x.py"));
         if (is_entry)
             ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, calledByC, 1);
@@ -56,7 +59,7 @@ static void python(struct writer *writer, int64_t id, const char *stack)
 
 static void cpu_sample(struct writer *writer, int64_t id, int64_t time, int64_t chain)
 {
-    struct row_COMPOSITE_EVENTS row = {0};
+    struct row_COMPOSITE_EVENTS row = { 0 };
 
     ROW_SET(&row, COMPOSITE_EVENTS, id, id);
     ROW_SET(&row, COMPOSITE_EVENTS, start, time);
@@ -70,7 +73,7 @@ static void cpu_sample(struct writer *writer, int64_t id, int64_t time, int64_t 
 
 static void python_sample(struct writer *writer, int64_t time, int64_t chain)
 {
-    struct row_TACHO_PYTHON_SAMPLE row = {0};
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, 7));
@@ -100,11 +103,11 @@ static void add_stack(struct text *out, const struct stacks *stacks, uint32_t st
 /* The stack of the last of so many samples. */
 static void assert_joined_as(struct writer *writer, size_t count, const char *expected)
 {
-    const struct filter everything = {0};
+    const struct filter everything = { 0 };
     struct report *report = finish(writer);
     struct stacks stacks;
     struct error err;
-    struct text text = {0};
+    struct text text = { 0 };
 
     loop_id = report_find_string(report, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
     assert_int_equal(stacks_open(&stacks, report, &err), 0);
@@ -222,9 +225,12 @@ static void what_was_read_long_before_does_not_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_stand_for_the_loop), cmocka_unit_test(stacks_that_do_not_fit_stay),
-        cmocka_unit_test(a_helper_of_another_file_stays), cmocka_unit_test(what_both_neighbours_have_is_certain),
-        cmocka_unit_test(calls_that_were_seen_for_certain_are_known), cmocka_unit_test(what_was_read_long_before_does_not_count),
+        cmocka_unit_test(functions_stand_for_the_loop),
+        cmocka_unit_test(stacks_that_do_not_fit_stay),
+        cmocka_unit_test(a_helper_of_another_file_stays),
+        cmocka_unit_test(what_both_neighbours_have_is_certain),
+        cmocka_unit_test(calls_that_were_seen_for_certain_are_known),
+        cmocka_unit_test(what_was_read_long_before_does_not_count),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

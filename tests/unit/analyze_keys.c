@@ -81,7 +81,8 @@ static void rows_lie_by_thread_and_time(void **state)
     random_state = 9;
     for (uint32_t i = 0; i < VALUES; i++) {
         threads[i] = (int64_t)(random_number() % 5) - 2;
-        times[i] = random_number() % 50 == 0 ? INT64_MAX - (int64_t)(random_number() % 3) : (int64_t)(random_number() % 3000) - 1500;
+        times[i] = random_number() % 50 == 0 ? INT64_MAX - (int64_t)(random_number() % 3)
+                                             : (int64_t)(random_number() % 3000) - 1500;
         if (random_number() % 100 == 0)
             times[i] = INT64_MIN;
         order[i] = i;

@@ -16,7 +16,7 @@
 /* A row by the names of its columns: "start", 5, "nameId", text("poll"), NULL. */
 static void add(struct writer *writer, const char *table_name, ...)
 {
-    uint64_t row[65] = {0};
+    uint64_t row[65] = { 0 };
     int table = schema_find(table_name);
     va_list arguments;
 
@@ -36,7 +36,10 @@ static void add(struct writer *writer, const char *table_name, ...)
     writer_append(writer, (enum table_id)table, row);
 }
 
-static int64_t number(int64_t value) { return value; }
+static int64_t number(int64_t value)
+{
+    return value;
+}
 
 static int64_t text(struct writer *writer, const char *bytes)
 {
@@ -48,7 +51,7 @@ static void expect(struct report *report, const char *name, const struct analysi
     struct analysis_request request = { .options = option, .option_count = option != NULL };
     struct table *table;
     struct error err;
-    struct text out = {0};
+    struct text out = { 0 };
 
     if (analysis_run(analysis_find(name), report, &request, &table, &err) != 0)
         fail_msg("%s: %s", name, err.text);
@@ -63,10 +66,14 @@ static void expect(struct report *report, const char *name, const struct analysi
 #define CALLS "Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
 #define FIGURES "80.0,40,2,20.0,20.0,10,30,14.1,much\n20.0,10,1,10.0,10.0,10,10,0.0,little\n"
 
-/* One table with a name and a class each: much for 10 and 30 ns, little for 10, and a row of another class or without a name. */
+/* One table with a name and a class each: much for 10 and 30 ns, little for 10, and a row of
+ * another class or without a name. */
 static void summaries_by_name(void **state)
 {
-    static const struct { const char *report, *table, *name, *header; int64_t event_class, other_class; } reports[] = {
+    static const struct {
+        const char *report, *table, *name, *header;
+        int64_t event_class, other_class;
+    } reports[] = {
         { "openmp_sum", "OPENMP_EVENT_KIND_CRITICAL_SECTION", "nameId", EVENTS, 78, 0 },
         { "openacc_sum", "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "nameId", EVENTS, 0, 0 },
         { "opengl_khr_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 62, 63 },
@@ -81,22 +88,28 @@ static void summaries_by_name(void **state)
     };
 
     for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
-        static const struct { const char *name; int64_t start, end; } events[] = {
-            { "much", 0, 10 }, { "little", 20, 30 }, { "much", 40, 70 },
+        static const struct {
+            const char *name;
+            int64_t start, end;
+        } events[] = {
+            { "much", 0, 10 },
+            { "little", 20, 30 },
+            { "much", 40, 70 },
         };
         struct writer *writer = start();
         char expected[512];
         for (size_t j = 0; j < 3; j++) {
             int64_t name = text(writer, events[j].name);
             if (reports[i].event_class)
-                add(writer, reports[i].table, "start", events[j].start, "end", events[j].end, reports[i].name, name, "eventClass",
-                    reports[i].event_class, NULL);
+                add(writer, reports[i].table, "start", events[j].start, "end", events[j].end, reports[i].name, name,
+                    "eventClass", reports[i].event_class, NULL);
             else
-                add(writer, reports[i].table, "start", events[j].start, "end", events[j].end, reports[i].name, name, NULL);
+                add(writer, reports[i].table, "start", events[j].start, "end", events[j].end, reports[i].name, name,
+                    NULL);
         }
         if (reports[i].other_class)
-            add(writer, reports[i].table, "start", number(0), "end", number(500), reports[i].name, text(writer, "much"), "eventClass",
-                reports[i].other_class, NULL);
+            add(writer, reports[i].table, "start", number(0), "end", number(500), reports[i].name, text(writer, "much"),
+                "eventClass", reports[i].other_class, NULL);
         if (strcmp(reports[i].name, "textId") == 0)
             add(writer, reports[i].table, "start", number(0), "end", number(500), NULL);
         struct report *report = finish(writer);
@@ -125,10 +138,10 @@ static void vulkan_calls_one_by_one(void **state)
     int64_t thread = INT64_C(1) << 48 | 5 << 24 | 6;
 
     add(writer, "ThreadNames", "nameId", text(writer, "render"), "priority", number(20), "globalTid", thread, NULL);
-    add(writer, "VULKAN_API", "start", number(50), "end", number(60), "eventClass", number(53), "globalTid", thread, "correlationId",
-        number(9), "nameId", text(writer, "vkQueueSubmit"), "contextId", number(2), NULL);
-    add(writer, "VULKAN_API", "start", number(10), "end", number(13), "eventClass", number(53), "globalTid", thread + 1, "nameId",
-        text(writer, "vkQueueSubmit"), NULL);
+    add(writer, "VULKAN_API", "start", number(50), "end", number(60), "eventClass", number(53), "globalTid", thread,
+        "correlationId", number(9), "nameId", text(writer, "vkQueueSubmit"), "contextId", number(2), NULL);
+    add(writer, "VULKAN_API", "start", number(10), "end", number(13), "eventClass", number(53), "globalTid", thread + 1,
+        "nameId", text(writer, "vkQueueSubmit"), NULL);
     struct report *report = finish(writer);
     expect(report, "vulkan_api_trace", NULL,
            "Start (ns),Duration (ns),Name,Event Class,Context,CorrID,Pid,Tid,T-Pri,Thread Name\n"
@@ -144,8 +157,8 @@ static void mpi_calls(void **state)
     add(writer, "MPI_RANKS", "globalTid", thread, "rank", number(3), NULL);
     add(writer, "MPI_COLLECTIVES_EVENTS", "start", number(40), "end", number(100), "globalTid", thread, "textId",
         text(writer, "MPI_Allreduce"), "size", number(4000000), "recvSize", number(8000000), NULL);
-    add(writer, "MPI_P2P_EVENTS", "start", number(0), "end", number(20), "globalTid", thread, "textId", text(writer, "MPI_Send"), "tag",
-        number(7), "remoteRank", number(1), "size", number(2000000), NULL);
+    add(writer, "MPI_P2P_EVENTS", "start", number(0), "end", number(20), "globalTid", thread, "textId",
+        text(writer, "MPI_Send"), "tag", number(7), "remoteRank", number(1), "size", number(2000000), NULL);
     add(writer, "MPI_OTHER_EVENTS", "start", number(30), "globalTid", thread, "textId", text(writer, "MPI_Init"), NULL);
     struct report *report = finish(writer);
     expect(report, "mpi_event_sum", NULL,
@@ -158,8 +171,10 @@ static void mpi_calls(void **state)
            "4.000,1,4.000,4.000,4.000,4.000,0.000,MPI_COLLECTIVES_EVENTS,MPI_Allreduce\n"
            "2.000,1,2.000,2.000,2.000,2.000,0.000,MPI_P2P_EVENTS,MPI_Send\n");
     expect(report, "mpi_event_trace", NULL,
-           "Start (ns),End (ns),Duration (ns),Event,Pid,Tid,Tag,Rank,PeerRank,RootRank,Size (MB),CollSendSize (MB),CollRecvSize (MB)\n"
-           "0,20,20,MPI_Send,5,5,7,3,1,,2.000,,\n30,30,0,MPI_Init,5,5,,3,,,,,\n40,100,60,MPI_Allreduce,5,5,,3,,,,4.000,8.000\n");
+           "Start (ns),End (ns),Duration (ns),Event,Pid,Tid,Tag,Rank,PeerRank,RootRank,Size (MB),CollSendSize "
+           "(MB),CollRecvSize (MB)\n"
+           "0,20,20,MPI_Send,5,5,7,3,1,,2.000,,\n30,30,0,MPI_Init,5,5,,3,,,,,\n40,100,60,MPI_Allreduce,5,5,,3,,,,4.000,"
+           "8.000\n");
     report_close(report);
 }
 
@@ -170,18 +185,21 @@ static void congestion_is_above_the_threshold(void **state)
     struct writer *writer = start();
     char expected[256];
 
-    add(writer, "TARGET_INFO_NETWORK_METRICS", "metricsListId", number(1), "metricsIdx", number(0), "name", text(writer, "Bytes sent"), NULL);
-    add(writer, "TARGET_INFO_NETWORK_METRICS", "metricsListId", number(1), "metricsIdx", number(1), "name", text(writer, "Send waits"), NULL);
+    add(writer, "TARGET_INFO_NETWORK_METRICS", "metricsListId", number(1), "metricsIdx", number(0), "name",
+        text(writer, "Bytes sent"), NULL);
+    add(writer, "TARGET_INFO_NETWORK_METRICS", "metricsListId", number(1), "metricsIdx", number(1), "name",
+        text(writer, "Send waits"), NULL);
     add(writer, "TARGET_INFO_NIC_INFO", "nicId", number(4), "GUID", number(77), "name", text(writer, "mlx5_0"), NULL);
     add(writer, "NIC_ID_MAP", "nicId", number(4), "globalId", number(900), NULL);
     for (int64_t i = 0; i < 3; i++) {
-        add(writer, "NET_NIC_METRIC", "start", i * 1000000, "end", (i + 1) * 1000000, "globalId", number(900), "metricsListId", number(1),
-            "metricsIdx", number(0), "value", number(999999999), NULL);
-        add(writer, "NET_NIC_METRIC", "start", i * 1000000, "end", (i + 1) * 1000000, "globalId", number(900), "metricsListId", number(1),
-            "metricsIdx", number(1), "value", i * 20000, NULL);
+        add(writer, "NET_NIC_METRIC", "start", i * 1000000, "end", (i + 1) * 1000000, "globalId", number(900),
+            "metricsListId", number(1), "metricsIdx", number(0), "value", number(999999999), NULL);
+        add(writer, "NET_NIC_METRIC", "start", i * 1000000, "end", (i + 1) * 1000000, "globalId", number(900),
+            "metricsListId", number(1), "metricsIdx", number(1), "value", i * 20000, NULL);
     }
     struct report *report = finish(writer);
-    snprintf(expected, sizeof expected, "%s1000000,2000000,1000000,20000.0,77,mlx5_0\n2000000,3000000,1000000,40000.0,77,mlx5_0\n", header);
+    snprintf(expected, sizeof expected,
+             "%s1000000,2000000,1000000,20000.0,77,mlx5_0\n2000000,3000000,1000000,40000.0,77,mlx5_0\n", header);
     expect(report, "network_congestion", NULL, expected);
     snprintf(expected, sizeof expected, "%s2000000,3000000,1000000,40000.0,77,mlx5_0\n", header);
     expect(report, "network_congestion", &option, expected);
@@ -192,9 +210,25 @@ static void congestion_is_above_the_threshold(void **state)
 static void the_default_list_is_that_of_nsys(void **state)
 {
     static const char *const defaults[] = {
-        "nvtx_sum", "osrt_sum", "cuda_api_sum", "cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "openmp_sum",
-        "opengl_khr_range_sum", "opengl_khr_gpu_range_sum", "vulkan_marker_sum", "vulkan_gpu_marker_sum", "dx11_pix_sum",
-        "dx12_gpu_marker_sum", "dx12_pix_sum", "wddm_queue_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum", "openacc_sum",
+        "nvtx_sum",
+        "osrt_sum",
+        "cuda_api_sum",
+        "cuda_gpu_kern_sum",
+        "cuda_gpu_mem_time_sum",
+        "cuda_gpu_mem_size_sum",
+        "openmp_sum",
+        "opengl_khr_range_sum",
+        "opengl_khr_gpu_range_sum",
+        "vulkan_marker_sum",
+        "vulkan_gpu_marker_sum",
+        "dx11_pix_sum",
+        "dx12_gpu_marker_sum",
+        "dx12_pix_sum",
+        "wddm_queue_sum",
+        "um_sum",
+        "um_total_sum",
+        "um_cpu_page_faults_sum",
+        "openacc_sum",
         "syscall_sum",
     };
     size_t by_default = 0;
@@ -209,17 +243,39 @@ static void the_default_list_is_that_of_nsys(void **state)
 static void old_names_are_known(void **state)
 {
     static const char *const names[][2] = {
-        { "nvtxsum", "nvtx_sum" }, { "osrtsum", "osrt_sum" }, { "cudaapisum", "cuda_api_sum" }, { "gpukernsum", "cuda_gpu_kern_sum" },
-        { "gpumemtimesum", "cuda_gpu_mem_time_sum" }, { "gpumemsizesum", "cuda_gpu_mem_size_sum" }, { "openmpevtsum", "openmp_sum" },
-        { "khrdebugsum", "opengl_khr_range_sum" }, { "khrdebuggpusum", "opengl_khr_gpu_range_sum" },
-        { "vulkanmarkerssum", "vulkan_marker_sum" }, { "vulkangpumarkersum", "vulkan_gpu_marker_sum" }, { "dx11pixsum", "dx11_pix_sum" },
-        { "dx12gpumarkersum", "dx12_gpu_marker_sum" }, { "dx12pixsum", "dx12_pix_sum" }, { "wddmqueuesdetails", "wddm_queue_sum" },
-        { "unifiedmemory", "um_sum" }, { "unifiedmemorytotals", "um_total_sum" }, { "umcpupagefaults", "um_cpu_page_faults_sum" },
-        { "openaccsum", "openacc_sum" }, { "apigpusum", "cuda_api_gpu_sum" }, { "cudaapitrace", "cuda_api_trace" },
-        { "gpukerngbsum", "cuda_gpu_kern_gb_sum" }, { "gpusum", "cuda_gpu_sum" }, { "gputrace", "cuda_gpu_trace" },
-        { "kernexecsum", "cuda_kern_exec_sum" }, { "kernexectrace", "cuda_kern_exec_trace" }, { "nvtxgpuproj", "nvtx_gpu_proj_trace" },
-        { "nvtxkernsum", "nvtx_kern_sum" }, { "nvtxppsum", "nvtx_pushpop_sum" }, { "nvtxpptrace", "nvtx_pushpop_trace" },
-        { "nvtxsesum", "nvtx_startend_sum" }, { "vulkanapisum", "vulkan_api_sum" }, { "vulkanapitrace", "vulkan_api_trace" },
+        { "nvtxsum", "nvtx_sum" },
+        { "osrtsum", "osrt_sum" },
+        { "cudaapisum", "cuda_api_sum" },
+        { "gpukernsum", "cuda_gpu_kern_sum" },
+        { "gpumemtimesum", "cuda_gpu_mem_time_sum" },
+        { "gpumemsizesum", "cuda_gpu_mem_size_sum" },
+        { "openmpevtsum", "openmp_sum" },
+        { "khrdebugsum", "opengl_khr_range_sum" },
+        { "khrdebuggpusum", "opengl_khr_gpu_range_sum" },
+        { "vulkanmarkerssum", "vulkan_marker_sum" },
+        { "vulkangpumarkersum", "vulkan_gpu_marker_sum" },
+        { "dx11pixsum", "dx11_pix_sum" },
+        { "dx12gpumarkersum", "dx12_gpu_marker_sum" },
+        { "dx12pixsum", "dx12_pix_sum" },
+        { "wddmqueuesdetails", "wddm_queue_sum" },
+        { "unifiedmemory", "um_sum" },
+        { "unifiedmemorytotals", "um_total_sum" },
+        { "umcpupagefaults", "um_cpu_page_faults_sum" },
+        { "openaccsum", "openacc_sum" },
+        { "apigpusum", "cuda_api_gpu_sum" },
+        { "cudaapitrace", "cuda_api_trace" },
+        { "gpukerngbsum", "cuda_gpu_kern_gb_sum" },
+        { "gpusum", "cuda_gpu_sum" },
+        { "gputrace", "cuda_gpu_trace" },
+        { "kernexecsum", "cuda_kern_exec_sum" },
+        { "kernexectrace", "cuda_kern_exec_trace" },
+        { "nvtxgpuproj", "nvtx_gpu_proj_trace" },
+        { "nvtxkernsum", "nvtx_kern_sum" },
+        { "nvtxppsum", "nvtx_pushpop_sum" },
+        { "nvtxpptrace", "nvtx_pushpop_trace" },
+        { "nvtxsesum", "nvtx_startend_sum" },
+        { "vulkanapisum", "vulkan_api_sum" },
+        { "vulkanapitrace", "vulkan_api_trace" },
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -1,4 +1,5 @@
-/* The NVTX and OS runtime reports on small captures made by hand: domains, open ranges, nesting, and what is not counted. */
+/* The NVTX and OS runtime reports on small captures made by hand: domains, open ranges,
+ * nesting, and what is not counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,9 +22,10 @@ static int64_t thread(int64_t pid, int64_t tid)
 }
 
 /* A name that starts with '#' is a registered string. */
-static void event(struct writer *writer, int type, int64_t begin, int64_t end, const char *name, int64_t global_tid, int64_t domain)
+static void event(struct writer *writer, int type, int64_t begin, int64_t end, const char *name, int64_t global_tid,
+                  int64_t domain)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     if (end != OPEN)
@@ -40,7 +42,7 @@ static void event(struct writer *writer, int type, int64_t begin, int64_t end, c
 
 static void call(struct writer *writer, int64_t begin, int64_t end, const char *name, int event_class)
 {
-    struct row_OSRT_API row = {0};
+    struct row_OSRT_API row = { 0 };
 
     ROW_SET(&row, OSRT_API, start, begin);
     ROW_SET(&row, OSRT_API, end, end);
@@ -53,10 +55,10 @@ static void call(struct writer *writer, int64_t begin, int64_t end, const char *
 /* Runs a report and compares it as csv, without the header. */
 static void expect(struct report *report, const char *name, const char *expected)
 {
-    struct analysis_request request = {0};
+    struct analysis_request request = { 0 };
     struct table *table;
     struct error err;
-    struct text out = {0};
+    struct text out = { 0 };
 
     if (analysis_run(analysis_find(name), report, &request, &table, &err) != 0)
         fail_msg("%s", err.text);
@@ -95,12 +97,14 @@ static void open_ranges_end_with_the_capture(void **state)
     event(writer, PUSHPOP, 200, 300, "inner", thread(1, 1), 0);
     event(writer, MARK, 1000, OPEN, "mark", thread(1, 1), 0);
     struct report *report = finish(writer);
-    expect(report, "nvtx_pushpop_sum", "90.9,1000,1,1000.0,1000.0,1000,1000,0.0,:outer\n9.1,100,1,100.0,100.0,100,100,0.0,:inner\n");
+    expect(report, "nvtx_pushpop_sum",
+           "90.9,1000,1,1000.0,1000.0,1000,1000,0.0,:outer\n9.1,100,1,100.0,100.0,100,100,0.0,:inner\n");
     expect(report, "nvtx_startend_sum", "100.0,900,1,900.0,900.0,900,900,0.0,:async\n");
     report_close(report);
 }
 
-/* Rows come in the order in which ranges ended, as a collector writes them. The second thread starts at the same time. */
+/* Rows come in the order in which ranges ended, as a collector writes them. The second
+ * thread starts at the same time. */
 static void trace_finds_the_nesting(void **state)
 {
     struct writer *writer = start();
@@ -127,7 +131,7 @@ static void trace_of_a_very_deep_stack(void **state)
 {
     enum { DEPTH = 3000 };
     struct writer *writer = start();
-    struct analysis_request request = {0};
+    struct analysis_request request = { 0 };
     struct table *table;
     struct error err;
 
@@ -160,7 +164,7 @@ static void osrt_counts_calls_only(void **state)
 static void without_data_there_is_a_sentence(void **state)
 {
     struct writer *writer = start();
-    struct analysis_request request = {0};
+    struct analysis_request request = { 0 };
     struct table *table;
     struct error err;
 
@@ -194,14 +198,10 @@ static void names_that_nsys_had_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(domains_belong_to_their_process),
-        cmocka_unit_test(open_ranges_end_with_the_capture),
-        cmocka_unit_test(trace_finds_the_nesting),
-        cmocka_unit_test(trace_of_a_very_deep_stack),
-        cmocka_unit_test(osrt_counts_calls_only),
-        cmocka_unit_test(without_data_there_is_a_sentence),
-        cmocka_unit_test(options_that_mean_nothing),
-        cmocka_unit_test(names_that_nsys_had_before),
+        cmocka_unit_test(domains_belong_to_their_process), cmocka_unit_test(open_ranges_end_with_the_capture),
+        cmocka_unit_test(trace_finds_the_nesting),         cmocka_unit_test(trace_of_a_very_deep_stack),
+        cmocka_unit_test(osrt_counts_calls_only),          cmocka_unit_test(without_data_there_is_a_sentence),
+        cmocka_unit_test(options_that_mean_nothing),       cmocka_unit_test(names_that_nsys_had_before),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

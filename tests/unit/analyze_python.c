@@ -7,7 +7,7 @@ enum { RUNNING = 1, WAITING = 7 };
 
 static void sample(struct writer *writer, int64_t time, int64_t tid, int state, int gil, int64_t chain)
 {
-    struct row_TACHO_PYTHON_SAMPLE row = {0};
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, tid));
@@ -19,7 +19,7 @@ static void sample(struct writer *writer, int64_t time, int64_t tid, int state, 
 
 static void frame(struct writer *writer, int64_t chain, int64_t depth, const char *function, int64_t line)
 {
-    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, chain);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
@@ -29,7 +29,8 @@ static void frame(struct writer *writer, int64_t chain, int64_t depth, const cha
     writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
 }
 
-/* Thread 7 holds the GIL three times of four and waits once; thread 8 waits twice, runs without it once, sleeps once. */
+/* Thread 7 holds the GIL three times of four and waits once; thread 8 waits twice, runs
+ * without it once, sleeps once. */
 static struct report *make(void)
 {
     struct writer *writer = start();
@@ -56,14 +57,18 @@ static struct table *run(struct report *report, const char *name, const struct a
 
 static void the_gil_is_counted_by_thread(void **state)
 {
-    static const struct { double held, waited, without; int64_t tid; } expected[] = { { 75, 25, 0, 7 }, { 0, 50, 25, 8 } };
+    static const struct {
+        double held, waited, without;
+        int64_t tid;
+    } expected[] = { { 75, 25, 0, 7 }, { 0, 50, 25, 8 } };
     struct report *report = make();
-    struct table *table = run(report, "python_gil_sum", &(struct analysis_request){0});
+    struct table *table = run(report, "python_gil_sum", &(struct analysis_request){ 0 });
 
     assert_int_equal(table_row_count(table), 2);
     for (size_t i = 0; i < 2; i++) {
         const struct table_cell *row = table_row(table, i);
-        assert_true(row[0].real == expected[i].held && row[1].real == expected[i].waited && row[2].real == expected[i].without);
+        assert_true(row[0].real == expected[i].held && row[1].real == expected[i].waited &&
+                    row[2].real == expected[i].without);
         assert_int_equal(row[5].integer, 4);
         assert_int_equal(row[7].integer, expected[i].tid);
     }
@@ -79,7 +84,7 @@ static void the_gil_is_counted_by_thread(void **state)
 static void samples_of_threads_that_run_count(void **state)
 {
     struct report *report = make();
-    struct table *table = run(report, "python_sample_sum", &(struct analysis_request){0});
+    struct table *table = run(report, "python_sample_sum", &(struct analysis_request){ 0 });
 
     assert_int_equal(table_row_count(table), 2);
     for (size_t i = 0; i < 2; i++) {
@@ -98,7 +103,8 @@ static void samples_of_threads_that_run_count(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_gil_is_counted_by_thread), cmocka_unit_test(samples_of_threads_that_run_count) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_gil_is_counted_by_thread),
+                                        cmocka_unit_test(samples_of_threads_that_run_count) };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

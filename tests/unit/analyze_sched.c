@@ -9,7 +9,7 @@ enum { MAIN = 1, WORKER = 2, RUNNING = 1, TERMINATED = 5, PREEMPTED = 6, WAITING
 
 static void add_switch(struct writer *writer, int64_t start, int64_t thread, int64_t cpu, int is_in, int64_t why)
 {
-    struct row_SCHED_EVENTS row = {0};
+    struct row_SCHED_EVENTS row = { 0 };
     ROW_SET(&row, SCHED_EVENTS, start, start);
     ROW_SET(&row, SCHED_EVENTS, cpu, cpu);
     ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
@@ -20,7 +20,7 @@ static void add_switch(struct writer *writer, int64_t start, int64_t thread, int
 
 static void add_life(struct writer *writer, int64_t thread, int64_t start, int64_t end)
 {
-    struct row_TACHO_THREAD row = {0};
+    struct row_TACHO_THREAD row = { 0 };
     ROW_SET(&row, TACHO_THREAD, start, start);
     ROW_SET(&row, TACHO_THREAD, end, end);
     ROW_SET(&row, TACHO_THREAD, globalTid, TID(thread));
@@ -29,7 +29,7 @@ static void add_life(struct writer *writer, int64_t thread, int64_t start, int64
 
 static void add_sums(struct writer *writer, int64_t thread, int64_t run, int64_t queue, int64_t slices)
 {
-    struct row_TACHO_THREAD_SCHED row = {0};
+    struct row_TACHO_THREAD_SCHED row = { 0 };
     ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, TID(thread));
     ROW_SET(&row, TACHO_THREAD_SCHED, runNs, run);
     ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, queue);
@@ -39,7 +39,7 @@ static void add_sums(struct writer *writer, int64_t thread, int64_t run, int64_t
 
 static void add_range(struct writer *writer, int64_t start, int64_t end)
 {
-    struct row_TACHO_RANGE row = {0};
+    struct row_TACHO_RANGE row = { 0 };
     ROW_SET(&row, TACHO_RANGE, start, start);
     ROW_SET(&row, TACHO_RANGE, end, end);
     ROW_SET(&row, TACHO_RANGE, cause, writer_string(writer, "start", 5));
@@ -48,7 +48,7 @@ static void add_range(struct writer *writer, int64_t start, int64_t end)
 
 static void add_load(struct writer *writer, int64_t at, int64_t cpu, int64_t busy, int64_t idle)
 {
-    struct row_TACHO_CPU_TIME row = {0};
+    struct row_TACHO_CPU_TIME row = { 0 };
     ROW_SET(&row, TACHO_CPU_TIME, timestamp, at);
     ROW_SET(&row, TACHO_CPU_TIME, cpu, cpu);
     ROW_SET(&row, TACHO_CPU_TIME, busyNs, busy);
@@ -83,8 +83,9 @@ static void expect_thread(const struct table *table, int64_t thread, const int64
     fail_msg("thread %d is not there", (int)thread);
 }
 
-/* The worker: on CPU 0 from 100 to 300, preempted until 350, on CPU 1 until 600, waits until 900, runs to its end at 1000. Of the 300 that
- * it waited, the kernel says, it was 80 in a run queue, with the 50 of the preemption. The rings of two CPUs come one after the other. */
+/* The worker: on CPU 0 from 100 to 300, preempted until 350, on CPU 1 until 600, waits until 900, runs to its end at
+ * 1000. Of the 300 that it waited, the kernel says, it was 80 in a run queue, with the 50 of the preemption. The rings
+ * of two CPUs come one after the other. */
 static void write_worker(struct writer *writer)
 {
     add_switch(writer, 100, WORKER, 0, 1, RUNNING);
@@ -115,7 +116,8 @@ static void switches_add_up(void **state)
     report_close(report);
 }
 
-/* A thread that was on its CPU when recording began has no switch onto it; nothing counts that lies outside of the ranges. */
+/* A thread that was on its CPU when recording began has no switch onto it; nothing counts that
+ * lies outside of the ranges. */
 static void only_ranges_count(void **state)
 {
     struct writer *writer = start();
@@ -159,13 +161,17 @@ static void cpus(void **state)
     struct report *report = finish(writer);
     struct table *table = run(report, "cpu_util", NULL);
     assert_int_equal(table_row_count(table), 2);
-    static const struct { int64_t running, onto; double share, busy; } expected[] = { { 300, 2, 100.0 * 300 / 905, 60 }, { 250, 1, 100.0 * 250 / 905, 25 } };
+    static const struct {
+        int64_t running, onto;
+        double share, busy;
+    } expected[] = { { 300, 2, 100.0 * 300 / 905, 60 }, { 250, 1, 100.0 * 250 / 905, 25 } };
     for (int i = 0; i < 2; i++) {
         const struct table_cell *row = table_row(table, (size_t)i);
         assert_int_equal(row[CPU].integer, i);
         assert_int_equal(row[OF_PROGRAM].integer, expected[i].running);
         assert_int_equal(row[ONTO].integer, expected[i].onto);
-        assert_true(row[SHARE_OF_PROGRAM].real - expected[i].share < 0.6 && expected[i].share - row[SHARE_OF_PROGRAM].real < 0.6);
+        assert_true(row[SHARE_OF_PROGRAM].real - expected[i].share < 0.6 &&
+                    expected[i].share - row[SHARE_OF_PROGRAM].real < 0.6);
         assert_true(row[BUSY].real > expected[i].busy - 0.01 && row[BUSY].real < expected[i].busy + 0.01);
     }
     table_delete(table);
@@ -193,7 +199,8 @@ static void hostile_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switches_add_up), cmocka_unit_test(only_ranges_count), cmocka_unit_test(sums_alone), cmocka_unit_test(cpus),
+        cmocka_unit_test(switches_add_up), cmocka_unit_test(only_ranges_count),
+        cmocka_unit_test(sums_alone),      cmocka_unit_test(cpus),
         cmocka_unit_test(hostile_times),
     };
     return cmocka_run_group_tests_name("analyze_sched", tests, make_path, remove_path);

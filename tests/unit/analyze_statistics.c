@@ -1,4 +1,5 @@
-/* Figures of numbers: against values computed by hand and by slower, plainer ways; the same on any number of workers. */
+/* Figures of numbers: against values computed by hand and by slower, plainer ways; the same
+ * on any number of workers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,14 +73,21 @@ static void deviation_of_large_numbers_that_differ_little(void **state)
 {
     int64_t base = INT64_C(3600) * 1000000000 * 1000;
 
-    check_exact((int64_t[]){ base + 4, base + 7, base + 13, base + 16 }, 4, (double)base + 10, (double)base + 10, 5.477225575051661);
+    check_exact((int64_t[]){ base + 4, base + 7, base + 13, base + 16 }, 4, (double)base + 10, (double)base + 10,
+                5.477225575051661);
 }
 
 static void median_of_any_shape(void **state)
 {
-    static const struct { size_t count; uint64_t modulus; int64_t offset; unsigned outliers; } shapes[] = {
-        { 33, 100, 0, 0 },  { 1000, 5, 0, 0 },       { 1001, 1u << 30, 0, 0 }, { 5000, 64, -32, 3 }, { 4999, UINT64_MAX, 0, 0 },
-        { 20000, 2, 0, 1 }, { 30000, 1000, 0, 100 }, { 40, 2, 1, 0 },          { 65536, 3000, 17, 5 },
+    static const struct {
+        size_t count;
+        uint64_t modulus;
+        int64_t offset;
+        unsigned outliers;
+    } shapes[] = {
+        { 33, 100, 0, 0 },          { 1000, 5, 0, 0 },  { 1001, 1u << 30, 0, 0 }, { 5000, 64, -32, 3 },
+        { 4999, UINT64_MAX, 0, 0 }, { 20000, 2, 0, 1 }, { 30000, 1000, 0, 100 },  { 40, 2, 1, 0 },
+        { 65536, 3000, 17, 5 },
     };
 
     for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++) {
@@ -173,7 +181,7 @@ static void keys_that_become_one_are_one_group(void **state)
 /* Times of a damaged report: nonsense, but a number, and no overflow that a sanitizer would stop at. */
 static void numbers_beyond_reason(void **state)
 {
-    struct statistics figures = {0};
+    struct statistics figures = { 0 };
 
     for (int i = 0; i < 50; i++)
         statistics_add(&figures, INT64_MAX - i);
@@ -186,12 +194,10 @@ static void numbers_beyond_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_figures),
-        cmocka_unit_test(deviation_of_large_numbers_that_differ_little),
-        cmocka_unit_test(median_of_any_shape),
-        cmocka_unit_test(number_of_workers_changes_nothing),
-        cmocka_unit_test(many_keys_stay_apart),
-        cmocka_unit_test(keys_that_become_one_are_one_group), cmocka_unit_test(numbers_beyond_reason),
+        cmocka_unit_test(known_figures),         cmocka_unit_test(deviation_of_large_numbers_that_differ_little),
+        cmocka_unit_test(median_of_any_shape),   cmocka_unit_test(number_of_workers_changes_nothing),
+        cmocka_unit_test(many_keys_stay_apart),  cmocka_unit_test(keys_that_become_one_are_one_group),
+        cmocka_unit_test(numbers_beyond_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

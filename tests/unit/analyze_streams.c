@@ -1,4 +1,5 @@
-/* The reports cuda_stream_wait and cuda_gpu_busy on small captures made by hand: corners that no real capture at hand has. */
+/* The reports cuda_stream_wait and cuda_gpu_busy on small captures made by hand: corners that no
+ * real capture at hand has. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,12 +12,15 @@ static int64_t process(int64_t pid)
 }
 
 /* A kernel, and the call that launched it, which began 5 before it returned. */
-struct kernel { int64_t begin, end, pid, id, stream, returned; const char *name; };
+struct kernel {
+    int64_t begin, end, pid, id, stream, returned;
+    const char *name;
+};
 
 static void kernel(struct writer *writer, struct kernel k)
 {
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME call = {0};
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME call = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, k.begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, k.end);
@@ -40,7 +44,7 @@ static void kernel(struct writer *writer, struct kernel k)
 
 static void record(struct writer *writer, int64_t pid, int64_t stream, int64_t id, int64_t sync_id)
 {
-    struct row_CUPTI_ACTIVITY_KIND_CUDA_EVENT row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_CUDA_EVENT row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, contextId, 1);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, streamId, stream);
@@ -51,9 +55,10 @@ static void record(struct writer *writer, int64_t pid, int64_t stream, int64_t i
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_CUDA_EVENT, &row);
 }
 
-static void wait_for(struct writer *writer, int64_t begin, int64_t type, int64_t pid, int64_t stream, int64_t id, int64_t sync_id)
+static void wait_for(struct writer *writer, int64_t begin, int64_t type, int64_t pid, int64_t stream, int64_t id,
+                     int64_t sync_id)
 {
-    struct row_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, end, begin + 2);
@@ -68,10 +73,11 @@ static void wait_for(struct writer *writer, int64_t begin, int64_t type, int64_t
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &row);
 }
 
-static void expect(struct report *report, const char *name, const struct analysis_request *request, const char *expected)
+static void expect(struct report *report, const char *name, const struct analysis_request *request,
+                   const char *expected)
 {
     struct print_request style = { .time = &time_unit_ns };
-    struct text out = {0};
+    struct text out = { 0 };
     struct table *table;
     struct error err;
 
@@ -83,11 +89,11 @@ static void expect(struct report *report, const char *name, const struct analysi
     text_free(&out);
 }
 
-/* Ids of calls say what came before what: kernel b was launched after the record and is not waited for, though it ended first;
- * kernel y runs first but was launched before the wait. */
+/* Ids of calls say what came before what: kernel b was launched after the record and is not waited for, though it ended
+ * first; kernel y runs first but was launched before the wait. */
 static void order_is_that_of_the_calls(void **state)
 {
-    struct analysis_request all = {0};
+    struct analysis_request all = { 0 };
     struct writer *writer = start();
 
     kernel(writer, (struct kernel){ 100, 500, 1, 1, 7, 20, "a" });
@@ -104,17 +110,17 @@ static void order_is_that_of_the_calls(void **state)
 
 static void waits_that_hold_nothing_up(void **state)
 {
-    struct analysis_request all = {0};
+    struct analysis_request all = { 0 };
     struct writer *writer = start();
 
     kernel(writer, (struct kernel){ 100, 200, 1, 1, 7, 20, "a" });
     record(writer, 1, 7, 2, 40);
-    wait_for(writer, 300, 2, 1, 8, 3, 40);  /* the other stream is done already */
+    wait_for(writer, 300, 2, 1, 8, 3, 40);          /* the other stream is done already */
     kernel(writer, (struct kernel){ 340, 400, 1, 4, 8, 330, "z" });
-    wait_for(writer, 310, 2, 1, 9, 5, 40);  /* nothing comes after it */
-    wait_for(writer, 320, 2, 1, 8, 6, 77);  /* the event was recorded before the capture */
+    wait_for(writer, 310, 2, 1, 9, 5, 40);          /* nothing comes after it */
+    wait_for(writer, 320, 2, 1, 8, 6, 77);          /* the event was recorded before the capture */
     record(writer, 1, 11, 7, 41);
-    wait_for(writer, 325, 2, 1, 8, 8, 41);  /* of a stream that had no work */
+    wait_for(writer, 325, 2, 1, 8, 8, 41);          /* of a stream that had no work */
     kernel(writer, (struct kernel){ 450, 460, 1, 9, 8, 440, "w" });
     wait_for(writer, 500, 2, 1, 8, 10, 4294967295); /* no event at all */
     wait_for(writer, 510, 3, 1, 8, 11, 40);         /* not a stream that waits */
@@ -136,7 +142,7 @@ static void waits_that_hold_nothing_up(void **state)
 static void processes_and_several_waits(void **state)
 {
     struct analysis_filter second = { .only = ONLY_PID, .pid = 2 };
-    struct analysis_request all = {0}, of_second = { .filter = &second };
+    struct analysis_request all = { 0 }, of_second = { .filter = &second };
     struct writer *writer = start();
 
     for (int64_t pid = 1; pid <= 2; pid++) {
@@ -162,7 +168,7 @@ static void busy_time_of_a_span(void **state)
 {
     struct report_span span = { 150, 450 };
     struct analysis_filter first = { .only = ONLY_PID, .pid = 1 };
-    struct analysis_request all = {0}, part = { .span = &span }, of_first = { .filter = &first };
+    struct analysis_request all = { 0 }, part = { .span = &span }, of_first = { .filter = &first };
     struct writer *writer = start();
 
     kernel(writer, (struct kernel){ 400, 500, 1, 3, 7, 0, "c" }); /* not in order of time */
@@ -179,7 +185,7 @@ static void busy_time_of_a_span(void **state)
 /* A span of no length, and ends before their starts, as a damaged file may have them. */
 static void times_that_make_no_sense(void **state)
 {
-    struct analysis_request all = {0};
+    struct analysis_request all = { 0 };
     struct writer *writer = start();
 
     kernel(writer, (struct kernel){ 100, 50, 1, 1, 7, 0, "a" });
@@ -200,10 +206,8 @@ static void times_that_make_no_sense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_that_of_the_calls),
-        cmocka_unit_test(waits_that_hold_nothing_up),
-        cmocka_unit_test(processes_and_several_waits),
-        cmocka_unit_test(busy_time_of_a_span),
+        cmocka_unit_test(order_is_that_of_the_calls),  cmocka_unit_test(waits_that_hold_nothing_up),
+        cmocka_unit_test(processes_and_several_waits), cmocka_unit_test(busy_time_of_a_span),
         cmocka_unit_test(times_that_make_no_sense),
     };
 

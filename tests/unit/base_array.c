@@ -9,7 +9,9 @@
 
 #include "base/array.h"
 
-struct element { uint64_t number, square; };
+struct element {
+    uint64_t number, square;
+};
 
 static void test_elements_stay(void **state)
 {
@@ -20,7 +22,7 @@ static void test_elements_stay(void **state)
         assert_int_equal(array_reserve(&list, &room, i + 1, sizeof *list), 0);
         assert_true(room > i);
         moves += room != before;
-        list[i] = (struct element){i, i * i};
+        list[i] = (struct element){ i, i * i };
     }
     for (size_t i = 0; i < 100000; i++)
         assert_int_equal(list[i].square, list[i].number * list[i].number);
@@ -57,8 +59,11 @@ static void test_too_much(void **state)
 
 static void test_first_not_below(void **state)
 {
-    static const uint64_t sorted[] = {3, 5, 5, 5, UINT64_MAX};
-    static const struct { uint64_t wanted; size_t place; } cases[] = {{0, 0}, {3, 0}, {4, 1}, {5, 1}, {6, 4}, {UINT64_MAX, 4}};
+    static const uint64_t sorted[] = { 3, 5, 5, 5, UINT64_MAX };
+    static const struct {
+        uint64_t wanted;
+        size_t place;
+    } cases[] = { { 0, 0 }, { 3, 0 }, { 4, 1 }, { 5, 1 }, { 6, 4 }, { UINT64_MAX, 4 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(array_first_not_below(sorted, 5, cases[i].wanted), cases[i].place);
     assert_int_equal(array_first_not_below(sorted, 4, UINT64_MAX), 4);

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void errors_carry_code_and_sentence(void **state)
 static void arena_pieces_do_not_overlap(void **state)
 {
     (void)state;
-    struct arena arena = {0};
+    struct arena arena = { 0 };
     unsigned char *pieces[500];
     size_t sizes[500];
     for (size_t i = 0; i < 500; i++) {
@@ -76,7 +76,7 @@ static void arena_pieces_do_not_overlap(void **state)
 static void interning_gives_each_string_one_number(void **state)
 {
     (void)state;
-    struct intern intern = {0};
+    struct intern intern = { 0 };
     assert_int_equal(intern_find(&intern, "x", 1), -1);
     char name[32];
     for (int round = 0; round < 2; round++)
@@ -97,7 +97,7 @@ static void interning_gives_each_string_one_number(void **state)
 static void text_grows(void **state)
 {
     (void)state;
-    struct text text = {0};
+    struct text text = { 0 };
     assert_string_equal(text_string(&text), "");
     for (int i = 0; i < 1000; i++)
         text_addf(&text, "%d,", i % 10);
@@ -148,7 +148,7 @@ static void every_turn_is_taken_once(void **state)
 {
     (void)state;
     enum { TURNS = 20000 };
-    struct loop loop = {.pool = parallel_new(4), .turns = calloc(TURNS, sizeof *loop.turns)};
+    struct loop loop = { .pool = parallel_new(4), .turns = calloc(TURNS, sizeof *loop.turns) };
     assert_int_equal(parallel_workers(loop.pool), 4);
     for (int round = 1; round <= 20; round++) {
         parallel_for(loop.pool, TURNS, turn, &loop);

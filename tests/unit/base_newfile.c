@@ -1,10 +1,10 @@
 /* What a new file does to the name that it gets. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-    static const char *const names[] = {"old", "link", "new", "pipe", "inner"};
+    static const char *const names[] = { "old", "link", "new", "pipe", "inner" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         remove(names[i]);
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;

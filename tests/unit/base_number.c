@@ -13,14 +13,15 @@
 
 static void expect_fixed(double value, int decimals, const char *expected)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     number_add_fixed(&out, value, decimals, 1);
     assert_string_equal(text_string(&out), expected);
     text_free(&out);
 }
 
-/* nsys's own figures show the rule: 14399.25 became 14399.3, and 30894.35, which is a little less in binary, 30894.3. */
+/* nsys's own figures show the rule: 14399.25 became 14399.3, and 30894.35, which is a
+ * little less in binary, 30894.3. */
 static void rounding_is_half_away_from_zero(void **state)
 {
     expect_fixed(14399.25, 1, "14,399.3");
@@ -38,12 +39,20 @@ static void rounding_is_half_away_from_zero(void **state)
 
 static void integers_of_any_size(void **state)
 {
-    static const struct { int64_t value; const char *grouped; } cases[] = {
-        { 0, "0" }, { 999, "999" }, { 1000, "1,000" }, { -1000, "-1,000" }, { INT64_MAX, "9,223,372,036,854,775,807" }, { INT64_MIN, "-9,223,372,036,854,775,808" },
+    static const struct {
+        int64_t value;
+        const char *grouped;
+    } cases[] = {
+        { 0, "0" },
+        { 999, "999" },
+        { 1000, "1,000" },
+        { -1000, "-1,000" },
+        { INT64_MAX, "9,223,372,036,854,775,807" },
+        { INT64_MIN, "-9,223,372,036,854,775,808" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text out = {0};
+        struct text out = { 0 };
         number_add_integer(&out, cases[i].value, 1);
         assert_string_equal(text_string(&out), cases[i].grouped);
         text_free(&out);
@@ -52,7 +61,7 @@ static void integers_of_any_size(void **state)
 
 static void expect_time(int64_t ns, const char *expected)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     human_time(&out, ns);
     assert_string_equal(text_string(&out), expected);
@@ -73,10 +82,21 @@ static void times_for_sentences(void **state)
 
 static void times_that_are_read(void **state)
 {
-    static const struct { const char *text; int64_t ns; } cases[] = {
-        { "250", 250 }, { "-7ns", -7 }, { "9007199254740993", INT64_C(9007199254740993) }, { "9007199254740993ns", INT64_C(9007199254740993) },
-        { "1.5s", 1500000000 }, { "2sec", 2000000000 }, { "-0.25us", -250 }, { "1e3ms", 1000000000 },
-        { "9223372036854775807", INT64_MAX }, { "-9223372036854775808ns", INT64_MIN }, { "9223372036854775.807us", INT64_MAX },
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } cases[] = {
+        { "250", 250 },
+        { "-7ns", -7 },
+        { "9007199254740993", INT64_C(9007199254740993) },
+        { "9007199254740993ns", INT64_C(9007199254740993) },
+        { "1.5s", 1500000000 },
+        { "2sec", 2000000000 },
+        { "-0.25us", -250 },
+        { "1e3ms", 1000000000 },
+        { "9223372036854775807", INT64_MAX },
+        { "-9223372036854775808ns", INT64_MIN },
+        { "9223372036854775.807us", INT64_MAX },
     };
     static const char *const bad[] = { "", "s", "1.5 s", "1h", "12x", "nan", "inf", "1e10s", "9223372036854775808" };
     int64_t ns = 0;

@@ -8,7 +8,20 @@
 
 #include "base/saturating.h"
 
-static const int64_t numbers[] = { 0, 1, -1, 2, -2, 7, INT32_MAX, INT32_MIN, INT64_C(1) << 62, -(INT64_C(1) << 62), INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1 };
+static const int64_t numbers[] = { 0,
+                                   1,
+                                   -1,
+                                   2,
+                                   -2,
+                                   7,
+                                   INT32_MAX,
+                                   INT32_MIN,
+                                   INT64_C(1) << 62,
+                                   -(INT64_C(1) << 62),
+                                   INT64_MAX,
+                                   INT64_MAX - 1,
+                                   INT64_MIN,
+                                   INT64_MIN + 1 };
 enum { COUNT = sizeof numbers / sizeof *numbers };
 
 static int64_t clamp(__int128 exact)
@@ -30,9 +43,21 @@ static void sums_differences_and_products(void **state)
 
 static void whole_numbers(void **state)
 {
-    static const struct { double value; int64_t whole; } cases[] = {
-        { 0, 0 }, { 2.9, 2 }, { -2.9, -2 }, { 1e300, INT64_MAX }, { -1e300, INT64_MIN }, { 0x1p63, INT64_MAX }, { -0x1p63, INT64_MIN },
-        { 0x1.fffffffffffffp62, INT64_C(0x7ffffffffffffc00) }, { __builtin_inf(), INT64_MAX }, { -__builtin_inf(), INT64_MIN }, { __builtin_nan(""), 0 },
+    static const struct {
+        double value;
+        int64_t whole;
+    } cases[] = {
+        { 0, 0 },
+        { 2.9, 2 },
+        { -2.9, -2 },
+        { 1e300, INT64_MAX },
+        { -1e300, INT64_MIN },
+        { 0x1p63, INT64_MAX },
+        { -0x1p63, INT64_MIN },
+        { 0x1.fffffffffffffp62, INT64_C(0x7ffffffffffffc00) },
+        { __builtin_inf(), INT64_MAX },
+        { -__builtin_inf(), INT64_MIN },
+        { __builtin_nan(""), 0 },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -41,7 +66,8 @@ static void whole_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_differences_and_products), cmocka_unit_test(whole_numbers) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_differences_and_products),
+                                        cmocka_unit_test(whole_numbers) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,18 +11,21 @@
 
 static void valid_length_stops_at_the_first_bad_byte(void **state)
 {
-    static const struct { const char *bytes; size_t length, valid; } cases[] = {
+    static const struct {
+        const char *bytes;
+        size_t length, valid;
+    } cases[] = {
         { "", 0, 0 },
         { "plain ASCII of more than eight bytes", 36, 36 },
         { "zero\0inside", 11, 11 },
         { "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, 9 },
         { "12345678\xff", 9, 8 },
-        { "1234567\xc3", 8, 7 },             /* cut in the middle */
+        { "1234567\xc3", 8, 7 },      /* cut in the middle */
         { "\xe2\x82", 2, 0 },
-        { "\xc0\xaf", 2, 0 },                 /* longer than it need be */
+        { "\xc0\xaf", 2, 0 },         /* longer than it need be */
         { "\xe0\x80\xaf", 3, 0 },
-        { "\xed\xa0\x80", 3, 0 },             /* half of a pair of UTF-16 */
-        { "\xf4\x90\x80\x80", 4, 0 },         /* beyond the last code point */
+        { "\xed\xa0\x80", 3, 0 },     /* half of a pair of UTF-16 */
+        { "\xf4\x90\x80\x80", 4, 0 }, /* beyond the last code point */
         { "\x80", 1, 0 },
     };
 
@@ -33,11 +36,15 @@ static void valid_length_stops_at_the_first_bad_byte(void **state)
 
 static void bad_bytes_become_the_replacement_character(void **state)
 {
-    struct text text = {0};
+    struct text text = { 0 };
 
     (void)state;
-    utf8_add(&text, "a\xff\xfe" "b\xc3\xa9\xc3", 7);
-    assert_string_equal(text_string(&text), "a\xef\xbf\xbd\xef\xbf\xbd" "b\xc3\xa9\xef\xbf\xbd");
+    utf8_add(&text,
+             "a\xff\xfe"
+             "b\xc3\xa9\xc3",
+             7);
+    assert_string_equal(text_string(&text), "a\xef\xbf\xbd\xef\xbf\xbd"
+                                            "b\xc3\xa9\xef\xbf\xbd");
     text_free(&text);
 }
 

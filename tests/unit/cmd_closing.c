@@ -1,4 +1,5 @@
-/* What the last lines of `tacho profile` say about GPUs, from reports made here; the figures were worked out by hand. */
+/* What the last lines of `tacho profile` say about GPUs, from reports made here; the
+ * figures were worked out by hand. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 static void kernel(struct writer *writer, int64_t begin, int64_t end, int64_t pid, int64_t device, const char *name)
 {
-    made_kernel(writer, (struct made_kernel){ begin, end, pid, NO_ID, device, 7, .name = "long<name>(int)", .brief = name });
+    made_kernel(writer,
+                (struct made_kernel){ begin, end, pid, NO_ID, device, 7, .name = "long<name>(int)", .brief = name });
 }
 
 static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t kind, int64_t bytes)
@@ -25,7 +27,7 @@ static void fill(struct writer *writer, int64_t begin, int64_t end, int64_t byte
 
 static void graph(struct writer *writer, int64_t begin, int64_t end)
 {
-    struct row_CUPTI_ACTIVITY_KIND_GRAPH_TRACE row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_GRAPH_TRACE row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, end, end);
@@ -36,7 +38,7 @@ static void graph(struct writer *writer, int64_t begin, int64_t end)
 
 static void gpu(struct writer *writer, int64_t id, const char *name)
 {
-    struct row_TARGET_INFO_GPU row = {0};
+    struct row_TARGET_INFO_GPU row = { 0 };
 
     ROW_SET(&row, TARGET_INFO_GPU, id, id);
     ROW_SET(&row, TARGET_INFO_GPU, name, writer_string(writer, name, strlen(name)));
@@ -46,7 +48,7 @@ static void gpu(struct writer *writer, int64_t id, const char *name)
 /* What a process calls device `number` is this GPU. */
 static void device(struct writer *writer, int64_t pid, int64_t number, int64_t gpu_id)
 {
-    struct row_TARGET_INFO_CUDA_DEVICE row = {0};
+    struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
 
     ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu_id);
     ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, number);
@@ -56,7 +58,7 @@ static void device(struct writer *writer, int64_t pid, int64_t number, int64_t g
 
 static void range(struct writer *writer, int64_t begin, int64_t end, const char *text)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     ROW_SET(&row, NVTX_EVENTS, end, end);
@@ -68,7 +70,7 @@ static void range(struct writer *writer, int64_t begin, int64_t end, const char 
 
 static void operator(struct writer *writer, int64_t begin, int64_t end, const char *name, const char *category)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_OP, start, begin);
     ROW_SET(&row, TACHO_TORCH_OP, end, end);
@@ -80,7 +82,7 @@ static void operator(struct writer *writer, int64_t begin, int64_t end, const ch
 
 static void wait_call(struct writer *writer, int64_t begin, int64_t end)
 {
-    struct row_OSRT_API row = {0};
+    struct row_OSRT_API row = { 0 };
 
     ROW_SET(&row, OSRT_API, start, begin);
     ROW_SET(&row, OSRT_API, end, end);
@@ -95,7 +97,9 @@ static struct text out;
 /* The lines for a report; lines is their number. */
 static const char *close_with(struct report *report, struct collect_result *result, size_t *lines)
 {
-    struct closing closing = { .result = result, .report = report, .report_path = "r.tacho", .program = "p", .sources = WIRE_BIT(CUDA) };
+    struct closing closing = {
+        .result = result, .report = report, .report_path = "r.tacho", .program = "p", .sources = WIRE_BIT(CUDA)
+    };
 
     text_clear(&out);
     summary_add(&out, &closing);
@@ -108,7 +112,7 @@ static const char *close_with(struct report *report, struct collect_result *resu
 
 static void expect_line(const char *text, const char *line)
 {
-    struct text whole = {0};
+    struct text whole = { 0 };
 
     text_addf(&whole, "\n%s\n", line);
     if (!strstr(text, text_string(&whole)))
@@ -122,7 +126,8 @@ static void expect_no(const char *text, const char *part)
         fail_msg("'%s' is in\n%s", part, text);
 }
 
-/* Busy: 0–0.5, 1–3.5 (two kernels side by side), 4–5 and 6–6.26 ms are 4.26 of 6.26 ms. Rows are not in order of time. */
+/* Busy: 0–0.5, 1–3.5 (two kernels side by side), 4–5 and 6–6.26 ms are 4.26 of 6.26 ms. Rows
+ * are not in order of time. */
 static void one_gpu(void **state)
 {
     struct collect_result result = { .captured_ns = 10 * MS };
@@ -137,11 +142,13 @@ static void one_gpu(void **state)
     copy(writer, 6 * MS, 6250 * US, 2, 1000000);
     fill(writer, 6250 * US, 6260 * US, 4096);
     const char *text = close_with(finish(writer), &result, &lines);
-    expect_line(text, "  GPU 0 (Made-up GPU) busy 68.1 % of the 6.26 ms from its first work to its last; 42.6 % of the 10.0 ms recorded");
+    expect_line(text, "  GPU 0 (Made-up GPU) busy 68.1 % of the 6.26 ms from its first work to its last; 42.6 % of the "
+                      "10.0 ms recorded");
     expect_line(text, "  kernels");
     expect_line(text, "     66.7 %     3.00 ms             2 ×  gemm");
     expect_line(text, "     33.3 %     1.50 ms             1 ×  add");
-    expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; fills 10.0 µs, 4.10 kB");
+    expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; "
+                      "fills 10.0 µs, 4.10 kB");
     expect_line(text, "  without work for longest: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
     expect_no(text, "GPU records");
     assert_int_equal(lines, 1 + 1 + 3 + 1 + 1 + 4);
@@ -157,11 +164,13 @@ static void gpus_and_not_devices(void **state)
     device(writer, 1, 0, 2);
     device(writer, 2, 0, 3);
     device(writer, 4, 1, 3);
-    kernel(writer, 0, 10 * MS, 1, 0, "a");        /* GPU 2: all the time */
-    kernel(writer, 1 * MS, 2 * MS, 2, 0, "a");    /* GPU 3: 1 ms and 0.5 ms that the first does not cover */
+    kernel(writer, 0, 10 * MS, 1, 0, "a");     /* GPU 2: all the time */
+    kernel(writer, 1 * MS, 2 * MS, 2, 0, "a"); /* GPU 3: 1 ms and 0.5 ms that the first does not cover */
     kernel(writer, 1500 * US, 2500 * US, 4, 1, "a");
     const char *text = close_with(finish(writer), &result, &lines);
-    expect_line(text, "  2 GPUs busy 57.5 % on average, least GPU 3 with 15.0 %, of the 10.0 ms from their first work to their last");
+    expect_line(
+        text,
+        "  2 GPUs busy 57.5 % on average, least GPU 3 with 15.0 %, of the 10.0 ms from their first work to their last");
     expect_no(text, "without work"); /* each was busy from its first work to its last */
 }
 
@@ -176,7 +185,8 @@ static void what_it_was_idle_for(void **state)
     kernel(writer, 3 * MS, 4 * MS, 1, 0, "a");
     wait_call(writer, 1500 * US, 5 * MS);
     const char *text = close_with(finish(writer), &result, &lines);
-    expect_line(text, "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms without work (tacho stats -r gpu_idle_sum)");
+    expect_line(text,
+                "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms without work (tacho stats -r gpu_idle_sum)");
 }
 
 /* A graph that was traced as a whole is work too. */
@@ -196,13 +206,20 @@ static void graphs_are_work(void **state)
 
 static void fifteen_lines_with_everything(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS, .left_count = 1, .left = { { 7, "child" } }, .warning_count = 5 };
+    struct collect_result result = {
+        .captured_ns = 10 * MS, .left_count = 1, .left = { { 7, "child" } }, .warning_count = 5
+    };
     struct writer *writer = start();
     size_t lines;
 
     for (size_t i = 0; i < result.warning_count; i++)
         result.warnings[i] = (char *)"something is not as it should be";
-    result.cuda = (struct collect_cuda_result){ .processes = 1, .refused = 1, .refusal = "CUDA is not recorded. Another profiler has CUPTI.", .launches_without_kernel = 1 };
+    result.cuda = (struct collect_cuda_result){
+        .processes = 1,
+        .refused = 1,
+        .refusal = "CUDA is not recorded. Another profiler has CUPTI.",
+        .launches_without_kernel = 1,
+    };
     for (int i = 0; i < 7; i++)
         kernel(writer, i * 10 * US, i * 10 * US + US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
     copy(writer, 100 * US, 110 * US, 1, 1000);
@@ -223,7 +240,8 @@ static void what_fifteen_lines_hold(void **state)
     size_t lines;
 
     for (int i = 0; i < 7; i++)
-        kernel(writer, i * 10 * US, i * 10 * US + (7 - i) * US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
+        kernel(writer, i * 10 * US, i * 10 * US + (7 - i) * US, 1, 0,
+               (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
     copy(writer, 100 * US, 110 * US, 1, 1000);
     range(writer, 0, 100 * US, "step");
     range(writer, 0, 50 * US, "forward");
@@ -244,8 +262,8 @@ static void what_fifteen_lines_hold(void **state)
 
 static void sample(struct writer *writer, int64_t number, const char *function)
 {
-    struct row_COMPOSITE_EVENTS row = {0};
-    struct row_SAMPLING_CALLCHAINS frame = {0};
+    struct row_COMPOSITE_EVENTS row = { 0 };
+    struct row_SAMPLING_CALLCHAINS frame = { 0 };
 
     ROW_SET(&row, COMPOSITE_EVENTS, id, number);
     ROW_SET(&row, COMPOSITE_EVENTS, start, number * MS);
@@ -282,11 +300,17 @@ static void truth(void **state)
     struct writer *writer = start();
     size_t lines;
 
-    result.cuda = (struct collect_cuda_result){ .processes = 1, .launches_without_kernel = 1234, .kernels_without_launch = 1, .kernels_before_launch = 2, .recovered = 3 };
+    result.cuda = (struct collect_cuda_result){
+        .processes = 1,
+        .launches_without_kernel = 1234,
+        .kernels_without_launch = 1,
+        .kernels_before_launch = 2,
+        .recovered = 3,
+    };
     kernel(writer, 0, MS, 1, 0, "a");
     const char *text = close_with(finish(writer), &result, &lines);
-    expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels began before their launch, "
-                      "3 records were found in memory that CUPTI had not handed over");
+    expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels began before "
+                      "their launch, 3 records were found in memory that CUPTI had not handed over");
 
     result.cuda = (struct collect_cuda_result){ .processes = 1 };
     text = close_with(finish(start()), &result, &lines);
@@ -301,7 +325,7 @@ static void truth(void **state)
     text = close_with(finish(start()), &result, &lines);
     expect_no(text, "note: CUDA is not recorded");
 
-    result = (struct collect_result){0};
+    result = (struct collect_result){ 0 };
     text = close_with(finish(start()), &result, &lines);
     expect_no(text, "CUDA");
 }
@@ -312,7 +336,8 @@ static int clean_up(void **state)
     return remove_path(state);
 }
 
-/* Their own time: 3 ms of addmm, 1 ms of linear around it. The range is the operator once more, not one of the program's. */
+/* Their own time: 3 ms of addmm, 1 ms of linear around it. The range is the operator once more,
+ * not one of the program's. */
 static void operators_without_a_gpu(void **state)
 {
     struct collect_result result = { .counts[WIRE_SOURCE_TORCH].recorded = 3 };
@@ -355,11 +380,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(gpus_and_not_devices),
-        cmocka_unit_test(what_it_was_idle_for), cmocka_unit_test(graphs_are_work),
+        cmocka_unit_test(what_it_was_idle_for),
+        cmocka_unit_test(graphs_are_work),
         cmocka_unit_test(fifteen_lines_with_everything),
         cmocka_unit_test(what_fifteen_lines_hold),
-        cmocka_unit_test(functions), cmocka_unit_test(truth),
-        cmocka_unit_test(operators_without_a_gpu), cmocka_unit_test(fifteen_lines_with_operators),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(truth),
+        cmocka_unit_test(operators_without_a_gpu),
+        cmocka_unit_test(fifteen_lines_with_operators),
     };
 
     return cmocka_run_group_tests(tests, make_path, clean_up);

@@ -23,12 +23,14 @@ static void as_bash_reads_it(const char *quoted, char *out, size_t size)
 
 static void test_bash_reads_back_what_was_quoted(void **state)
 {
-    static const char *const words[] = { "report1.tacho", "a b.tacho", "it's", "$HOME", "a;b", "é.tacho", "back\\slash", "*", "~", "(x)",
-                                         "\033[31mred", "new\nline", "bad\377byte", "tab\t'quote'", "!x" };
+    static const char *const words[] = {
+        "report1.tacho", "a b.tacho",   "it's",      "$HOME",       "a;b",          "é.tacho", "back\\slash", "*", "~",
+        "(x)",           "\033[31mred", "new\nline", "bad\377byte", "tab\t'quote'", "!x"
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        struct text quoted = {0};
+        struct text quoted = { 0 };
         char got[256];
         display_add_quoted(&quoted, words[i]);
         for (const char *at = text_string(&quoted); *at; at++)
@@ -41,7 +43,7 @@ static void test_bash_reads_back_what_was_quoted(void **state)
 
 static void test_plain_names_stay_plain(void **state)
 {
-    struct text quoted = {0};
+    struct text quoted = { 0 };
 
     (void)state;
     display_add_quoted(&quoted, "build/bin/tacho");

@@ -50,15 +50,24 @@ static void make(const char *root, const char *path, const char *content)
 
 static void make_driver(const char *root)
 {
-    make(root, "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 10:11:16 UTC 2025\nGCC version:  gcc 12.2.0\n");
+    make(root, "/proc/driver/nvidia/version",
+         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 10:11:16 UTC 2025\nGCC version:  gcc "
+         "12.2.0\n");
     make(root, "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "");
     make(root, "/dev/nvidiactl", "");
 }
 
 static void forget_variables(void)
 {
-    static const char *const names[] = { "TACHO_CUPTI", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "HOME",
-                                         "CUDA_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID" };
+    static const char *const names[] = { "TACHO_CUPTI",
+                                         "CUDA_HOME",
+                                         "CUDA_PATH",
+                                         "VIRTUAL_ENV",
+                                         "CONDA_PREFIX",
+                                         "LD_LIBRARY_PATH",
+                                         "HOME",
+                                         "CUDA_INJECTION64_PATH",
+                                         "NSYS_PROFILING_SESSION_ID" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
@@ -90,7 +99,8 @@ static void no_driver(void **state)
 static void a_container_without_gpus(void **state)
 {
     forget_variables();
-    make("./container", "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue\n");
+    make("./container", "/proc/driver/nvidia/version",
+         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue\n");
     look("./container");
     expect(VERDICT_FAILS, "The driver 580.95.05 is loaded, but");
     assert_non_null(strstr(text_string(&finding.allow), "--gpus all"));
@@ -111,9 +121,13 @@ static void no_cupti(void **state)
 /* Each place that is added comes before those that were there. */
 static void the_order_of_places(void **state)
 {
-    static const struct { const char *path, *variable, *value, *from; } places[] = {
-        { "/usr/local/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.12", NULL, NULL, "(a Python package, for programs that load CUDA from there)" },
-        { "/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13", "VIRTUAL_ENV", "/venv", "(a Python package, for programs that load CUDA from there)" },
+    static const struct {
+        const char *path, *variable, *value, *from;
+    } places[] = {
+        { "/usr/local/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.12", NULL, NULL,
+          "(a Python package, for programs that load CUDA from there)" },
+        { "/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13", "VIRTUAL_ENV", "/venv",
+          "(a Python package, for programs that load CUDA from there)" },
         { "/usr/local/cuda-11.8/extras/CUPTI/lib64/libcupti.so.11.8", NULL, NULL, "(the toolkit)" },
         { "/usr/local/cuda-12.8/extras/CUPTI/lib64/libcupti.so.12", NULL, NULL, "(the toolkit)" },
         { "/usr/lib/x86_64-linux-gnu/libcupti.so.12", NULL, NULL, "(the toolkit)" },
@@ -130,7 +144,10 @@ static void the_order_of_places(void **state)
         if (places[i].variable)
             setenv(places[i].variable, places[i].value, 1);
         look("./full");
-        snprintf(words, sizeof words, "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI for programs that bring none along: %s %s.", places[i].path, places[i].from);
+        snprintf(words, sizeof words,
+                 "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI for programs that bring none along: "
+                 "%s %s.",
+                 places[i].path, places[i].from);
         expect(VERDICT_WORKS, words);
     }
 }
@@ -140,7 +157,8 @@ static void a_driver_that_is_older(void **state)
 {
     forget_variables();
     make_driver("./older");
-    make("./older", "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
+    make("./older", "/proc/driver/nvidia/version",
+         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
     make("./older", "/usr/local/cuda/lib64/libcupti.so.13", "");
     look("./older");
     expect(VERDICT_PARTLY, "No CUPTI that goes with this driver");

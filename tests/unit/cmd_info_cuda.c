@@ -14,7 +14,7 @@ static int64_t string(struct writer *writer, const char *text)
 
 static void cupti(struct writer *writer, int64_t pid, int64_t version, const char *file, const char *calls)
 {
-    struct row_TACHO_CUPTI row = {0};
+    struct row_TACHO_CUPTI row = { 0 };
 
     ROW_SET(&row, TACHO_CUPTI, timestamp, 1);
     ROW_SET(&row, TACHO_CUPTI, globalPid, pid << 24);
@@ -26,7 +26,7 @@ static void cupti(struct writer *writer, int64_t pid, int64_t version, const cha
 
 static void refusal(struct writer *writer, int64_t pid, const char *why)
 {
-    struct row_TACHO_CUPTI row = {0};
+    struct row_TACHO_CUPTI row = { 0 };
 
     ROW_SET(&row, TACHO_CUPTI, timestamp, 1);
     ROW_SET(&row, TACHO_CUPTI, globalPid, pid << 24);
@@ -37,7 +37,7 @@ static void refusal(struct writer *writer, int64_t pid, const char *why)
 
 static void check(struct writer *writer, int64_t pid, const char *finding, int64_t count)
 {
-    struct row_TACHO_CUDA_CHECK row = {0};
+    struct row_TACHO_CUDA_CHECK row = { 0 };
 
     ROW_SET(&row, TACHO_CUDA_CHECK, globalPid, pid << 24);
     ROW_SET(&row, TACHO_CUDA_CHECK, finding, string(writer, finding));
@@ -47,7 +47,7 @@ static void check(struct writer *writer, int64_t pid, const char *finding, int64
 
 static void recovered(struct writer *writer, int64_t count)
 {
-    struct row_TACHO_COUNT row = {0};
+    struct row_TACHO_COUNT row = { 0 };
 
     ROW_SET(&row, TACHO_COUNT, source, string(writer, "cuda"));
     ROW_SET(&row, TACHO_COUNT, fate, string(writer, "recorded"));
@@ -58,7 +58,7 @@ static void recovered(struct writer *writer, int64_t count)
 
 static void context(struct writer *writer, int64_t pid)
 {
-    struct row_TARGET_INFO_CUDA_CONTEXT_INFO row = {0};
+    struct row_TARGET_INFO_CUDA_CONTEXT_INFO row = { 0 };
 
     ROW_SET(&row, TARGET_INFO_CUDA_CONTEXT_INFO, processId, pid);
     writer_append(writer, TABLE_TARGET_INFO_CUDA_CONTEXT_INFO, &row);
@@ -66,7 +66,7 @@ static void context(struct writer *writer, int64_t pid)
 
 static void gpu(struct writer *writer, int64_t id)
 {
-    struct row_TARGET_INFO_GPU row = {0};
+    struct row_TARGET_INFO_GPU row = { 0 };
 
     ROW_SET(&row, TARGET_INFO_GPU, id, id);
     ROW_SET(&row, TARGET_INFO_GPU, name, string(writer, "GPU \033[31m of ours"));
@@ -79,7 +79,7 @@ static void gpu(struct writer *writer, int64_t id)
 
 static void kernel(struct writer *writer)
 {
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, 1);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, 2);
@@ -89,7 +89,7 @@ static void kernel(struct writer *writer)
 static void expect(struct writer *writer, const char *expected)
 {
     struct report *report = finish(writer);
-    struct error err = {0};
+    struct error err = { 0 };
 
     text_clear(&out);
     assert_int_equal(info_add_cuda(&out, report, &err), 0);
@@ -134,19 +134,23 @@ static void not_all_is_well(void **state)
     expect(writer, "\nCUDA\n"
                    "CUPTI             13.0, /a/libcupti.so.13; all API calls (1 process)\n"
                    "Not traced        another profiler has CUPTI (1 process)\n"
-                   "Records           launches without a kernel 7; kernels that began before their launch 1; "
-                   "found in memory that CUPTI had not handed over 5\n");
+                   "Records           launches without a kernel 7; kernels that began before their launch 1; found in "
+                   "memory that CUPTI had not handed over 5\n");
 }
 
 static void versions(void **state)
 {
-    static const struct { int64_t version; const char *shown; } cases[] = {
-        { 18, "11.8" }, { 19, "12.0 or 12.1" }, { 24, "12.6" }, { 28, "12.9" }, { 130401, "13.4" }, { 140000, "14.0" }, { 25, "version 25" }, { 999, "version 999" },
+    static const struct {
+        int64_t version;
+        const char *shown;
+    } cases[] = {
+        { 18, "11.8" },     { 19, "12.0 or 12.1" }, { 24, "12.6" },       { 28, "12.9" },
+        { 130401, "13.4" }, { 140000, "14.0" },     { 25, "version 25" }, { 999, "version 999" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct writer *writer = start();
-        struct text expected = {0};
+        struct text expected = { 0 };
         cupti(writer, 7, cases[i].version, "f", "all");
         text_addf(&expected, "\nCUDA\nCUPTI             %s, f; all API calls\n", cases[i].shown);
         expect(writer, text_string(&expected));

@@ -42,7 +42,7 @@ static const struct option options[] = {
     { "custom", 0, OPTION_CUSTOM, 0, "VALUE", "help", NULL, take, 0 },
     { "sample", 's', OPTION_IGNORED, 0, "VALUE", "sampling is for later", NULL, NULL, 0 },
     { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "nothing is exported", NULL, NULL, 0 },
-    {0},
+    { 0 },
 };
 
 static struct settings settings;
@@ -66,7 +66,9 @@ static int parse_words(int stop, const char *first, ...)
     memset(&settings, 0, sizeof settings);
     memset(&err, 0, sizeof err);
     text_clear(&warnings);
-    struct option_parse parse = { .options = options, .settings = &settings, .stop_at_operand = stop, .operands = operands };
+    struct option_parse parse = {
+        .options = options, .settings = &settings, .stop_at_operand = stop, .operands = operands
+    };
     int code = options_parse(&parse, argc, argv, &err);
     operand_count = parse.operand_count;
     text_add(&warnings, text_string(&parse.warnings));
@@ -78,7 +80,8 @@ static int parse_words(int stop, const char *first, ...)
 static void every_spelling_of_a_value(void **state)
 {
     static const char *const spellings[][3] = {
-        { "--output", "x.y", NULL }, { "--output=x.y", NULL, NULL }, { "-o", "x.y", NULL }, { "-ox.y", NULL, NULL }, { "-o=x.y", NULL, NULL },
+        { "--output", "x.y", NULL }, { "--output=x.y", NULL, NULL }, { "-o", "x.y", NULL },
+        { "-ox.y", NULL, NULL },     { "-o=x.y", NULL, NULL },
     };
 
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
@@ -147,7 +150,7 @@ static void known_but_without_effect(void **state)
     assert_int_equal(PARSE("-s", "cpu", "-q"), 0);
     assert_string_equal(text_string(&warnings), "--sample has no effect: sampling is for later\n");
     assert_int_equal(settings.quiet, 1);
-    assert_int_equal(PARSE("--sample=none"), 0); /* asks for nothing */
+    assert_int_equal(PARSE("--sample=none"), 0);          /* asks for nothing */
     assert_string_equal(text_string(&warnings), "");
     assert_int_equal(PARSE("--force-export", "file"), 0); /* true or false may be left out */
     assert_int_equal(operand_count, 1);

@@ -13,7 +13,9 @@
 #include "cmd/print/print.h"
 
 static const struct table_column columns[] = {
-    { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Total Time", CELL_INT, UNIT_NS, 0 },
+    { "Name", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 static struct table *two_rows(void)
@@ -36,7 +38,7 @@ static void expect(const char *how, struct print_request request, const char *ex
 {
     struct table *table = two_rows();
     const struct print_format *format;
-    struct text out = {0};
+    struct text out = { 0 };
     struct error err;
     char copy[200];
 
@@ -65,23 +67,29 @@ static void boxes(void **state)
 
 static void separated(void **state)
 {
-    expect("csv", plain, "Time (%),Total Time (ns),Name\n100.0,9223372036854775807,\"<b>\"\"a\\b\"\"\t&'é\x01\xef\xbf\xbd\n\"\nnan,,x\n");
+    expect("csv", plain,
+           "Time (%),Total Time "
+           "(ns),Name\n100.0,9223372036854775807,\"<b>\"\"a\\b\"\"\t&'é\x01\xef\xbf\xbd\n\"\nnan,,x\n");
     expect("csv:nohdr", plain, "100.0,9223372036854775807,\"<b>\"\"a\\b\"\"\t&'é\x01\xef\xbf\xbd\n\"\nnan,,x\n");
-    expect("tsv", plain, "Time (%)\tTotal Time (ns)\tName\n100.0\t9223372036854775807\t<b>\"a\\b\" &'é\x01\xef\xbf\xbd \nnan\t\tx\n");
+    expect("tsv", plain,
+           "Time (%)\tTotal Time (ns)\tName\n100.0\t9223372036854775807\t<b>\"a\\b\" &'é\x01\xef\xbf\xbd \nnan\t\tx\n");
     expect("tsv:nohdr:esc", plain, "100.0\t9223372036854775807\t<b>\"a\\b\"\\t&'é\x01\xef\xbf\xbd\\n\nnan\t\tx\n");
 }
 
 static void json(void **state)
 {
     expect("json", plain,
-           "[\n  {\"Time (%)\": 100.0, \"Total Time (ns)\": 9223372036854775807, \"Name\": \"<b>\\\"a\\\\b\\\"\\u0009&'é\\u0001\\ufffd\\u000a\"},\n"
+           "[\n  {\"Time (%)\": 100.0, \"Total Time (ns)\": 9223372036854775807, \"Name\": "
+           "\"<b>\\\"a\\\\b\\\"\\u0009&'é\\u0001\\ufffd\\u000a\"},\n"
            "  {\"Time (%)\": null, \"Total Time (ns)\": \"\", \"Name\": \"x\"}\n]\n");
     expect("json", (struct print_request){ .null_is_null = 1, .to_terminal = 1 },
-           "[\n  {\"Time (%)\": 100.0, \"Total Time (ns)\": 9223372036854775807, \"Name\": \"<b>\\\"a\\\\b\\\"\\u0009&'\\u00e9\\u0001\\ufffd\\u000a\"},\n"
+           "[\n  {\"Time (%)\": 100.0, \"Total Time (ns)\": 9223372036854775807, \"Name\": "
+           "\"<b>\\\"a\\\\b\\\"\\u0009&'\\u00e9\\u0001\\ufffd\\u000a\"},\n"
            "  {\"Time (%)\": null, \"Total Time (ns)\": null, \"Name\": \"x\"}\n]\n");
     /* A double would have made it …776; seconds keep all nine decimals. */
     expect("json", (struct print_request){ .time = time_unit_find("seconds") },
-           "[\n  {\"Time (%)\": 100.0, \"Total Time (s)\": 9223372036.854775807, \"Name\": \"<b>\\\"a\\\\b\\\"\\u0009&'é\\u0001\\ufffd\\u000a\"},\n"
+           "[\n  {\"Time (%)\": 100.0, \"Total Time (s)\": 9223372036.854775807, \"Name\": "
+           "\"<b>\\\"a\\\\b\\\"\\u0009&'é\\u0001\\ufffd\\u000a\"},\n"
            "  {\"Time (%)\": null, \"Total Time (s)\": \"\", \"Name\": \"x\"}\n]\n");
 }
 
@@ -92,11 +100,16 @@ static void html(void **state)
                                "<tr><td class=\"number\">nan</td><td class=\"number\"></td><td>x</td></tr>\n";
     char table[1000], document[2000];
 
-    snprintf(table, sizeof table, "<table>\n<thead>\n<tr><th>Time (%%)</th><th>Total Time (ns)</th><th>Name</th></tr>\n</thead>\n<tbody>\n%s</tbody>\n</table>\n", rows);
+    snprintf(table, sizeof table,
+             "<table>\n<thead>\n<tr><th>Time (%%)</th><th>Total Time "
+             "(ns)</th><th>Name</th></tr>\n</thead>\n<tbody>\n%s</tbody>\n</table>\n",
+             rows);
     expect("htable", plain, table);
-    snprintf(document, sizeof document,
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>A&lt;B</title>\n"
-             "<link rel=\"stylesheet\" href=\"http://x/y.css\">\n</head>\n<body>\n<h1>A&lt;B</h1>\n%s</body>\n</html>\n", table);
+    snprintf(
+        document, sizeof document,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>A&lt;B</title>\n"
+        "<link rel=\"stylesheet\" href=\"http://x/y.css\">\n</head>\n<body>\n<h1>A&lt;B</h1>\n%s</body>\n</html>\n",
+        table);
     expect("hdoc:title=A<B:css=http://x/y.css", plain, document);
     expect("hdoc:css=http://x/y.css:title=A<B", plain, document);
 }
@@ -118,7 +131,7 @@ static void too_wide_for_the_terminal(void **state)
     struct print_request request = { .time = &time_unit_ns, .terminal_columns = 56 };
     struct table *table = table_new(columns, 3);
     struct table_cell *row = table_add_row(table);
-    struct text out = {0};
+    struct text out = { 0 };
 
     cell_set_real(&row[0], 1);
     cell_set_int(&row[1], 2);
@@ -142,12 +155,14 @@ static void too_wide_for_the_terminal(void **state)
 
 static void wrong_arguments(void **state)
 {
-    static const char *const wrong[] = { "cvs", "csv:nolimit", "json:nohdr", "column:wide", "column:-1", "column:99999999", "hdoc:title", "htable:css=x", "" };
+    static const char *const wrong[] = { "cvs",         "csv:nolimit",  "json:nohdr",
+                                         "column:wide", "column:-1",    "column:99999999",
+                                         "hdoc:title",  "htable:css=x", "" };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct print_request request = {0};
+        struct print_request request = { 0 };
         const struct print_format *format;
-        struct error err = {0};
+        struct error err = { 0 };
         char copy[50];
         snprintf(copy, sizeof copy, "%s", wrong[i]);
         if (print_format_parse(copy, &format, &request, &err) != ERR_BAD_ARGUMENT)
@@ -157,14 +172,20 @@ static void wrong_arguments(void **state)
 
 static void reals_that_read_back(void **state)
 {
-    static const struct { double value; const char *text; } cases[] = {
-        { 0.1, "0.1" }, { 1.0 / 3, "0.3333333333333333" }, { 2, "2.0" }, { 1e300, "1e+300" }, { -0.5, "-0.5" }, { 123456789012345680.0, "1.2345678901234568e+17" },
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        { 0.1, "0.1" },   { 1.0 / 3, "0.3333333333333333" },
+        { 2, "2.0" },     { 1e300, "1e+300" },
+        { -0.5, "-0.5" }, { 123456789012345680.0, "1.2345678901234568e+17" },
     };
     const struct table_column column = { "x", CELL_REAL, UNIT_ID, -1 };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text out = {0};
-        print_number(&out, &column, &(struct table_cell){ .kind = CELL_REAL, .real = cases[i].value }, &time_unit_ns, (struct number_style){0});
+        struct text out = { 0 };
+        print_number(&out, &column, &(struct table_cell){ .kind = CELL_REAL, .real = cases[i].value }, &time_unit_ns,
+                     (struct number_style){ 0 });
         assert_string_equal(text_string(&out), cases[i].text);
         text_free(&out);
     }
@@ -173,8 +194,14 @@ static void reals_that_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boxes), cmocka_unit_test(separated), cmocka_unit_test(json), cmocka_unit_test(html), cmocka_unit_test(widths),
-        cmocka_unit_test(too_wide_for_the_terminal), cmocka_unit_test(wrong_arguments), cmocka_unit_test(reals_that_read_back),
+        cmocka_unit_test(boxes),
+        cmocka_unit_test(separated),
+        cmocka_unit_test(json),
+        cmocka_unit_test(html),
+        cmocka_unit_test(widths),
+        cmocka_unit_test(too_wide_for_the_terminal),
+        cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(reals_that_read_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

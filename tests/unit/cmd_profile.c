@@ -1,4 +1,5 @@
-/* What `tacho profile` makes of its options (nsys's own command lines among them), of -o, and of a container's limits. */
+/* What `tacho profile` makes of its options (nsys's own command lines among them), of -o,
+ * and of a container's limits. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,8 +14,8 @@
 #include <cmocka.h>
 
 #include "cmd/doctor/cgroup.h"
-#include "cmd/profile/summary.h"
 #include "cmd/profile/output_name.h"
+#include "cmd/profile/summary.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
@@ -48,8 +49,10 @@ static void defaults(void **state)
 
 static void a_command_line_of_nsys(void **state)
 {
-    assert_int_equal(parse("-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --capture-range=cudaProfilerApi --stop-on-range-end=true "
-                           "--cudabacktrace=true --cudabacktrace-threshold=10000 --osrt-threshold=10000 -x true -o my_profile -f true python main.py --lr 1"), 0);
+    assert_int_equal(parse("-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --capture-range=cudaProfilerApi "
+                           "--stop-on-range-end=true --cudabacktrace=true --cudabacktrace-threshold=10000 "
+                           "--osrt-threshold=10000 -x true -o my_profile -f true python main.py --lr 1"),
+                     0);
     assert_int_equal(program_count, 4);
     assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | WIRE_BIT(LIBRARY));
     assert_int_equal(settings.collect.range, COLLECT_RANGE_API);
@@ -72,7 +75,9 @@ static void sources(void **state)
     assert_non_null(strstr(err.text, "a list of cuda, nvtx, osrt, cublas,"));
     assert_int_equal(parse("-t ucx,dx12 p"), 0);
     assert_int_equal(settings.collect.sources, 0);
-    assert_non_null(strstr(text_string(&warnings), "--trace=ucx, dx12 have no effect: this version does not record them yet; nothing is recorded"));
+    assert_non_null(
+        strstr(text_string(&warnings),
+               "--trace=ucx, dx12 have no effect: this version does not record them yet; nothing is recorded"));
 }
 
 static void exports(void **state)
@@ -101,9 +106,17 @@ static void times_and_sizes(void **state)
     assert_int_equal(settings.collect.duration_ns, 250000000);
     assert_int_equal(settings.collect.buffer_limit_bytes, 64 << 20);
     assert_int_equal(settings.collect.run_on_exit, 1);
-    static const char *const wrong[] = { "-y soon p", "-d -1 p", "--buffer-limit=much p", "--buffer-limit=0 p", "--buffer-limit=99999999999999999G p",
-                                         "--buffer-limit=99999999999999999999 p", "--osrt-threshold=99999999999999999999 p", "--osrt-threshold=18446744073709551615 p",
-                                         "--osrt-threshold=-5 p", "--osrt-threshold=1us p", "-x false p" };
+    static const char *const wrong[] = { "-y soon p",
+                                         "-d -1 p",
+                                         "--buffer-limit=much p",
+                                         "--buffer-limit=0 p",
+                                         "--buffer-limit=99999999999999999G p",
+                                         "--buffer-limit=99999999999999999999 p",
+                                         "--osrt-threshold=99999999999999999999 p",
+                                         "--osrt-threshold=18446744073709551615 p",
+                                         "--osrt-threshold=-5 p",
+                                         "--osrt-threshold=1us p",
+                                         "-x false p" };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
@@ -123,8 +136,13 @@ static void capture_ranges(void **state)
     assert_int_equal(settings.collect.range_end, COLLECT_END_REPEAT_SHUTDOWN);
     assert_int_equal(parse("-c nvtx -p plain --capture-range-end none p"), 0);
     assert_null(settings.collect.range_domain);
-    static const char *const wrong[] = { "-c nvtx p", "-c nvtx -p a -t osrt p", "-c sometimes p", "--capture-range-end=repeat:0 p",
-                                         "--capture-range-end=repeat-shutdown p", "--capture-range-end=stop:2 p", "--capture-range-end=repeat:x p" };
+    static const char *const wrong[] = { "-c nvtx p",
+                                         "-c nvtx -p a -t osrt p",
+                                         "-c sometimes p",
+                                         "--capture-range-end=repeat:0 p",
+                                         "--capture-range-end=repeat-shutdown p",
+                                         "--capture-range-end=stop:2 p",
+                                         "--capture-range-end=repeat:x p" };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
@@ -184,7 +202,7 @@ static void options_from_a_file(void **state)
 /* What a file of more words than we take said after them would be left out, were it not refused. */
 static void command_files_are_read_whole(void **state)
 {
-    struct text words = {0};
+    struct text words = { 0 };
 
     for (int i = 0; i < 511; i++)
         text_add(&words, "-t osrt ");
@@ -201,7 +219,7 @@ static void command_files_are_read_whole(void **state)
 /* Filters that an agent would get only in part. */
 static void names_that_do_not_fit(void **state)
 {
-    struct text names = {0};
+    struct text names = { 0 };
 
     text_add(&names, "--nvtx-domain-include=");
     for (int i = 0; i < 8000; i++)
@@ -211,11 +229,11 @@ static void names_that_do_not_fit(void **state)
     text_free(&names);
 }
 
-/* ---- the output's name -------------------------------------------------------------------------------------------- */
+/* ---- the output's name ----------------------------------------------------------------------------------------- */
 
 static void expect_name(const char *pattern, const char *expected)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     int uses_number;
 
     if (output_name(&out, pattern, getpid(), 4, &uses_number, &err) != 0)
@@ -245,7 +263,7 @@ static void names_of_reports(void **state)
 static void names_that_mean_nothing(void **state)
 {
     static const char *const wrong[] = { "", "%z", "end%", "%q", "%q{", "%q{}", "%q{SURELY_NOT_SET}" };
-    struct text out = {0};
+    struct text out = { 0 };
     int uses_number;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -256,7 +274,7 @@ static void names_that_mean_nothing(void **state)
 
 static void the_next_free_number(void **state)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     unsigned number = 1;
     int uses_number;
 
@@ -265,13 +283,14 @@ static void the_next_free_number(void **state)
     assert_int_equal(output_name_free(&out, "free%n", 1, &number, &uses_number, &err), 0);
     assert_string_equal(text_string(&out), "free3.tacho");
     assert_int_equal(number, 3);
-    assert_int_equal(output_name_free(&out, "free1", 1, &number, &uses_number, &err), 0); /* taken, but that is for the writer to say */
+    /* taken, but that is for the writer to say */
+    assert_int_equal(output_name_free(&out, "free1", 1, &number, &uses_number, &err), 0);
     assert_string_equal(text_string(&out), "free1.tacho");
     assert_int_equal(uses_number, 0);
     text_free(&out);
 }
 
-/* ---- limits of containers ------------------------------------------------------------------------------------------------ */
+/* ---- limits of containers -------------------------------------------------------------------------------------- */
 
 static void write_below(const char *root, const char *path, const char *content)
 {
@@ -306,7 +325,8 @@ static void limits_of_version_two(void **state)
 static void limits_of_version_one(void **state)
 {
     write_below("./v1", "/proc/self/cgroup", "5:memory:/docker/abc\n3:pids:/docker/abc\n2:cpu,cpuacct:/docker/abc\n");
-    write_below("./v1", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n"); /* the host's folder is not seen in there */
+    /* the host's folder is not seen in there */
+    write_below("./v1", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n");
     write_below("./v1", "/sys/fs/cgroup/pids/docker/abc/pids.max", "max\n");
     write_below("./v1", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
     write_below("./v1", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -325,16 +345,31 @@ static void no_limits(void **state)
     assert_int_equal(cgroup_read("./nothing-here").memory_bytes, -1);
 }
 
-/* ---- the last lines ------------------------------------------------------------------------------------------------------- */
+/* ---- the last lines -------------------------------------------------------------------------------------------- */
 
 static void at_most_fifteen_lines(void **state)
 {
-    struct collect_result result = { .ending = COLLECT_EXITED, .exit_status = 3, .wall_ns = 1500000000, .cpu_ns = 1000000000, .cost_ns = 10000000,
-                                     .process_count = 1, .thread_count = 2, .report_bytes = 1000 };
+    struct collect_result result = {
+        .ending = COLLECT_EXITED,
+        .exit_status = 3,
+        .wall_ns = 1500000000,
+        .cpu_ns = 1000000000,
+        .cost_ns = 10000000,
+        .process_count = 1,
+        .thread_count = 2,
+        .report_bytes = 1000,
+    };
     const char *beside[] = { "r.sqlite" };
-    struct closing closing = { .result = &result, .report_path = "r.tacho", .program = "prog\033[31m", .sources = WIRE_BIT(NVTX),
-                               .exports = beside, .export_count = 1, .output_hidden = 1 };
-    struct text out = {0};
+    struct closing closing = {
+        .result = &result,
+        .report_path = "r.tacho",
+        .program = "prog\033[31m",
+        .sources = WIRE_BIT(NVTX),
+        .exports = beside,
+        .export_count = 1,
+        .output_hidden = 1,
+    };
+    struct text out = { 0 };
 
     result.left_count = 1;
     result.left[0] = (struct collect_left){ 77, "child\033" };
@@ -349,7 +384,8 @@ static void at_most_fifteen_lines(void **state)
         lines += *at == '\n';
     assert_in_range(lines, 1, CLOSING_LINES);
     assert_null(strchr(text_string(&out), '\033'));
-    assert_non_null(strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
+    assert_non_null(
+        strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
     assert_non_null(strstr(text_string(&out), "LOST 5"));
     assert_non_null(strstr(text_string(&out), "1 process runs on: child\\x1b (pid 77)"));
     assert_non_null(strstr(text_string(&out), "r.sqlite; the program's output is in it"));
@@ -362,20 +398,36 @@ static void at_most_fifteen_lines(void **state)
 /* Who ended what, in the first line. */
 static void first_lines(void **state)
 {
-    static const struct { struct collect_result result; const char *line; } cases[] = {
-        { { .ending = COLLECT_SIGNALLED, .signal = SIGTERM, .kill_sent = SIGTERM, .over = COLLECT_OVER_DURATION, .captured_ns = 500000000, .wall_ns = 503000000 },
-          "tacho: p was ended by tacho with SIGTERM (--kill) after 503 ms: the capture was over after 500 ms (--duration); CPU" },
-        { { .ending = COLLECT_EXITED, .kill_sent = SIGINT, .over = COLLECT_OVER_RANGE, .captured_ns = 2000000, .wall_ns = 3000000 },
-          "tacho: p was ended by tacho with SIGINT (--kill) after 3.00 ms: the capture was over after 2.00 ms, with the end of the capture range; CPU" },
+    static const struct {
+        struct collect_result result;
+        const char *line;
+    } cases[] = {
+        { { .ending = COLLECT_SIGNALLED,
+            .signal = SIGTERM,
+            .kill_sent = SIGTERM,
+            .over = COLLECT_OVER_DURATION,
+            .captured_ns = 500000000,
+            .wall_ns = 503000000 },
+          "tacho: p was ended by tacho with SIGTERM (--kill) after 503 ms: the capture was over after 500 ms "
+          "(--duration); CPU" },
+        { { .ending = COLLECT_EXITED,
+            .kill_sent = SIGINT,
+            .over = COLLECT_OVER_RANGE,
+            .captured_ns = 2000000,
+            .wall_ns = 3000000 },
+          "tacho: p was ended by tacho with SIGINT (--kill) after 3.00 ms: the capture was over after 2.00 ms, with "
+          "the end of the capture range; CPU" },
         { { .ending = COLLECT_RUNNING, .kill_sent = SIGTERM, .interrupted = SIGTERM, .wall_ns = 6000000000 },
           "tacho: p runs on in spite of SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
-        { { .ending = COLLECT_RUNNING, .over = COLLECT_OVER_DURATION, .wall_ns = 6000000000 }, "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
-        { { .ending = COLLECT_EXITED, .over = COLLECT_OVER_DURATION, .wall_ns = 5000000 }, "tacho: p ended with status 0 after 5.00 ms; CPU" },
+        { { .ending = COLLECT_RUNNING, .over = COLLECT_OVER_DURATION, .wall_ns = 6000000000 },
+          "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
+        { { .ending = COLLECT_EXITED, .over = COLLECT_OVER_DURATION, .wall_ns = 5000000 },
+          "tacho: p ended with status 0 after 5.00 ms; CPU" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct closing closing = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
-        struct text out = {0};
+        struct text out = { 0 };
         summary_add(&out, &closing);
         text_string(&out);
         out.bytes[strlen(cases[i].line)] = 0;
@@ -396,7 +448,9 @@ int main(void)
         cmocka_unit_test(capture_ranges),
         cmocka_unit_test(the_programs_surroundings),
         cmocka_unit_test(domains),
-        cmocka_unit_test(options_from_a_file), cmocka_unit_test(command_files_are_read_whole), cmocka_unit_test(names_that_do_not_fit),
+        cmocka_unit_test(options_from_a_file),
+        cmocka_unit_test(command_files_are_read_whole),
+        cmocka_unit_test(names_that_do_not_fit),
         cmocka_unit_test(names_of_reports),
         cmocka_unit_test(names_that_mean_nothing),
         cmocka_unit_test(the_next_free_number),

@@ -1,4 +1,5 @@
-/* What `tacho profile` makes of the options for CPU sampling and scheduling: nsys's, their old spellings, and values that are wrong. */
+/* What `tacho profile` makes of the options for CPU sampling and scheduling: nsys's, their old spellings,
+ * and values that are wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,10 @@ static void defaults(void **state)
 /* Switches are recorded where samples are, unless they are asked for apart. */
 static void scopes(void **state)
 {
-    static const struct { const char *line; enum collect_scope samples, switches; } lines[] = {
+    static const struct {
+        const char *line;
+        enum collect_scope samples, switches;
+    } lines[] = {
         { "-s none p", COLLECT_SCOPE_NONE, COLLECT_SCOPE_NONE },
         { "-s cpu p", COLLECT_SCOPE_TREE, COLLECT_SCOPE_TREE },
         { "--sample=process-tree --cpuctxsw=none p", COLLECT_SCOPE_TREE, COLLECT_SCOPE_NONE },
@@ -63,9 +67,18 @@ static void rates_and_stacks(void **state)
 static void wrong_values(void **state)
 {
     static const char *const wrong[] = {
-        "-s all p", "--cpuctxsw=some p", "-b stack p", "--sampling-period=1 p", "--sampling-period=1e6 p", "--sampling-frequency=0 p",
-        "--sampling-frequency=-1 p", "--sampling-frequency=1000000 p", "--samples-per-backtrace=33 p", "--samples-per-backtrace=0 p",
-        "--backtrace-stack-size=100000 p", "--backtrace-stack-size=8k p",
+        "-s all p",
+        "--cpuctxsw=some p",
+        "-b stack p",
+        "--sampling-period=1 p",
+        "--sampling-period=1e6 p",
+        "--sampling-frequency=0 p",
+        "--sampling-frequency=-1 p",
+        "--sampling-frequency=1000000 p",
+        "--samples-per-backtrace=33 p",
+        "--samples-per-backtrace=0 p",
+        "--backtrace-stack-size=100000 p",
+        "--backtrace-stack-size=8k p",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
@@ -75,8 +88,10 @@ static void wrong_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(defaults, free_settings), cmocka_unit_test_teardown(scopes, free_settings),
-        cmocka_unit_test_teardown(rates_and_stacks, free_settings), cmocka_unit_test_teardown(wrong_values, free_settings),
+        cmocka_unit_test_teardown(defaults, free_settings),
+        cmocka_unit_test_teardown(scopes, free_settings),
+        cmocka_unit_test_teardown(rates_and_stacks, free_settings),
+        cmocka_unit_test_teardown(wrong_values, free_settings),
     };
     return cmocka_run_group_tests_name("cmd_profile_cpu", tests, NULL, NULL);
 }

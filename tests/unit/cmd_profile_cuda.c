@@ -1,4 +1,5 @@
-/* What `tacho profile` makes of the options for CUDA and its libraries: nsys's, their old spellings, and values that are wrong. */
+/* What `tacho profile` makes of the options for CUDA and its libraries: nsys's, their old spellings,
+ * and values that are wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "wire/wire_libraries.h"
 #include "profile_line.h"
+#include "wire/wire_libraries.h"
 
 static int free_settings(void **state)
 {
@@ -43,23 +44,26 @@ static void defaults(void **state)
 static void command_lines_of_tutorials(void **state)
 {
     static const char *const lines[] = {
-        "-w true -t cuda,nvtx,osrt,cudnn,cublas -s process-tree --capture-range=cudaProfilerApi --capture-range-end=stop "
-        "--cudabacktrace=all -x true -o wait -f true python wait_stream.py",
+        "-w true -t cuda,nvtx,osrt,cudnn,cublas -s process-tree --capture-range=cudaProfilerApi "
+        "--capture-range-end=stop --cudabacktrace=all -x true -o wait -f true python wait_stream.py",
         "-w true -t cuda,nvtx,osrt,cudnn,cublas, -s cpu --capture-range=cudaProfilerApi --capture-range-end=stop "
         "--cudabacktrace=all -x true -o resnet18 -f true python resnet18.py",
         "-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu -o nsight_report -f true --capture-range=cudaProfilerApi "
-        "--stop-on-range-end=true --cudabacktrace=true --cudabacktrace-threshold=10000 --osrt-threshold=10000 -x true python script.py",
+        "--stop-on-range-end=true --cudabacktrace=true --cudabacktrace-threshold=10000 --osrt-threshold=10000 -x true "
+        "python script.py",
         "python main.py",
     };
     static const uint64_t thresholds[] = { 80000, 80000, 10000, 0 };
-    static const enum collect_range_end ends[] = { COLLECT_END_STOP, COLLECT_END_STOP, COLLECT_END_STOP_SHUTDOWN, COLLECT_END_STOP_SHUTDOWN };
+    static const enum collect_range_end ends[] = { COLLECT_END_STOP, COLLECT_END_STOP, COLLECT_END_STOP_SHUTDOWN,
+                                                   COLLECT_END_STOP_SHUTDOWN };
 
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         int is_long = i < 3;
         expect(lines[i]);
         assert_int_equal(program_count, 2);
         assert_string_equal(program[0], "python");
-        assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) | (is_long ? WIRE_BIT(LIBRARY) : WIRE_BIT(TORCH)));
+        assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT) |
+                                                       (is_long ? WIRE_BIT(LIBRARY) : WIRE_BIT(TORCH)));
         assert_int_equal(settings.collect.libraries,
                          is_long ? WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUDNN) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) : 0);
         assert_int_equal(settings.collect.range, is_long ? COLLECT_RANGE_API : COLLECT_RANGE_NONE);
@@ -86,16 +90,21 @@ static void libraries(void **state)
 {
     expect_no_warning("-t cublas,cusolver-verbose,nccl p");
     assert_int_equal(settings.collect.sources, WIRE_BIT(LIBRARY));
-    assert_int_equal(settings.collect.libraries, WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUSOLVER) |
-                                                     WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_CUSOLVER) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_NCCL));
+    assert_int_equal(settings.collect.libraries,
+                     WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUBLAS) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUSOLVER) |
+                         WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_CUSOLVER) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_NCCL));
     expect_no_warning("-t cublas -t cusparse,cudnn-verbose p"); /* the last -t counts */
-    assert_int_equal(settings.collect.libraries, WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUSPARSE) | WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUDNN) |
+    assert_int_equal(settings.collect.libraries, WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUSPARSE) |
+                                                     WIRE_LIBRARY_BIT(WIRE_LIBRARY_CUDNN) |
                                                      WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_CUDNN));
 }
 
 static void flags(void **state)
 {
-    static const struct { const char *line; uint32_t flags; } cases[] = {
+    static const struct {
+        const char *line;
+        uint32_t flags;
+    } cases[] = {
         { "--cuda-graph-trace=node p", WIRE_CUDA_GRAPH_NODES | WIRE_CUDA_FLUSH_ON_STOP },
         { "--cuda-graph-trace=node:host-only p", WIRE_CUDA_GRAPH_NODES | WIRE_CUDA_FLUSH_ON_STOP },
         { "--cuda-graph-trace graph p", WIRE_CUDA_FLUSH_ON_STOP },
@@ -129,7 +138,8 @@ static void backtraces(void **state)
 {
     expect_no_warning("--cudabacktrace=all p");
     uint32_t all = settings.collect.cuda_backtrace_groups, sum = 0;
-    static const char *const lines[] = { "--cudabacktrace=kernel p", "--cudabacktrace=memory p", "--cudabacktrace=sync p", "--cudabacktrace other p" };
+    static const char *const lines[] = { "--cudabacktrace=kernel p", "--cudabacktrace=memory p",
+                                         "--cudabacktrace=sync p", "--cudabacktrace other p" };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         expect_no_warning(lines[i]);
         assert_int_not_equal(settings.collect.cuda_backtrace_groups, 0);
@@ -140,7 +150,8 @@ static void backtraces(void **state)
     assert_int_equal(sum, all);
     expect_no_warning("--cudabacktrace=true p");
     assert_int_equal(settings.collect.cuda_backtrace_groups, all);
-    static const char *const nothing[] = { "--cudabacktrace=none p", "--cudabacktrace=false p", "--cudabacktrace=all --cudabacktrace=none p" };
+    static const char *const nothing[] = { "--cudabacktrace=none p", "--cudabacktrace=false p",
+                                           "--cudabacktrace=all --cudabacktrace=none p" };
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
         expect_no_warning(nothing[i]);
         assert_int_equal(settings.collect.cuda_backtrace_groups, 0);
@@ -149,7 +160,11 @@ static void backtraces(void **state)
 
 static void thresholds_of_backtraces(void **state)
 {
-    static const struct { const char *line; uint64_t ns; int warns; } cases[] = {
+    static const struct {
+        const char *line;
+        uint64_t ns;
+        int warns;
+    } cases[] = {
         { "--cudabacktrace=kernel:500 p", 500, 0 },
         { "--cudabacktrace=all:0 p", 0, 0 },
         { "--cudabacktrace=kernel:500,sync:500 p", 500, 0 },
@@ -165,7 +180,8 @@ static void thresholds_of_backtraces(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect(cases[i].line);
         if (settings.collect.cuda_backtrace_ns != cases[i].ns)
-            fail_msg("%s: the threshold is %llu", cases[i].line, (unsigned long long)settings.collect.cuda_backtrace_ns);
+            fail_msg("%s: the threshold is %llu", cases[i].line,
+                     (unsigned long long)settings.collect.cuda_backtrace_ns);
         assert_int_equal(strstr(text_string(&warnings), "one threshold for all groups") != NULL, cases[i].warns);
     }
 }
@@ -173,19 +189,28 @@ static void thresholds_of_backtraces(void **state)
 /* One sentence that names the option and what was wrong with its value. */
 static void wrong_values(void **state)
 {
-    static const struct { const char *line, *sentence; } cases[] = {
-        { "--cuda-graph-trace=nodes p", "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'nodes'" },
-        { "--cuda-graph-trace=node:device p", "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'node:device'" },
+    static const struct {
+        const char *line, *sentence;
+    } cases[] = {
+        { "--cuda-graph-trace=nodes p",
+          "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'nodes'" },
+        { "--cuda-graph-trace=node:device p",
+          "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'node:device'" },
         { "--cuda-event-trace=perhaps p", "--cuda-event-trace is auto, true or false, not 'perhaps'" },
-        { "--cuda-flush-interval=1s p", "--cuda-flush-interval is a number of milliseconds, at most an hour, not '1s'" },
-        { "--cuda-flush-interval=-1 p", "--cuda-flush-interval is a number of milliseconds, at most an hour, not '-1'" },
-        { "--cuda-flush-interval=99999999999999999999 p", "--cuda-flush-interval is a number of milliseconds, at most an hour, not '99999999999999999999'" },
+        { "--cuda-flush-interval=1s p",
+          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '1s'" },
+        { "--cuda-flush-interval=-1 p",
+          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '-1'" },
+        { "--cuda-flush-interval=99999999999999999999 p",
+          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '99999999999999999999'" },
         { "--cuda-memory-usage=much p", "--cuda-memory-usage is true or false, not 'much'" },
         { "--cuda-yield=maybe p", "--cuda-yield is true or false, not 'maybe'" },
-        { "--cudabacktrace=kernels p", "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not 'kernels'" },
+        { "--cudabacktrace=kernels p",
+          "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not 'kernels'" },
         { "--cudabacktrace=kernel:x p", "the threshold of --cudabacktrace is a number of nanoseconds, not 'x'" },
         { "--cudabacktrace=kernel: p", "the threshold of --cudabacktrace is a number of nanoseconds, not ''" },
-        { "--cudabacktrace=, p", "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other" },
+        { "--cudabacktrace=, p",
+          "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other" },
         { "--cudabacktrace-threshold=80us p", "--cudabacktrace-threshold is a number of nanoseconds, not '80us'" },
         { "--cuda-graphtrace=node p", "there is no option --cuda-graphtrace; did you mean --cuda-graph-trace?" },
     };

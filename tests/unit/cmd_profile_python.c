@@ -15,7 +15,8 @@ static void check(const char *line, unsigned frequency, const char *warning)
     if (parse(line) != 0)
         fail_msg("%s: %s", line, err.text);
     if (settings.collect.python_frequency != frequency || strcmp(text_string(&warnings), warning) != 0)
-        fail_msg("%s: %u a second, not %u; '%s'", line, settings.collect.python_frequency, frequency, text_string(&warnings));
+        fail_msg("%s: %u a second, not %u; '%s'", line, settings.collect.python_frequency, frequency,
+                 text_string(&warnings));
 }
 
 static void values(void **state)
@@ -28,13 +29,19 @@ static void values(void **state)
     check("-t python-gil p", 1000, "");
     check("-t cuda,python-gil --python-sampling-frequency=200 p", 200, "");
     check("-t python-gil -t nvtx p", 0, "");
-    check("--python-sampling-frequency=200 p", 0, "--python-sampling-frequency has no effect without --python-sampling=true\n");
+    check("--python-sampling-frequency=200 p", 0,
+          "--python-sampling-frequency has no effect without --python-sampling=true\n");
 }
 
 /* Python frames stand beside native ones: those of CUDA calls are asked for with them. */
 static void backtraces(void **state)
 {
-    static const struct { const char *line; int backtrace; unsigned groups; const char *warning; } lines[] = {
+    static const struct {
+        const char *line;
+        int backtrace;
+        unsigned groups;
+        const char *warning;
+    } lines[] = {
         { "p", 0, 0, "" },
         { "--python-backtrace=cuda p", 1, 15, "" },
         { "--python-backtrace=cuda --cudabacktrace=sync p", 1, 4, "" },
@@ -42,7 +49,8 @@ static void backtraces(void **state)
         { "--python-backtrace=cuda -t osrt p", 1, 0, "" },
         { "--python-backtrace=none p", 0, 0, "" },
         { "--python-backtrace=false p", 0, 0, "" },
-        { "--python-backtrace=cuda -t nvtx p", 1, 0, "--python-backtrace has no effect: --trace names neither cuda nor osrt\n" },
+        { "--python-backtrace=cuda -t nvtx p", 1, 0,
+          "--python-backtrace has no effect: --trace names neither cuda nor osrt\n" },
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -77,7 +85,8 @@ static int free_settings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(backtraces), cmocka_unit_test(errors) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(backtraces),
+                                        cmocka_unit_test(errors) };
 
     return cmocka_run_group_tests(tests, NULL, free_settings);
 }

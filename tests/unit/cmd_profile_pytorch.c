@@ -9,7 +9,12 @@
 
 #include "profile_line.h"
 
-struct expected { const char *line; int is_source; uint32_t flags; int nvtx, functions, replaces; };
+struct expected {
+    const char *line;
+    int is_source;
+    uint32_t flags;
+    int nvtx, functions, replaces;
+};
 
 static void check(const struct expected *expected)
 {
@@ -17,9 +22,11 @@ static void check(const struct expected *expected)
         fail_msg("%s: %s", expected->line, err.text);
     const struct collect_options *collect = &settings.collect;
     if (((collect->sources & WIRE_BIT(TORCH)) != 0) != expected->is_source || collect->torch_flags != expected->flags ||
-        collect->torch_nvtx != expected->nvtx || collect->torch_functions != expected->functions || collect->torch_replace != expected->replaces)
-        fail_msg("%s: source %d, flags %u, nvtx %d, functions %d, replace %d", expected->line, (collect->sources & WIRE_BIT(TORCH)) != 0,
-                 collect->torch_flags, collect->torch_nvtx, collect->torch_functions, collect->torch_replace);
+        collect->torch_nvtx != expected->nvtx || collect->torch_functions != expected->functions ||
+        collect->torch_replace != expected->replaces)
+        fail_msg("%s: source %d, flags %u, nvtx %d, functions %d, replace %d", expected->line,
+                 (collect->sources & WIRE_BIT(TORCH)) != 0, collect->torch_flags, collect->torch_nvtx,
+                 collect->torch_functions, collect->torch_replace);
 }
 
 static void values(void **state)
@@ -56,7 +63,9 @@ static void beside_trace(void **state)
 
 static void warnings_and_errors(void **state)
 {
-    static const char *const wrong[] = { "--pytorch=autograd p", "--pytorch=auto,shapes p", "--pytorch=off,autograd-nvtx p", "--pytorch=autograd-nvtx,none p", "--pytorch= p" };
+    static const char *const wrong[] = { "--pytorch=autograd p", "--pytorch=auto,shapes p",
+                                         "--pytorch=off,autograd-nvtx p", "--pytorch=autograd-nvtx,none p",
+                                         "--pytorch= p" };
 
     check(&(struct expected){ "--pytorch=off --pytorch-memory=true p", 0, 0, 0, 0, 0 });
     assert_string_equal(text_string(&warnings), "the options for PyTorch have no effect: --pytorch is off\n");

@@ -36,9 +36,9 @@ static int set_scene(void **state)
     collector->options = &scene->options;
     collector->result = &scene->result;
     scene->options.trace_fork_before_exec = 1;
-    struct writer_options how = {.overwrite = 1, .workers = 1};
+    struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
-    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     scene->parent = process_add(collector, PARENT, 0, "launch");
     scene->parent->own_pid = PARENT;
@@ -64,13 +64,19 @@ static int strike_scene(void **state)
 
 static void tell(struct scene *scene, pid_t pid, int64_t time_ns, enum wire_child what, const char *name)
 {
-    children_add_from_agent(scene->parent, &(struct child_news){.pid = pid, .time_ns = time_ns, .what = what, .name = name});
+    children_add_from_agent(scene->parent,
+                            &(struct child_news){ .pid = pid, .time_ns = time_ns, .what = what, .name = name });
 }
 
 static void hear(struct scene *scene, pid_t pid, pid_t parent, int64_t time_ns, enum wire_child what)
 {
-    children_add(scene->collector, &(struct child_news){.pid = pid, .parent_pid = parent, .time_ns = time_ns, .what = what,
-                                                         .name = what == WIRE_CHILD_EXECS ? "program" : NULL});
+    children_add(scene->collector, &(struct child_news){
+                                       .pid = pid,
+                                       .parent_pid = parent,
+                                       .time_ns = time_ns,
+                                       .what = what,
+                                       .name = what == WIRE_CHILD_EXECS ? "program" : NULL,
+                                   });
 }
 
 static unsigned long count_after_all(struct scene *scene)
@@ -192,8 +198,13 @@ static void test_exec_that_fails_in_a_known_process(void **state)
     struct scene *scene = *state;
     struct process *child = process_add(scene->collector, CHILD, PARENT, "found");
     child->start_ns = 50;
-    children_add_from_agent(scene->parent, &(struct child_news){.pid = CHILD, .time_ns = 100, .what = WIRE_CHILD_EXECS,
-                                                                .cause = WIRE_CAUSE_FILTERED, .name = "missing"});
+    children_add_from_agent(scene->parent, &(struct child_news){
+                                               .pid = CHILD,
+                                               .time_ns = 100,
+                                               .what = WIRE_CHILD_EXECS,
+                                               .cause = WIRE_CAUSE_FILTERED,
+                                               .name = "missing",
+                                           });
     assert_int_equal(child->cause, WIRE_CAUSE_FILTERED);
     tell(scene, CHILD, 110, WIRE_CHILD_STAYS, NULL);
     assert_int_equal(child->cause, WIRE_CAUSE_UNKNOWN);
@@ -227,7 +238,8 @@ static void test_thousands_of_children_by_their_own_numbers(void **state)
     size_t longest = 0;
     for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
         size_t length = 0;
-        for (const struct process *process = scene->collector->processes.by_own_pid[i]; process; process = process->next_same_own_pid)
+        for (const struct process *process = scene->collector->processes.by_own_pid[i]; process;
+             process = process->next_same_own_pid)
             length++;
         longest = length > longest ? length : longest;
     }

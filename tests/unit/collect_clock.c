@@ -24,7 +24,9 @@ static uint64_t ticks_at(int64_t monotonic_ns)
 
 static struct clock_pair pair_at(int64_t monotonic_ns)
 {
-    return (struct clock_pair){.ticks = ticks_at(monotonic_ns), .monotonic_ns = monotonic_ns, .utc_ns = 0, .error_ns = 50};
+    return (struct clock_pair){
+        .ticks = ticks_at(monotonic_ns), .monotonic_ns = monotonic_ns, .utc_ns = 0, .error_ns = 50
+    };
 }
 
 static void start(struct clock_map *map)
@@ -137,10 +139,14 @@ static void real_readings_are_close_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_zero_is_the_second_pair), cmocka_unit_test(follows_a_rate_that_wanders),
-        cmocka_unit_test(never_runs_backwards), cmocka_unit_test(the_past_stays_as_it_was),
-        cmocka_unit_test(ticks_before_the_start_have_negative_times), cmocka_unit_test(a_pair_from_the_past_changes_nothing),
-        cmocka_unit_test(a_length_of_time_in_ticks), cmocka_unit_test(real_readings_are_close_together),
+        cmocka_unit_test(time_zero_is_the_second_pair),
+        cmocka_unit_test(follows_a_rate_that_wanders),
+        cmocka_unit_test(never_runs_backwards),
+        cmocka_unit_test(the_past_stays_as_it_was),
+        cmocka_unit_test(ticks_before_the_start_have_negative_times),
+        cmocka_unit_test(a_pair_from_the_past_changes_nothing),
+        cmocka_unit_test(a_length_of_time_in_ticks),
+        cmocka_unit_test(real_readings_are_close_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

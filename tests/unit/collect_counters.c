@@ -1,5 +1,6 @@
-/* Counters without a kernel: pipes stand in for perf events, and give the words that read(2) would. What was counted between two
- * readings becomes rows; what shared its place in the CPU is scaled up; what was counted while recording was off is in no row. */
+/* Counters without a kernel: pipes stand in for perf events, and give the words that read(2) would. What was
+ * counted between two readings becomes rows; what shared its place in the CPU is scaled up; what was counted while
+ * recording was off is in no row. */
 #include "made_report.h"
 
 #include "analyze/engine/event_columns.h"
@@ -19,14 +20,18 @@ static void begin(void)
     memset(&result, 0, sizeof result);
     collector.result = &result;
     collector.writer = start();
-    collector.counters = (struct counters){.list = list, .count = COUNTERS, .event_count = 3};
+    collector.counters = (struct counters){ .list = list, .count = COUNTERS, .event_count = 3 };
     for (uint32_t i = 0; i < COUNTERS; i++) {
         int pair[2];
         assert_int_equal(pipe(pair), 0);
         ends[i] = pair[1];
-        list[i] = (struct counter){.descriptor = pair[0], .cpu = i / 3 * 4, .event = (uint32_t[]){PAGE_FAULTS, PRESENCE, CYCLES}[i % 3]};
+        list[i] = (struct counter){
+            .descriptor = pair[0],
+            .cpu = i / 3 * 4,
+            .event = (uint32_t[]){ PAGE_FAULTS, PRESENCE, CYCLES }[i % 3],
+        };
     }
-    struct clock_pair first = {0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector.clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     collector.counters.read_ns = 1;
 }
@@ -51,7 +56,7 @@ static struct report *end(void)
 
 static void assert_values(struct report *report, const int64_t (*expected)[3], size_t rows)
 {
-    static const char *const of_values[] = {"id", "idx", "value"};
+    static const char *const of_values[] = { "id", "idx", "value" };
     struct report_columns values;
     struct error err;
     assert_int_equal(columns_read(report, "PMU_EVENT_COUNTERS", of_values, 3, &values, &err), 0);
@@ -66,15 +71,17 @@ static void assert_values(struct report *report, const int64_t (*expected)[3], s
 /* A row for each CPU on which something was counted, with its times; the kernel's totals become differences. */
 static void readings_become_differences(void **state)
 {
-    static const char *const of_events[] = {"cpu", "counter_id"};
-    static const int64_t cpus[] = {0, 4, 0};
-    static const int64_t expected[][3] = {{1, PAGE_FAULTS, 10}, {1, CYCLES, 500}, {2, PAGE_FAULTS, 7}, {2, CYCLES, 40}, {3, PAGE_FAULTS, 5}};
+    static const char *const of_events[] = { "cpu", "counter_id" };
+    static const int64_t cpus[] = { 0, 4, 0 };
+    static const int64_t expected[][3] = {
+        { 1, PAGE_FAULTS, 10 }, { 1, CYCLES, 500 }, { 2, PAGE_FAULTS, 7 }, { 2, CYCLES, 40 }, { 3, PAGE_FAULTS, 5 }
+    };
     struct report_columns events;
     struct error err;
     begin();
-    reading(1, (const uint64_t[][2]){{10, 100}, {0, 100}, {500, 100}, {0, 0}, {0, 0}, {0, 0}});
-    reading(1, (const uint64_t[][2]){{10, 100}, {0, 100}, {500, 100}, {7, 50}, {0, 50}, {40, 50}});
-    reading(1, (const uint64_t[][2]){{15, 120}, {0, 120}, {500, 120}, {7, 50}, {0, 50}, {40, 50}});
+    reading(1, (const uint64_t[][2]){ { 10, 100 }, { 0, 100 }, { 500, 100 }, { 0, 0 }, { 0, 0 }, { 0, 0 } });
+    reading(1, (const uint64_t[][2]){ { 10, 100 }, { 0, 100 }, { 500, 100 }, { 7, 50 }, { 0, 50 }, { 40, 50 } });
+    reading(1, (const uint64_t[][2]){ { 15, 120 }, { 0, 120 }, { 500, 120 }, { 7, 50 }, { 0, 50 }, { 40, 50 } });
     struct report *report = end();
     assert_values(report, expected, 5);
     assert_int_equal(columns_read(report, "PMU_EVENTS", of_events, 2, &events, &err), 0);
@@ -87,12 +94,13 @@ static void readings_become_differences(void **state)
     report_close(report);
 }
 
-/* A counter of the CPU's own that had its place for a quarter of the time counted a quarter. Those of the kernel never share. */
+/* A counter of the CPU's own that had its place for a quarter of the time counted a quarter. Those
+ * of the kernel never share. */
 static void shared_places_are_scaled(void **state)
 {
-    static const int64_t expected[][3] = {{1, PAGE_FAULTS, 8}, {1, CYCLES, 4000}};
+    static const int64_t expected[][3] = { { 1, PAGE_FAULTS, 8 }, { 1, CYCLES, 4000 } };
     begin();
-    reading(1, (const uint64_t[][2]){{8, 25}, {0, 100}, {1000, 25}, {0, 0}, {0, 0}, {0, 0}});
+    reading(1, (const uint64_t[][2]){ { 8, 25 }, { 0, 100 }, { 1000, 25 }, { 0, 0 }, { 0, 0 }, { 0, 0 } });
     struct report *report = end();
     assert_values(report, expected, 2);
     report_close(report);
@@ -100,10 +108,10 @@ static void shared_places_are_scaled(void **state)
 
 static void what_is_counted_while_off_is_left_out(void **state)
 {
-    static const int64_t expected[][3] = {{1, PAGE_FAULTS, 1}};
+    static const int64_t expected[][3] = { { 1, PAGE_FAULTS, 1 } };
     begin();
-    reading(0, (const uint64_t[][2]){{900, 100}, {0, 100}, {0, 100}, {0, 0}, {0, 0}, {0, 0}});
-    reading(1, (const uint64_t[][2]){{901, 101}, {0, 101}, {0, 101}, {0, 0}, {0, 0}, {0, 0}});
+    reading(0, (const uint64_t[][2]){ { 900, 100 }, { 0, 100 }, { 0, 100 }, { 0, 0 }, { 0, 0 }, { 0, 0 } });
+    reading(1, (const uint64_t[][2]){ { 901, 101 }, { 0, 101 }, { 0, 101 }, { 0, 0 }, { 0, 0 }, { 0, 0 } });
     struct report *report = end();
     assert_values(report, expected, 1);
     report_close(report);

@@ -1,4 +1,5 @@
-/* A program can write over everything in its arena: whatever is there, the collector goes on, and says what it could not use. */
+/* A program can write over everything in its arena: whatever is there, the collector goes on, and
+ * says what it could not use. */
 #include "cuda_scene.h"
 
 #include "../fuzz/fuzz_cupti.c"
@@ -12,7 +13,7 @@ static void put_calls(unsigned char *bytes, uint32_t count)
         put_call(bytes + 40 * i, 5, 1, i, 2000, 2001, 1, 0);
 }
 
-/* ---- Buffers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
 
 static void a_size_beyond_the_buffer_is_not_believed(void **state)
 {
@@ -32,7 +33,7 @@ static void a_size_beyond_the_buffer_is_not_believed(void **state)
 static void an_unknown_kind_ends_the_walk_and_is_told(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char bytes[3 * 40] = {0};
+    unsigned char bytes[3 * 40] = { 0 };
     put_calls(bytes, 3);
     put32(bytes + 40, 0, 127);
     scene_send(scene, bytes, sizeof bytes);
@@ -48,7 +49,7 @@ static void an_unknown_kind_ends_the_walk_and_is_told(void **state)
 static void a_kind_whose_size_was_learned_is_stepped_over(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char bytes[40 + 64 + 40] = {0};
+    unsigned char bytes[40 + 64 + 40] = { 0 };
     put_calls(bytes, 1);
     put32(bytes + 40, 0, 101);
     put_call(bytes + 104, 5, 1, 7, 3000, 3001, 1, 0);
@@ -64,7 +65,7 @@ static void a_kind_whose_size_was_learned_is_stepped_over(void **state)
 static void records_that_have_grown_are_read_as_far_as_they_are_known(void **state)
 {
     struct scene *scene = scene_begin(140000, 0);
-    unsigned char bytes[2 * 280] = {0};
+    unsigned char bytes[2 * 280] = { 0 };
     put_kernel(bytes, 1, 5000, 5900, 0x1000);
     put_kernel(bytes + 280, 2, 6000, 6900, 0x1000);
     scene_text(scene, WIRE_CUDA_NAME_RECORD_BYTES, UINT64_C(10) << 32 | 280, "");
@@ -78,9 +79,9 @@ static void records_that_have_grown_are_read_as_far_as_they_are_known(void **sta
 static void a_record_that_is_cut_off_is_damage(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char bytes[80] = {0};
+    unsigned char bytes[80] = { 0 };
     put_calls(bytes, 2);
-    static const uint32_t lengths[] = {79, 48, 44, 41};
+    static const uint32_t lengths[] = { 79, 48, 44, 41 };
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         scene_send(scene, bytes, lengths[i]);
     scene_finish(scene);
@@ -92,7 +93,7 @@ static void a_record_that_is_cut_off_is_damage(void **state)
 static void zeros_before_the_end_are_damage(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char bytes[120] = {0};
+    unsigned char bytes[120] = { 0 };
     put_calls(bytes, 1);
     scene_send(scene, bytes, sizeof bytes);
     scene_finish(scene);
@@ -104,7 +105,7 @@ static void zeros_before_the_end_are_damage(void **state)
 static void counts_of_buffers_are_not_believed(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char bytes[40] = {0};
+    unsigned char bytes[40] = { 0 };
     put_calls(bytes, 1);
     scene_send(scene, bytes, sizeof bytes);
     atomic_store(&scene->arena->cuda_buffers_taken, UINT32_MAX);
@@ -120,7 +121,7 @@ static void counts_of_buffers_are_not_believed(void **state)
 static void the_version_may_be_written_over_later(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char kernel[208] = {0};
+    unsigned char kernel[208] = { 0 };
     put_kernel(kernel, 1, 5000, 5900, 0x1000);
     scene_send(scene, kernel, sizeof kernel);
     atomic_store(&scene->arena->cupti_version, 130001);
@@ -133,7 +134,7 @@ static void the_version_may_be_written_over_later(void **state)
 static void a_buffer_without_a_version_cannot_be_read(void **state)
 {
     struct scene *scene = scene_begin(0, 0);
-    unsigned char bytes[40] = {0};
+    unsigned char bytes[40] = { 0 };
     put_calls(bytes, 1);
     scene_send(scene, bytes, sizeof bytes);
     scene_finish(scene);
@@ -142,7 +143,7 @@ static void a_buffer_without_a_version_cannot_be_read(void **state)
     scene_end(scene);
 }
 
-/* ---- Texts ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 static struct wire_cuda_text *next_text(struct scene *scene)
 {
@@ -152,7 +153,7 @@ static struct wire_cuda_text *next_text(struct scene *scene)
 static void a_text_without_an_end_ends_with_its_entry(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    unsigned char call[40] = {0};
+    unsigned char call[40] = { 0 };
     struct wire_cuda_text *entry = next_text(scene);
     entry->what = WIRE_CUDA_NAME_RUNTIME;
     entry->key = 1;
@@ -167,12 +168,12 @@ static void a_text_without_an_end_ends_with_its_entry(void **state)
 
 static void sizes_of_texts_that_cannot_be_end_them(void **state)
 {
-    static const uint32_t sizes[] = {1, UINT32_MAX, WIRE_CUDA_NAMES_BYTES / 8 + 1};
+    static const uint32_t sizes[] = { 1, UINT32_MAX, WIRE_CUDA_NAMES_BYTES / 8 + 1 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct scene *scene = scene_begin(22, 0);
         scene_text(scene, WIRE_CUDA_NAME_RUNTIME, 1, "cudaMalloc_v3020");
         atomic_store(&next_text(scene)->words, sizes[i]);
-        unsigned char call[40] = {0};
+        unsigned char call[40] = { 0 };
         put_calls(call, 1);
         scene_send(scene, call, sizeof call);
         scene_finish(scene);
@@ -192,7 +193,7 @@ static void strange_keys_do_no_harm(void **state)
     scene_text(scene, WIRE_CUDA_NAME_RECORD_BYTES, UINT64_C(10) << 32, "");     /* no size at all */
     scene_text(scene, WIRE_CUDA_NAME_RECORD_BYTES, UINT64_C(5) << 32 | 12, ""); /* no whole words */
     scene_text(scene, 77, 1, "of a kind that there is not");
-    unsigned char call[40] = {0};
+    unsigned char call[40] = { 0 };
     put_calls(call, 1);
     put32(call, 4, UINT32_MAX); /* and a call that has no place in the table */
     scene_send(scene, call, sizeof call);
@@ -201,21 +202,21 @@ static void strange_keys_do_no_harm(void **state)
     scene_end(scene);
 }
 
-/* ---- Records of the agent --------------------------------------------------------------------------------------------------------- */
+/* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 static void short_records_are_damage(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    static const unsigned types[] = {WIRE_CUDA_DEVICE, WIRE_CUDA_STREAM, WIRE_CUDA_WAIT, WIRE_CUDA_CALL};
+    static const unsigned types[] = { WIRE_CUDA_DEVICE, WIRE_CUDA_STREAM, WIRE_CUDA_WAIT, WIRE_CUDA_CALL };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        scene_tell(scene, types[i], 1, 60000, 2000, (uint64_t[]){1}, 1, NULL);
-    scene_tell(scene, WIRE_CUDA_WAIT, 99, 0, 2000, (uint64_t[]){1, 2, 3}, 3, NULL); /* of no kind */
+        scene_tell(scene, types[i], 1, 60000, 2000, (uint64_t[]){ 1 }, 1, NULL);
+    scene_tell(scene, WIRE_CUDA_WAIT, 99, 0, 2000, (uint64_t[]){ 1, 2, 3 }, 3, NULL); /* of no kind */
     scene_finish(scene);
     assert_int_equal(scene->counts.damaged, 5);
     scene_end(scene);
 }
 
-/* ---- Anything ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Anything -------------------------------------------------------------------------------------------------- */
 
 static uint64_t random_number(uint64_t *seed)
 {

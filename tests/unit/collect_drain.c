@@ -15,8 +15,8 @@
 #include "collect/core/collector.h"
 #include "collect/core/overhead.h"
 #include "report/reader/reader.h"
-#include "wire/wire_cuda.h"
 #include "rounds.h"
+#include "wire/wire_cuda.h"
 
 #define CHUNKS 64
 #define PID 4242
@@ -39,15 +39,16 @@ static int set_scene(void **state)
     collector->options = &scene->options;
     collector->result = &scene->result;
     scene->options.sources = collector->sources = WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
-    struct writer_options how = {.overwrite = 1, .workers = 1};
+    struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
     /* One tick is one ns, and report time 0 is tick 1000. */
-    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
     collector->base = event_base_new(); /* nobody runs it: each test makes the rounds itself */
     assert_int_equal(drain_init(collector), 0);
-    scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = CHUNKS;
     atomic_store(&scene->arena->free_chunks, WIRE_LIST_EMPTY);
@@ -78,7 +79,7 @@ static int strike_scene(void **state)
     return 0;
 }
 
-/* ---- The agent's part ------------------------------------------------------------------------------------------------------ */
+/* ---- The agent's part ------------------------------------------------------------------------------------------ */
 
 struct thread {
     uint32_t slot, chunk;
@@ -88,7 +89,7 @@ struct thread {
 
 static struct thread begin_thread(struct scene *scene, uint32_t tid)
 {
-    struct thread thread = {.slot = wire_take_thread(scene->arena), .chunk = WIRE_NONE};
+    struct thread thread = { .slot = wire_take_thread(scene->arena), .chunk = WIRE_NONE };
     struct wire_thread *slot = &wire_threads(scene->arena)[thread.slot];
     slot->tid = tid;
     slot->start_ticks = 1000;
@@ -116,7 +117,7 @@ static struct wire_record *reserve(struct scene *scene, struct thread *thread, e
         thread->used = 0;
     }
     struct wire_record *record = (struct wire_record *)(wire_chunks(scene->arena)[thread->chunk].data + thread->used);
-    *record = (struct wire_record){.type = (uint8_t)type, .words = (uint16_t)words};
+    *record = (struct wire_record){ .type = (uint8_t)type, .words = (uint16_t)words };
     return record;
 }
 
@@ -138,7 +139,7 @@ static int write_call(struct scene *scene, struct thread *thread, uint64_t ticks
     return 0;
 }
 
-/* ---- The reader's part ----------------------------------------------------------------------------------------------------- */
+/* ---- The reader's part ----------------------------------------------------------------------------------------- */
 
 static struct report *finish(struct scene *scene)
 {
@@ -167,7 +168,8 @@ static void every_record_becomes_a_row(void **state)
     assert_int_equal(drain_process(scene->process, SIZE_MAX), 0);
     struct report *report = finish(scene);
     const struct report_table *table = report_table(report, "OSRT_API");
-    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "globalTid"), report_column(table, "returnValue")};
+    int columns[] = { report_column(table, "start"), report_column(table, "end"), report_column(table, "globalTid"),
+                      report_column(table, "returnValue") };
     struct report_columns read;
     assert_int_equal(report_read(report, table, columns, 4, &read, NULL), 0);
     assert_int_equal(read.rows, 10);
@@ -221,7 +223,7 @@ static void ranges_of_handlers_come_where_they_belong(void **state)
     assert_int_equal(scene->process->counts[WIRE_SOURCE_NVTX].damaged, 0);
     struct report *report = finish(scene);
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    int columns[] = {report_column(table, "start"), report_column(table, "end")};
+    int columns[] = { report_column(table, "start"), report_column(table, "end") };
     struct report_columns read;
     assert_int_equal(report_read(report, table, columns, 2, &read, NULL), 0);
     assert_int_equal(read.rows, RANGES + RANGES / 3);
@@ -320,7 +322,7 @@ static void a_call_in_progress_at_death_is_told(void **state)
     struct report *report = finish(scene);
     const struct report_table *table = report_table(report, "OSRT_API");
     assert_non_null(table);
-    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "incomplete")};
+    int columns[] = { report_column(table, "start"), report_column(table, "end"), report_column(table, "incomplete") };
     struct report_columns read;
     assert_int_equal(report_read(report, table, columns, 3, &read, NULL), 0);
     assert_int_equal(read.rows, 1);
@@ -374,7 +376,8 @@ static void a_reader_does_not_stay_in_a_circle(void **state)
     struct thread broken = begin_thread(scene, 77);
     for (int i = 0; i < 3000; i++) /* more than a chunk holds */
         write_call(scene, &broken, 2000, 1, 0);
-    atomic_store(&wire_chunks(scene->arena)[broken.chunk].next, atomic_load(&wire_threads(scene->arena)[broken.slot].first_chunk[WIRE_LANE_THREAD]));
+    atomic_store(&wire_chunks(scene->arena)[broken.chunk].next,
+                 atomic_load(&wire_threads(scene->arena)[broken.slot].first_chunk[WIRE_LANE_THREAD]));
     drain_process(scene->process, SIZE_MAX);
     struct thread sound = begin_thread(scene, 78);
     for (int i = 0; i < 3000; i++)
@@ -382,10 +385,10 @@ static void a_reader_does_not_stay_in_a_circle(void **state)
     drain_process(scene->process, SIZE_MAX);
     struct report *report = finish(scene);
     const struct report_table *table = report_table(report, "OSRT_API");
-    int columns[] = {report_column(table, "globalTid")};
+    int columns[] = { report_column(table, "globalTid") };
     struct report_columns read;
     assert_int_equal(report_read(report, table, columns, 1, &read, NULL), 0);
-    int calls[2] = {0};
+    int calls[2] = { 0 };
     for (size_t i = 0; i < read.rows; i++)
         calls[(read.values[0][i] & 0xffffff) == 78]++;
     assert_int_equal(calls[0], 3000);
@@ -401,7 +404,7 @@ static void an_ended_process_keeps_no_memory_but_its_own(void **state)
     struct scene *scene = *state;
     struct thread thread = begin_thread(scene, 77);
     write_call(scene, &thread, 2000, 1, 0);
-    process_add_module(scene->process, &(struct process_module){.address = 4096});
+    process_add_module(scene->process, &(struct process_module){ .address = 4096 });
     drain_process(scene->process, SIZE_MAX);
     process_end(scene->process, PROCESS_EXITED, 0, 1000000);
     assert_null(scene->process->counts);
@@ -412,7 +415,7 @@ static void an_ended_process_keeps_no_memory_but_its_own(void **state)
     assert_true(sizeof *scene->process <= 1024);
 }
 
-/* ---- Flush goals ----------------------------------------------------------------------------------------------------------- */
+/* ---- Flush goals ----------------------------------------------------------------------------------------------- */
 
 /* As many calls as fill so many chunks. */
 static void fill_chunks(struct scene *scene, struct thread *thread, uint32_t count)
@@ -472,7 +475,10 @@ static void make_circle(struct scene *scene, const struct thread *thread)
 
 static void cut_chain(struct scene *scene, const struct thread *thread)
 {
-    atomic_store(&wire_chunks(scene->arena)[atomic_load(&wire_threads(scene->arena)[thread->slot].first_chunk[WIRE_LANE_THREAD])].next, WIRE_NONE);
+    atomic_store(
+        &wire_chunks(scene->arena)[atomic_load(&wire_threads(scene->arena)[thread->slot].first_chunk[WIRE_LANE_THREAD])]
+             .next,
+        WIRE_NONE);
 }
 
 static void take_back_records(struct scene *scene, const struct thread *thread)
@@ -487,9 +493,14 @@ static void free_slot(struct scene *scene, const struct thread *thread)
 
 static void a_flush_does_not_wait_for_what_is_not_there(void **state)
 {
-    static const struct { const char *what; void (*before)(struct scene *, const struct thread *), (*after)(struct scene *, const struct thread *); } damages[] = {
-        {"a circle", make_circle, NULL}, {"a chain cut short", NULL, cut_chain}, {"records taken back", NULL, take_back_records},
-        {"a slot set free", NULL, free_slot},
+    static const struct {
+        const char *what;
+        void (*before)(struct scene *, const struct thread *), (*after)(struct scene *, const struct thread *);
+    } damages[] = {
+        { "a circle", make_circle, NULL },
+        { "a chain cut short", NULL, cut_chain },
+        { "records taken back", NULL, take_back_records },
+        { "a slot set free", NULL, free_slot },
     };
     struct scene *scene = *state;
     for (uint32_t i = 0; i < sizeof damages / sizeof *damages; i++) {
@@ -524,7 +535,7 @@ static void threads_are_not_forgotten_with_their_number(void **state)
 
 static void counts_beyond_reason_have_a_cost(void **state)
 {
-    struct collect_result result = {0};
+    struct collect_result result = { 0 };
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         result.counts[i].recorded = UINT64_MAX / 2;
         result.counts[i].fates[WIRE_UNTIMED] = UINT64_MAX;
@@ -560,7 +571,13 @@ static void random_bytes_do_no_harm(void **state)
                 ((uint64_t *)chunk->data)[k] = random;
                 if (k % 4 == 0) /* so that many are taken for records */
                     *(struct wire_record *)&((uint64_t *)chunk->data)[k] = (struct wire_record){
-                        .type = (uint8_t)(random % WIRE_TYPE_COUNT), .flags = (uint8_t)(random >> 8), .words = 4, .a = (uint16_t)(random >> 16 & 255), .b = (uint16_t)(random >> 32 & 7), .ticks = random >> 30};
+                        .type = (uint8_t)(random % WIRE_TYPE_COUNT),
+                        .flags = (uint8_t)(random >> 8),
+                        .words = 4,
+                        .a = (uint16_t)(random >> 16 & 255),
+                        .b = (uint16_t)(random >> 32 & 7),
+                        .ticks = random >> 30,
+                    };
             }
         }
         drain_process(scene->process, 64u << 20);
@@ -571,7 +588,8 @@ static void random_bytes_do_no_harm(void **state)
 static struct process *add_process(struct scene *scene, pid_t pid)
 {
     struct process *process = process_add(scene->collector, pid, PID, "fork");
-    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(arena, MAP_FAILED);
     process_attach(process, arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
     return process;
@@ -607,7 +625,7 @@ static void begin_repeated_ranges(struct scene *scene)
 {
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    scene->collector->capture = (struct capture){.armed = 1, .ranges_left = UINT32_MAX};
+    scene->collector->capture = (struct capture){ .armed = 1, .ranges_left = UINT32_MAX };
 }
 
 static void set_and_read(struct process *process, int on, uint64_t time_ns)
@@ -625,7 +643,7 @@ static void a_process_switches_itself(void **state)
     uint32_t sources = scene->options.sources;
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    collector->capture = (struct capture){.armed = 1, .ranges_left = 4};
+    collector->capture = (struct capture){ .armed = 1, .ranges_left = 4 };
     atomic_store(&other->arena->ranges_left, 4);
     atomic_store(&scene->arena->ranges_left, 1);
     atomic_store(&scene->arena->recording, sources);
@@ -640,7 +658,7 @@ static void a_process_switches_itself(void **state)
         assert_int_equal(atomic_load(&other->arena->recording), 0);
         assert_int_equal(atomic_load(&scene->arena->recording), sources);
     }
-    atomic_store(&scene->arena->recording, 0); /* the third is over, too */
+    atomic_store(&scene->arena->recording, 0);                        /* the third is over, too */
     set_and_read(other, 1, 34);
     set_and_read(scene->process, 0, 35);
     assert_int_equal(atomic_load(&scene->arena->recording), sources); /* for the other, which is inside the fourth */
@@ -681,7 +699,7 @@ static void a_missed_switch_waits_for_those_before_it(void **state)
         set_switch(scene->process, i % 2, i);
     assert_int_equal((WIRE_SWITCHES - 1) % 2, 1); /* the last of these begins a range */
     struct wire_switch *end = claim_switch(scene->process);
-    miss_switches(scene->process, 1, 1); /* and so does the one that comes after its end */
+    miss_switches(scene->process, 1, 1);          /* and so does the one that comes after its end */
     drain_process(scene->process, SIZE_MAX);
     assert_int_equal(scene->process->switches_missed, 0);
     publish_switch(end, WIRE_SWITCHES, 0, WIRE_SWITCHES);
@@ -726,8 +744,10 @@ static void free_chunks_are_no_fresh_ones(void **state)
     assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), WIRE_NONE);
     wire_free_chunk(arena, second);
     wire_free_chunk(arena, first);
-    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), first - WIRE_NOTE_CHUNKS);
-    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), second - WIRE_NOTE_CHUNKS);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)),
+                     first - WIRE_NOTE_CHUNKS);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)),
+                     second - WIRE_NOTE_CHUNKS);
     assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), WIRE_NONE);
     assert_int_equal(atomic_load(&arena->chunks_taken), 2);
 }
@@ -761,19 +781,32 @@ static void notes_have_chunks_when_events_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
+        SCENE_TEST(every_record_becomes_a_row),
+        SCENE_TEST(chunks_are_used_again),
+        SCENE_TEST(slots_of_ended_threads_are_used_again),
         SCENE_TEST(a_call_in_progress_at_death_is_told),
-        SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
-        SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
-        SCENE_TEST(ranges_of_handlers_come_where_they_belong), SCENE_TEST(a_handler_ahead_of_its_thread_waits),
+        SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it),
+        SCENE_TEST(notes_have_chunks_when_events_have_none),
+        SCENE_TEST(a_missed_switch_waits_for_those_before_it),
+        SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
+        SCENE_TEST(ranges_of_handlers_come_where_they_belong),
+        SCENE_TEST(a_handler_ahead_of_its_thread_waits),
         SCENE_TEST(handlers_whose_place_never_comes_are_counted),
-        SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
+        SCENE_TEST(free_chunks_are_no_fresh_ones),
+        cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
-        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle), SCENE_TEST(an_ended_process_keeps_no_memory_but_its_own),
+        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed),
+        SCENE_TEST(a_chain_that_is_a_circle_ends),
+        SCENE_TEST(a_reader_does_not_stay_in_a_circle),
+        SCENE_TEST(an_ended_process_keeps_no_memory_but_its_own),
         SCENE_TEST(random_bytes_do_no_harm),
-        SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone), SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
-        SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile), SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
-        SCENE_TEST(a_process_switches_itself), SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
+        SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone),
+        SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
+        SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile),
+        SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
+        SCENE_TEST(a_process_switches_itself),
+        SCENE_TEST(threads_are_not_forgotten_with_their_number),
+        cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

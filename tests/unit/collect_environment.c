@@ -24,9 +24,9 @@ static const char *value_in(char **environment, const char *name)
 
 static void the_agent_comes_before_the_users_libraries(void **state)
 {
-    struct collect_variable own[] = {{"LD_PRELOAD", "/a.so:/b.so"}, {"X", "1"}, {"X", "2"}};
-    struct collect_options options = {.environment = own, .environment_count = 3};
-    struct program program = {0};
+    struct collect_variable own[] = { { "LD_PRELOAD", "/a.so:/b.so" }, { "X", "1" }, { "X", "2" } };
+    struct collect_options options = { .environment = own, .environment_count = 3 };
+    struct program program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "token:name");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "/lib/agent.so:/a.so:/b.so");
     assert_string_equal(value_in(environment, "NVTX_INJECTION64_PATH"), "/lib/agent.so");
@@ -38,8 +38,8 @@ static void the_agent_comes_before_the_users_libraries(void **state)
 
 static void a_sanitizer_comes_before_the_agent(void **state)
 {
-    struct collect_options options = {.clean_environment = 1};
-    struct program program = {.first_library = "libasan.so.8"};
+    struct collect_options options = { .clean_environment = 1 };
+    struct program program = { .first_library = "libasan.so.8" };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "libasan.so.8::/lib/agent.so");
     environment_free(environment);
@@ -47,9 +47,9 @@ static void a_sanitizer_comes_before_the_agent(void **state)
 
 static void so_does_one_that_the_user_preloads(void **state)
 {
-    struct collect_variable own[] = {{"LD_PRELOAD", "/a.so /usr/lib/libasan.so.8:/b.so"}};
-    struct collect_options options = {.environment = own, .environment_count = 1, .clean_environment = 1};
-    struct program program = {.first_library = "libasan.so.8"};
+    struct collect_variable own[] = { { "LD_PRELOAD", "/a.so /usr/lib/libasan.so.8:/b.so" } };
+    struct collect_options options = { .environment = own, .environment_count = 1, .clean_environment = 1 };
+    struct program program = { .first_library = "libasan.so.8" };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "/usr/lib/libasan.so.8:/lib/agent.so:/a.so:/b.so");
     environment_free(environment);
@@ -57,9 +57,11 @@ static void so_does_one_that_the_user_preloads(void **state)
 
 static void cuda_loads_the_agent_where_it_is_recorded(void **state)
 {
-    struct collect_variable own[] = {{"CUDA_INJECTION64_PATH", "/opt/other/libtool.so"}};
-    struct collect_options options = {.environment = own, .environment_count = 1, .clean_environment = 1, .sources = WIRE_BIT(CUDA)};
-    struct program program = {0};
+    struct collect_variable own[] = { { "CUDA_INJECTION64_PATH", "/opt/other/libtool.so" } };
+    struct collect_options options = {
+        .environment = own, .environment_count = 1, .clean_environment = 1, .sources = WIRE_BIT(CUDA)
+    };
+    struct program program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "CUDA_INJECTION64_PATH"), "/lib/agent.so");
     environment_free(environment);
@@ -71,9 +73,11 @@ static void cuda_loads_the_agent_where_it_is_recorded(void **state)
 
 static void a_clean_environment_has_only_what_was_asked_for(void **state)
 {
-    struct collect_variable own[] = {{"A", ""}};
-    struct collect_options options = {.environment = own, .environment_count = 1, .clean_environment = 1, .no_preload = 1};
-    struct program program = {0};
+    struct collect_variable own[] = { { "A", "" } };
+    struct collect_options options = {
+        .environment = own, .environment_count = 1, .clean_environment = 1, .no_preload = 1
+    };
+    struct program program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "A"), "");
     assert_null(value_in(environment, "PATH"));
@@ -84,8 +88,10 @@ static void a_clean_environment_has_only_what_was_asked_for(void **state)
 
 static void few_variables_are_kept(void **state)
 {
-    static const char *const yes[] = {"CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "OMP_NUM_THREADS", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-    static const char *const no[] = {"HOME", "AWS_SECRET_ACCESS_KEY", "RANKX", "NVIDIA_API_KEY", "HF_TOKEN", "WANDB_API_KEY", "CUDA", "TF_VAR_password"};
+    static const char *const yes[] = { "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG",          "OMP_NUM_THREADS", "RANK",
+                                       "SLURM_PROCID",         "OMPI_COMM_WORLD_RANK" };
+    static const char *const no[] = { "HOME",     "AWS_SECRET_ACCESS_KEY", "RANKX", "NVIDIA_API_KEY",
+                                      "HF_TOKEN", "WANDB_API_KEY",         "CUDA",  "TF_VAR_password" };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (!environment_is_kept(yes[i], strlen(yes[i])))
             fail_msg("%s is not kept", yes[i]);
@@ -94,7 +100,8 @@ static void few_variables_are_kept(void **state)
             fail_msg("%s is kept", no[i]);
 }
 
-static void expect_rank(const char *block, size_t length, const char *source, int64_t rank, int64_t local, int64_t world)
+static void expect_rank(const char *block, size_t length, const char *source, int64_t rank, int64_t local,
+                        int64_t world)
 {
     struct rank found = machine_rank(block, length);
     if (!source) {
@@ -125,9 +132,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuda_loads_the_agent_where_it_is_recorded),
-        cmocka_unit_test(the_agent_comes_before_the_users_libraries), cmocka_unit_test(a_sanitizer_comes_before_the_agent),
+        cmocka_unit_test(the_agent_comes_before_the_users_libraries),
+        cmocka_unit_test(a_sanitizer_comes_before_the_agent),
         cmocka_unit_test(so_does_one_that_the_user_preloads),
-        cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for), cmocka_unit_test(few_variables_are_kept),
+        cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for),
+        cmocka_unit_test(few_variables_are_kept),
         cmocka_unit_test(each_launcher_names_its_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,9 @@ static void a_job_above_the_own_group_in_version_1(void **state)
     put("memory/memory.limit_in_bytes", "9223372036854771712\n");
     put("memory/slurm/uid_0/job_1/memory.limit_in_bytes", "500000\n");
     put("memory/slurm/uid_0/job_1/step_0/task_0/memory.limit_in_bytes", "9223372036854771712\n");
-    assert_int_equal(machine_group_limit("12:cpuset:/\n8:cpu,memory:/slurm/uid_0/job_1/step_0/task_0\n0::/user.slice\n", root), 500000);
+    assert_int_equal(machine_group_limit("12:cpuset:/\n8:cpu,memory:/slurm/uid_0/job_1/step_0/task_0\n0::/user.slice\n",
+                                         root),
+                     500000);
     assert_int_equal(machine_group_limit("8:memory:/slurm\n", root), 0);
     assert_int_equal(machine_group_limit("8:memory_of_another_name:/slurm/uid_0/job_1\n", root), 0);
 }
@@ -82,8 +84,10 @@ static void no_groups_and_odd_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROOT_TEST(the_lowest_of_a_group_and_those_above_it), ROOT_TEST(a_job_above_the_own_group_in_version_1),
-        ROOT_TEST(the_root_of_the_hierarchy_in_a_container), ROOT_TEST(no_groups_and_odd_lines),
+        ROOT_TEST(the_lowest_of_a_group_and_those_above_it),
+        ROOT_TEST(a_job_above_the_own_group_in_version_1),
+        ROOT_TEST(the_root_of_the_hierarchy_in_a_container),
+        ROOT_TEST(no_groups_and_odd_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,13 @@
 #include "collect/sources/nvtx/nvtx_collect.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
-#include "wire/wire_nvtx.h"
 #include "rounds.h"
+#include "wire/wire_nvtx.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)
 #define TID(n) (GLOBAL_PID | (n))
 
-/* ---- A capture in small: one process, any number of threads, a report ------------------------------------------- */
+/* ---- A capture in small: one process, any number of threads, a report ------------------------------------------ */
 
 struct capture {
     char path[32];
@@ -40,9 +40,9 @@ static void begin(struct capture *capture)
     int fd = mkstemp(capture->path);
     assert_true(fd >= 0);
     close(fd);
-    struct clock_pair first = {0}, second = { .ticks = 1000, .monotonic_ns = 1000 };
+    struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&capture->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    struct error err = {0};
+    struct error err = { 0 };
     if (writer_open(capture->path, &(struct writer_options){ .overwrite = 1, .workers = 1 }, &capture->writer, &err))
         fail_msg("%s", err.text);
     capture->process = nvtx_process_new(capture->writer, &capture->clock, GLOBAL_PID);
@@ -52,7 +52,7 @@ static void begin(struct capture *capture)
 /* The process has ended: its counts, and the columns of one table. */
 static void finish(struct capture *capture, const char *table, const char *const *names)
 {
-    struct error err = {0};
+    struct error err = { 0 };
     nvtx_process_finish(capture->process, &capture->counts);
     if (writer_close(capture->writer, &err) || report_open(capture->path, &capture->report, &err))
         fail_msg("%s", err.text);
@@ -78,9 +78,10 @@ static void end(struct capture *capture)
 }
 
 enum { START, END, TYPE, RANGE, CATEGORY, COLOR, TEXT, TEXT_ID, THREAD, END_THREAD, DOMAIN, UINT64, INT32, JSON, HEX };
-static const char *const event_columns[] = { "start", "end", "eventType", "rangeId", "category", "color", "text", "textId",
-                                             "globalTid", "endGlobalTid", "domainId", "uint64Value", "int32Value",
-                                             "jsonText", "binaryData", NULL };
+static const char *const event_columns[] = { "start",      "end",          "eventType",  "rangeId",
+                                             "category",   "color",        "text",       "textId",
+                                             "globalTid",  "endGlobalTid", "domainId",   "uint64Value",
+                                             "int32Value", "jsonText",     "binaryData", NULL };
 
 static int is_null(const struct capture *capture, int column, size_t row)
 {
@@ -99,7 +100,7 @@ static const char *text(const struct capture *capture, int column, size_t row)
     return report_string(capture->report, value(capture, column, row), NULL);
 }
 
-/* ---- Records ----------------------------------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
 struct record {
     struct wire_record head;
@@ -113,8 +114,14 @@ static struct record make(unsigned type, unsigned flags, unsigned a, unsigned b,
     struct record record;
     memset(&record, 0, sizeof record);
     size_t length = string ? strlen(string) / 8 + 1 : 0;
-    record.head = (struct wire_record){ .type = (uint8_t)type, .flags = (uint8_t)flags, .a = (uint16_t)a, .b = (uint16_t)b,
-                                        .ticks = ticks, .words = (uint16_t)(WIRE_HEAD_WORDS + count + length) };
+    record.head = (struct wire_record){
+        .type = (uint8_t)type,
+        .flags = (uint8_t)flags,
+        .a = (uint16_t)a,
+        .b = (uint16_t)b,
+        .ticks = ticks,
+        .words = (uint16_t)(WIRE_HEAD_WORDS + count + length),
+    };
     if (count)
         memcpy(record.body, words, count * 8);
     if (string)
@@ -148,7 +155,7 @@ static void tell_string(struct nvtx_thread *thread, uint64_t id, const char *str
     give(thread, make(WIRE_NVTX_STRING, 0, 0, 0, 1000, &id, 1, string));
 }
 
-/* ---- Ranges and marks ------------------------------------------------------------------------------------------------------ */
+/* ---- Ranges and marks ------------------------------------------------------------------------------------------ */
 
 static void nested_ranges_have_a_row_each(void **state)
 {
@@ -289,7 +296,8 @@ static void ranges_that_are_ended_again_are_no_damage(void **state)
     end(&capture);
 }
 
-/* More ranges at once than are kept: those beyond have a row without an end. An end is no event, so that none is counted as lost. */
+/* More ranges at once than are kept: those beyond have a row without an end. An end is no event, so
+ * that none is counted as lost. */
 static void ranges_beyond_those_that_are_kept_stay_open(void **state)
 {
     (void)state;
@@ -366,7 +374,7 @@ static void names_are_rows(void **state)
     end(&capture);
 }
 
-/* ---- Payloads ------------------------------------------------------------------------------------------------------------- */
+/* ---- Payloads -------------------------------------------------------------------------------------------------- */
 
 #define DYNAMIC (UINT64_C(1) << 32)
 
@@ -400,7 +408,7 @@ static void payloads_are_read_by_their_schema(void **state)
     struct nvtx_thread *thread = nvtx_thread_new(capture.process, TID(1));
     struct {
         int16_t small;
-        double real;      /* at 8, by C's rules */
+        double real; /* at 8, by C's rules */
         uint32_t length;
         uint16_t half;
         char name[6];
@@ -414,8 +422,12 @@ static void payloads_are_read_by_their_schema(void **state)
     mark_with(thread, DYNAMIC + 1, &fixed, sizeof fixed);
 
     /* A length, so many numbers, a text up to its zero, numbers up to a zero. */
-    struct { uint16_t count; int16_t numbers[3]; char text[8]; uint32_t more[3]; } __attribute__((packed)) dynamic =
-        { 3, { 1, -1, 5 }, "q\"\n\xff", { 7, 8, 0 } };
+    struct {
+        uint16_t count;
+        int16_t numbers[3];
+        char text[8];
+        uint32_t more[3];
+    } __attribute__((packed)) dynamic = { 3, { 1, -1, 5 }, "q\"\n\xff", { 7, 8, 0 } };
     tell_schema(thread, DYNAMIC + 2, 2, 4, 0);
     tell_entry(thread, DYNAMIC + 2, 0, 0, 14, 0, 0, "count");
     tell_entry(thread, DYNAMIC + 2, 1, WIRE_ENTRY_LENGTH_INDEX, INT16, 0, 0, "numbers");
@@ -424,7 +436,11 @@ static void payloads_are_read_by_their_schema(void **state)
     mark_with(thread, DYNAMIC + 2, &dynamic, sizeof dynamic);
 
     /* A union whose member is chosen by an entry beside it. */
-    struct { uint32_t which; uint32_t fill; double real; } chosen = { 1, 0, 2.5 };
+    struct {
+        uint32_t which;
+        uint32_t fill;
+        double real;
+    } chosen = { 1, 0, 2.5 };
     tell_schema(thread, DYNAMIC + 3, 3, 2, 8);
     tell_entry(thread, DYNAMIC + 3, 0, 0, UINT64_TYPE, 0, 0, "whole");
     tell_entry(thread, DYNAMIC + 3, 1, 0, DOUBLE_TYPE, 0, 0, "real");
@@ -436,7 +452,8 @@ static void payloads_are_read_by_their_schema(void **state)
     nvtx_thread_finish(thread);
     finish(&capture, "NVTX_EVENTS", event_columns);
     assert_int_equal(capture.rows, 3);
-    assert_string_equal(text(&capture, JSON, 0), "{\"small\":-2,\"real\":0.10000000000000001,\"length\":3,\"half\":1,\"name\":\"abc\"}");
+    assert_string_equal(text(&capture, JSON, 0),
+                        "{\"small\":-2,\"real\":0.10000000000000001,\"length\":3,\"half\":1,\"name\":\"abc\"}");
     assert_string_equal(text(&capture, TEXT, 0), "abc");
     assert_string_equal(text(&capture, JSON, 1),
                         "{\"count\":3,\"numbers\":[1,-1,5],\"text\":\"q\\\"\\u000a\xef\xbf\xbd\",\"more\":[7,8]}");
@@ -474,7 +491,7 @@ static void a_row_waits_for_its_schema(void **state)
     mark_with(two, DYNAMIC + 9, &number, sizeof number);
     tell_entry(one, DYNAMIC + 9, 0, 0, UINT32_TYPE, 0, 0, "n"); /* the head may come after */
     tell_schema(one, DYNAMIC + 9, 1, 1, 4);
-    mark_with(two, DYNAMIC + 8, &number, sizeof number); /* never told */
+    mark_with(two, DYNAMIC + 8, &number, sizeof number);        /* never told */
     nvtx_thread_finish(one);
     nvtx_thread_finish(two);
     finish(&capture, "NVTX_EVENTS", event_columns);
@@ -532,7 +549,7 @@ static void counters_have_rows(void **state)
     end(&capture);
 }
 
-/* ---- Nonsense ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Nonsense -------------------------------------------------------------------------------------------------- */
 
 static void nonsense_is_counted(void **state)
 {
@@ -541,14 +558,14 @@ static void nonsense_is_counted(void **state)
     begin(&capture);
     struct nvtx_thread *thread = nvtx_thread_new(capture.process, TID(1));
     uint64_t zero = 0, far = UINT64_MAX;
-    pop(thread, 0, 0, 2000);                                                                 /* nothing was pushed */
+    pop(thread, 0, 0, 2000);                                                           /* nothing was pushed */
     pop(thread, 65535, 65535, 2000);
-    give(thread, make(WIRE_NVTX_MARK, WIRE_NVTX_HAS_TEXT, 0, 0, 2000, NULL, 0, NULL));       /* no text there */
+    give(thread, make(WIRE_NVTX_MARK, WIRE_NVTX_HAS_TEXT, 0, 0, 2000, NULL, 0, NULL)); /* no text there */
     give(thread, make(WIRE_NVTX_MARK, 255 & ~WIRE_NVTX_HAS_BINARY, 0, 0, 2000, &zero, 1, NULL));
-    give(thread, make(WIRE_NVTX_START, 0, 0, 0, 2000, NULL, 0, NULL));                       /* no id */
+    give(thread, make(WIRE_NVTX_START, 0, 0, 0, 2000, NULL, 0, NULL));                 /* no id */
     give(thread, make(WIRE_NVTX_START, 0, 0, 0, 2000, &zero, 1, NULL));
     give(thread, make(WIRE_NVTX_STRING, 0, 0, 0, 2000, &far, 1, "x"));
-    give(thread, make(WIRE_NVTX_BINARY, 0, 0, 0, 2000, &zero, 1, NULL));                     /* belongs to nothing */
+    give(thread, make(WIRE_NVTX_BINARY, 0, 0, 0, 2000, &zero, 1, NULL));               /* belongs to nothing */
     give(thread, make(WIRE_NVTX_SCHEMA, 0, 0, 0, 2000, &far, 1, NULL));
     give(thread, make(WIRE_NVTX_SYNC, 0, 0, 0, 2000, &far, 1, NULL));
     assert_int_equal(nvtx_process_counts(capture.process)->damaged, 10);
@@ -590,7 +607,8 @@ static void any_records_at_all_do_no_harm(void **state)
     (void)state;
     struct capture capture;
     begin(&capture);
-    struct nvtx_thread *threads[] = { nvtx_thread_new(capture.process, TID(1)), nvtx_thread_new(capture.process, TID(2)) };
+    struct nvtx_thread *threads[] = { nvtx_thread_new(capture.process, TID(1)),
+                                      nvtx_thread_new(capture.process, TID(2)) };
     for (int i = 0; i < 300000; i += rounds_step()) {
         uint32_t body = (uint32_t)(random_number() % 12);
         struct wire_record *record = malloc((WIRE_HEAD_WORDS + body) * 8); /* exact: reading beyond it is found */

@@ -1,5 +1,5 @@
-/* Perf rings without a kernel: records put together word by word as perf_event_open(2) describes them, read back; rings that wrap, that are
- * full, that lie. */
+/* Perf rings without a kernel: records put together word by word as perf_event_open(2) describes them, read back; rings
+ * that wrap, that are full, that lie. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,13 +17,19 @@ enum { STACKS = 1, ADDRESSES = 2, EVENT = 77, OTHER_EVENT = 78, REGISTERS = 3 };
 #define MASK UINT64_C(0x111) /* three registers */
 
 static const struct perf_layout layouts[] = {
-    {.id = EVENT, .kind = STACKS, .registers = MASK,
-     .sample_type = PERF_IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER},
-    {.id = OTHER_EVENT, .kind = ADDRESSES, .sample_type = PERF_IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD},
+    { .id = EVENT,
+      .kind = STACKS,
+      .registers = MASK,
+      .sample_type = PERF_IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+                     PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER },
+    { .id = OTHER_EVENT, .kind = ADDRESSES, .sample_type = PERF_IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD },
 };
 
 /* A record under construction: its header is written last. */
-struct made { uint64_t words[8192]; size_t count; };
+struct made {
+    uint64_t words[8192];
+    size_t count;
+};
 
 static void put(struct made *made, uint64_t word)
 {
@@ -42,7 +48,7 @@ static void begin(struct made *made)
 
 static size_t end(struct made *made, uint32_t type, uint16_t misc)
 {
-    struct perf_event_header header = {.type = type, .misc = misc, .size = (uint16_t)(made->count * 8)};
+    struct perf_event_header header = { .type = type, .misc = misc, .size = (uint16_t)(made->count * 8) };
     memcpy(made->words, &header, sizeof header);
     return made->count * 8;
 }
@@ -60,12 +66,12 @@ static size_t make_sample(struct made *made, const uint64_t *stack, size_t stack
 {
     begin(made);
     put(made, EVENT);
-    put(made, 0x401000);           /* ip */
-    put_halves(made, 100, 101);    /* pid, tid */
-    put(made, 5000);               /* time */
-    put_halves(made, 3, 0);        /* cpu */
-    put(made, 999);                /* period */
-    put(made, 2);                  /* chain */
+    put(made, 0x401000);        /* ip */
+    put_halves(made, 100, 101); /* pid, tid */
+    put(made, 5000);            /* time */
+    put_halves(made, 3, 0);     /* cpu */
+    put(made, 999);             /* period */
+    put(made, 2);               /* chain */
     put(made, PERF_CONTEXT_KERNEL);
     put(made, 0xffffffff81000000);
     put(made, PERF_SAMPLE_REGS_ABI_64);
@@ -87,7 +93,7 @@ static int parse(const struct made *made, size_t size, struct perf_record *recor
 static void a_sample_with_a_stack(void **state)
 {
     static struct made made;
-    const uint64_t stack[] = {1, 2, 3, 4};
+    const uint64_t stack[] = { 1, 2, 3, 4 };
     struct perf_record record;
     assert_int_equal(parse(&made, make_sample(&made, stack, 4, 24), &record), 0);
     assert_int_equal(record.kind, STACKS);
@@ -116,9 +122,9 @@ static void a_sample_of_a_kernel_thread_has_no_stack(void **state)
     put(&made, 5000);
     put_halves(&made, 0, 0);
     put(&made, 1);
-    put(&made, 0);                            /* no chain */
+    put(&made, 0); /* no chain */
     put(&made, PERF_SAMPLE_REGS_ABI_NONE);
-    put(&made, 0);                            /* no stack, and then no size of what was copied */
+    put(&made, 0); /* no stack, and then no size of what was copied */
     assert_int_equal(parse(&made, end(&made, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL), &record), 0);
     assert_null(record.sample.registers);
     assert_null(record.sample.stack);
@@ -146,17 +152,17 @@ static void an_address_alone(void **state)
 static void mappings_with_an_inode_or_a_build_id(void **state)
 {
     static struct made made;
-    static const unsigned char id[20] = {0xab, 0xcd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+    static const unsigned char id[20] = { 0xab, 0xcd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
     struct perf_record record;
     begin(&made);
     put_halves(&made, 100, 100);
     put(&made, 0x7f0000000000);
     put(&made, 0x2000);
     put(&made, 0x1000);
-    put_halves(&made, 8, 1);      /* device */
-    put(&made, 4711);             /* inode */
+    put_halves(&made, 8, 1); /* device */
+    put(&made, 4711);        /* inode */
     put(&made, 0);
-    put_halves(&made, 5, 2);      /* r-x, private */
+    put_halves(&made, 5, 2); /* r-x, private */
     size_t text = made.count;
     memcpy(&made.words[text], "/usr/lib/libx.so", 17);
     made.count += 3;
@@ -234,12 +240,12 @@ static void forks_names_switches_and_losses(void **state)
 static void counts_that_lie(void **state)
 {
     static struct made made;
-    const uint64_t stack[] = {1, 2, 3, 4};
+    const uint64_t stack[] = { 1, 2, 3, 4 };
     struct perf_record record;
     size_t size = make_sample(&made, stack, 4, 32);
-    const size_t counts[] = {7 /* chain */, 14 /* stack */, 19 /* copied */};
+    const size_t counts[] = { 7 /* chain */, 14 /* stack */, 19 /* copied */ };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t lies[] = {UINT64_MAX, UINT64_MAX / 8, UINT64_C(1) << 61, 100000, 40};
+        const uint64_t lies[] = { UINT64_MAX, UINT64_MAX / 8, UINT64_C(1) << 61, 100000, 40 };
         uint64_t truth = made.words[counts[i]];
         assert_in_range(truth, 2, 32);
         for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
@@ -251,14 +257,14 @@ static void counts_that_lie(void **state)
     }
     assert_int_equal(parse(&made, size, &record), 0);
     for (size_t cut = 0; cut < size; cut += 8) {
-        struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = (uint16_t)cut};
+        struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = (uint16_t)cut };
         memcpy(made.words, &header, sizeof header);
         if (parse(&made, cut, &record) != -1)
             fail_msg("a sample of %zu of its %zu bytes is believed", cut, size);
     }
 }
 
-/* ---- Rings --------------------------------------------------------------------------------------------------------------- */
+/* ---- Rings ----------------------------------------------------------------------------------------------------- */
 
 enum { RING_BYTES = 4096 };
 
@@ -351,10 +357,11 @@ static void looking_ahead(void **state)
 static void sizes_that_lie(void **state)
 {
     struct scene *scene = *state;
-    static const uint16_t sizes[] = {0, 7, 12, 48, 65528};
+    static const uint16_t sizes[] = { 0, 7, 12, 48, 65528 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         write_switch(scene, 1);
-        struct perf_event_header *header = (struct perf_event_header *)(scene->data + (scene->page.data_head - 40) % RING_BYTES);
+        struct perf_event_header *header = (struct perf_event_header *)(scene->data +
+                                                                        (scene->page.data_head - 40) % RING_BYTES);
         header->size = sizes[i];
         assert_int_equal(read_tid(scene, perf_ring_head(&scene->ring)), 0);
         assert_int_equal(scene->damaged, i + 1);

@@ -51,7 +51,7 @@ static int group_teardown(void **state)
 static void expect_failure(const char *name, const char *search_path, int code, int exit_status, const char *word)
 {
     struct program program;
-    struct error err = {0};
+    struct error err = { 0 };
     int status = 0;
     assert_int_equal(program_file_find(&program, name, search_path, &status, &err), code);
     assert_int_equal(status, exit_status);
@@ -93,7 +93,11 @@ static void the_first_executable_along_the_path_wins(void **state)
 /* A 64-bit ELF file with an interpreter (if there is one) and nothing else. */
 static void make_elf(const char *name, int elf_class, int machine, const char *interpreter)
 {
-    struct { Elf64_Ehdr header; Elf64_Phdr part; char text[64]; } file = {0};
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr part;
+        char text[64];
+    } file = { 0 };
     memcpy(file.header.e_ident, ELFMAG, SELFMAG);
     file.header.e_ident[EI_CLASS] = (unsigned char)elf_class;
     file.header.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -186,10 +190,14 @@ static void signals_have_names_and_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_there_is_127), cmocka_unit_test(what_cannot_be_run_is_126),
-        cmocka_unit_test(builtins_get_a_hint), cmocka_unit_test(the_first_executable_along_the_path_wins),
-        cmocka_unit_test(each_kind_of_program_is_told_apart), cmocka_unit_test(scripts_are_judged_by_their_interpreter),
-        cmocka_unit_test(damaged_headers_are_no_reason_to_fail), cmocka_unit_test(signals_have_names_and_numbers),
+        cmocka_unit_test(what_is_not_there_is_127),
+        cmocka_unit_test(what_cannot_be_run_is_126),
+        cmocka_unit_test(builtins_get_a_hint),
+        cmocka_unit_test(the_first_executable_along_the_path_wins),
+        cmocka_unit_test(each_kind_of_program_is_told_apart),
+        cmocka_unit_test(scripts_are_judged_by_their_interpreter),
+        cmocka_unit_test(damaged_headers_are_no_reason_to_fail),
+        cmocka_unit_test(signals_have_names_and_numbers),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

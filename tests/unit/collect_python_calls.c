@@ -6,9 +6,10 @@
 #include "collect/sources/python/python_calls.h"
 
 static struct collector collector;
-static struct process process = {.collector = &collector};
+static struct process process = { .collector = &collector };
 
-/* A record whose text fills its words to the end, so that reading on is seen by a sanitizer; padded with zeros to a word otherwise. */
+/* A record whose text fills its words to the end, so that reading on is seen by a sanitizer; padded with
+ * zeros to a word otherwise. */
 static int tell(uint64_t number, const char *text, size_t length)
 {
     uint32_t words = WIRE_HEAD_WORDS + 1 + (uint32_t)((length + 7) / 8);
@@ -35,10 +36,11 @@ static struct report *end(void)
     return finish(collector.writer);
 }
 
-static const char *const names[] = {"id", "stackDepth", "line", "calledByC", "symbol", "module"};
+static const char *const names[] = { "id", "stackDepth", "line", "calledByC", "symbol", "module" };
 enum { ID, DEPTH, LINE, ENTRY, SYMBOL, MODULE, COLUMNS };
 
-static void assert_row(struct report *report, const struct report_columns *rows, size_t row, const int64_t numbers[4], const char *symbol, const char *module)
+static void assert_row(struct report *report, const struct report_columns *rows, size_t row, const int64_t numbers[4],
+                       const char *symbol, const char *module)
 {
     for (int i = 0; i < 4; i++)
         assert_int_equal(columns_is_null(rows, (size_t)i, row) ? 0 : rows->values[i][row], numbers[i]);
@@ -64,16 +66,24 @@ static void equal_stacks_are_one(void **state)
     struct report *report = end();
     assert_int_equal(columns_read(report, "TACHO_PYTHON_CALLCHAINS", names, COLUMNS, &rows, &err), 0);
     assert_int_equal(rows.rows, 3);
-    assert_row(report, &rows, 0, (int64_t[]){1, 0, 3, 0}, "f", "/a.py");
-    assert_row(report, &rows, 1, (int64_t[]){1, 1, 9, 1}, "C.g", "/b.py");
-    assert_row(report, &rows, 2, (int64_t[]){2, 0, 4, 0}, "f", "/a.py");
+    assert_row(report, &rows, 0, (int64_t[]){ 1, 0, 3, 0 }, "f", "/a.py");
+    assert_row(report, &rows, 1, (int64_t[]){ 1, 1, 9, 1 }, "C.g", "/b.py");
+    assert_row(report, &rows, 2, (int64_t[]){ 2, 0, 4, 0 }, "f", "/a.py");
     report_columns_free(&rows);
     report_close(report);
 }
 
 static void bad_texts_do_no_harm(void **state)
 {
-    static const char *const texts[] = {"\n", "\n\n\n", "*", "\t", "*\t\t", "99999999999999999999\tx", "x\ty\tz\tw", "1\tfile without an end..", "\xff\xfe\t\xc0\t\x80"};
+    static const char *const texts[] = { "\n",
+                                         "\n\n\n",
+                                         "*",
+                                         "\t",
+                                         "*\t\t",
+                                         "99999999999999999999\tx",
+                                         "x\ty\tz\tw",
+                                         "1\tfile without an end..",
+                                         "\xff\xfe\t\xc0\t\x80" };
     begin();
     assert_int_equal(tell(1, "", 0), -1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -84,6 +94,7 @@ static void bad_texts_do_no_harm(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equal_stacks_are_one), cmocka_unit_test(bad_texts_do_no_harm)};
+    const struct CMUnitTest tests[] = { cmocka_unit_test(equal_stacks_are_one),
+                                        cmocka_unit_test(bad_texts_do_no_harm) };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -1,5 +1,5 @@
-/* The collector's socket, with connections that the test makes as agents do, and as no agent does. Each test makes the rounds of
- * reading itself. */
+/* The collector's socket, with connections that the test makes as agents do, and as no agent does. Each test makes the
+ * rounds of reading itself. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,15 +48,16 @@ static int set_scene(void **state)
     collector->options = &scene->options;
     collector->result = &scene->result;
     collector->old_files.rlim_max = RLIM_INFINITY;
-    struct writer_options how = {.overwrite = 1, .workers = 1};
+    struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
-    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
     collector->base = event_base_new();
     collector->drain.timer = evtimer_new(collector->base, no_round, NULL);
     assert_int_equal(session_open(collector, NULL), 0);
-    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(arena, MAP_FAILED);
     arena->chunk_count = CHUNKS;
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
@@ -84,11 +85,11 @@ static int strike_scene(void **state)
     return 0;
 }
 
-/* ---- The agent's part ------------------------------------------------------------------------------------------------------ */
+/* ---- The agent's part ------------------------------------------------------------------------------------------ */
 
 static int connect_silently(const struct scene *scene)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
     socklen_t size = sizeof address;
     int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     assert_int_equal(getsockname(scene->collector->session.listener, (struct sockaddr *)&address, &size), 0);
@@ -98,7 +99,7 @@ static int connect_silently(const struct scene *scene)
 
 static void ask_for_flush(const struct scene *scene, int client)
 {
-    struct wire_hello hello = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = PID, .origin = WIRE_ORIGIN_KNOWN};
+    struct wire_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = PID, .origin = WIRE_ORIGIN_KNOWN };
     memcpy(hello.token, scene->collector->session.token, sizeof hello.token);
     assert_int_equal(send(client, &hello, sizeof hello, 0), sizeof hello);
 }
@@ -128,11 +129,16 @@ static void record_calls(struct scene *scene, uint32_t count)
         atomic_store(&arena->threads_taken, 1);
     }
     for (uint32_t i = 0; i < count; i++)
-        *(struct wire_record *)(chunk->data + i * words * 8) = (struct wire_record){.type = WIRE_OSRT_CALL, .words = (uint16_t)words, .ticks = 2000 + i};
+        *(struct wire_record *)(chunk->data + i * words * 8) = (struct wire_record){
+            .type = WIRE_OSRT_CALL,
+            .words = (uint16_t)words,
+            .ticks = 2000 + i,
+        };
     atomic_store(&chunk->committed, count * words * 8);
 }
 
-/* The collector takes note of all that has happened at its sockets: more than one turn, since it accepts so many at a stretch. */
+/* The collector takes note of all that has happened at its sockets: more than one turn, since it
+ * accepts so many at a stretch. */
 static void turn(const struct scene *scene)
 {
     for (int i = 0; i < 20; i++)
@@ -146,7 +152,7 @@ static void read_all(struct scene *scene)
     session_answer_flushes(scene->collector);
 }
 
-/* ---- Tests ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------------------------- */
 
 static void silent_connections_keep_nobody_out(void **state)
 {
@@ -239,7 +245,7 @@ static void a_flush_that_nobody_waits_for_holds_up_no_other(void **state)
     close(second);
 }
 
-/* ---- A program that has left much to read ---------------------------------------------------------------------------------- */
+/* ---- A program that has left much to read ---------------------------------------------------------------------- */
 
 /* Every chunk full of calls, in a row, and at the end the exec. */
 static uint64_t fill(struct wire_header *arena)
@@ -249,13 +255,18 @@ static uint64_t fill(struct wire_header *arena)
     for (uint32_t i = 0; i < CHUNKS; i++) {
         struct wire_chunk *chunk = &chunks[WIRE_NOTE_CHUNKS + i];
         for (uint32_t j = 0; j < calls; j++)
-            *(struct wire_record *)(chunk->data + j * words * 8) = (struct wire_record){.type = WIRE_OSRT_CALL, .words = (uint16_t)words, .ticks = 2000 + j};
+            *(struct wire_record *)(chunk->data + j * words * 8) = (struct wire_record){
+                .type = WIRE_OSRT_CALL,
+                .words = (uint16_t)words,
+                .ticks = 2000 + j,
+            };
         atomic_store(&chunk->next, i + 1 < CHUNKS ? WIRE_NOTE_CHUNKS + i + 1 : WIRE_NONE);
         atomic_store(&chunk->committed, calls * words * 8);
     }
     struct wire_thread *slot = &wire_threads(arena)[0];
-    struct wire_record *exec = (struct wire_record *)(chunks[WIRE_NOTE_CHUNKS + CHUNKS - 1].data + (calls - 1) * words * 8);
-    *exec = (struct wire_record){.type = WIRE_EXEC, .words = (uint16_t)words, .ticks = EXEC_TICKS};
+    struct wire_record *exec = (struct wire_record *)(chunks[WIRE_NOTE_CHUNKS + CHUNKS - 1].data +
+                                                      (calls - 1) * words * 8);
+    *exec = (struct wire_record){ .type = WIRE_EXEC, .words = (uint16_t)words, .ticks = EXEC_TICKS };
     exec->body[0] = EXEC_CPU_NS;
     atomic_store(&slot->first_chunk[WIRE_LANE_THREAD], WIRE_NOTE_CHUNKS);
     atomic_store(&slot->first_chunk[WIRE_LANE_HANDLER], WIRE_NONE);
@@ -264,8 +275,8 @@ static uint64_t fill(struct wire_header *arena)
     return (uint64_t)CHUNKS * calls - 1;
 }
 
-/* …before it became another one. That one is let in at once, and the rest is read in rounds. The end of it says when exec was called:
- * what came after, such as the work of the loader, belongs to the next program. */
+/* …before it became another one. That one is let in at once, and the rest is read in rounds. The end of it says when
+ * exec was called: what came after, such as the work of the loader, belongs to the next program. */
 static void the_next_program_in_a_process_does_not_wait(void **state)
 {
     struct scene *scene = *state;
@@ -276,7 +287,9 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     scene->process->arena = NULL;
     uint64_t calls = fill(first->arena);
     int client = connect_silently(scene);
-    struct wire_hello hello = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .origin = WIRE_ORIGIN_EXEC};
+    struct wire_hello hello = {
+        .magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .origin = WIRE_ORIGIN_EXEC
+    };
     memcpy(hello.token, collector->session.token, sizeof hello.token);
     assert_int_equal(send(client, &hello, sizeof hello, 0), sizeof hello);
     turn(scene);
@@ -304,9 +317,12 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(silent_connections_keep_nobody_out), SCENE_TEST(one_that_speaks_before_it_gives_way_is_heard),
-        SCENE_TEST(a_stranger_without_the_token_is_turned_away), SCENE_TEST(flushes_come_one_after_the_other),
-        SCENE_TEST(a_flush_that_nobody_waits_for_holds_up_no_other), SCENE_TEST(the_next_program_in_a_process_does_not_wait),
+        SCENE_TEST(silent_connections_keep_nobody_out),
+        SCENE_TEST(one_that_speaks_before_it_gives_way_is_heard),
+        SCENE_TEST(a_stranger_without_the_token_is_turned_away),
+        SCENE_TEST(flushes_come_one_after_the_other),
+        SCENE_TEST(a_flush_that_nobody_waits_for_holds_up_no_other),
+        SCENE_TEST(the_next_program_in_a_process_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Names of functions: nsys's names of real kernels, whole and short, the other shapes a C++ name can have, and hostile ones: thousands
- * that are mutated from the real ones, the same every time. */
+/* Names of functions: nsys's names of real kernels, whole and short, the other shapes a C++ name can have, and hostile
+ * ones: thousands that are mutated from the real ones, the same every time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void kernels_are_as_short_as_in_nsys(void **state)
     (void)state;
     assert_true(kernel_count > 100);
     for (size_t i = 0; i < kernel_count; i++) {
-        struct text demangled = {0}, ours = {0}, of_theirs = {0};
+        struct text demangled = { 0 }, ours = { 0 }, of_theirs = { 0 };
         int is_mangled = strncmp(kernels[i].mangled, "_Z", 2) == 0;
         assert_int_equal(symbol_demangle(kernels[i].mangled, &demangled), is_mangled);
         symbol_short(text_string(&demangled), &ours);
@@ -68,7 +68,7 @@ static void kernels_are_named_as_in_nsys(void **state)
 {
     (void)state;
     for (size_t i = 0; i < kernel_count; i++) {
-        struct text demangled = {0};
+        struct text demangled = { 0 };
         symbol_demangle_kernel(kernels[i].mangled, &demangled);
         assert_string_equal(text_string(&demangled), kernels[i].nsys_demangled);
         text_free(&demangled);
@@ -78,7 +78,9 @@ static void kernels_are_named_as_in_nsys(void **state)
 /* nsys's way, carried on, where it has all that a name is made of; else no part of the name is in it. */
 static void kernels_of_shapes_that_no_capture_has(void **state)
 {
-    static const struct { const char *mangled, *demangled; } cases[] = {
+    static const struct {
+        const char *mangled, *demangled;
+    } cases[] = {
         { "_Z4callIiEvPFvT_E", "void call<int>(void (*)(int))" },
         { "_Z1fIiEvRA3_T_", "void f<int>(int (&) [3])" },
         { "_Z1fIZ1gIiEPiT_iEUlvE_EvT_", "void f<g<int>(int, int)::{lambda()#1}>(g<int>(int, int)::{lambda()#1})" },
@@ -91,7 +93,7 @@ static void kernels_of_shapes_that_no_capture_has(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text demangled = {0};
+        struct text demangled = { 0 };
         symbol_demangle_kernel(cases[i].mangled, &demangled);
         assert_string_equal(text_string(&demangled), cases[i].demangled);
         text_free(&demangled);
@@ -100,7 +102,9 @@ static void kernels_of_shapes_that_no_capture_has(void **state)
 
 static void a_name_of_each_shape(void **state)
 {
-    static const struct { const char *mangled, *demangled, *short_name; } cases[] = {
+    static const struct {
+        const char *mangled, *demangled, *short_name;
+    } cases[] = {
         { "main", "main", "main" },
         { "i", "i", "i" }, /* a type's code, but no name */
         { "", "", "" },
@@ -130,8 +134,9 @@ static void a_name_of_each_shape(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text demangled = {0}, out = {0};
-        assert_int_equal(symbol_demangle(cases[i].mangled, &demangled), strcmp(cases[i].mangled, cases[i].demangled) != 0);
+        struct text demangled = { 0 }, out = { 0 };
+        assert_int_equal(symbol_demangle(cases[i].mangled, &demangled),
+                         strcmp(cases[i].mangled, cases[i].demangled) != 0);
         assert_string_equal(text_string(&demangled), cases[i].demangled);
         symbol_short(cases[i].demangled, &out);
         assert_string_equal(text_string(&out), cases[i].short_name);
@@ -142,7 +147,7 @@ static void a_name_of_each_shape(void **state)
 
 static void what_was_there_before_stays(void **state)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     (void)state;
     text_add(&out, "1: ");
@@ -156,7 +161,7 @@ static void what_was_there_before_stays(void **state)
 /* head, then as often as fits into length: unit; then tail. The caller frees it. */
 static char *repeated(const char *head, const char *unit, const char *tail, size_t length)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     text_add(&text, head);
     while (text.length + strlen(unit) + strlen(tail) <= length)
         text_add(&text, unit);
@@ -166,7 +171,9 @@ static char *repeated(const char *head, const char *unit, const char *tail, size
 
 static void deep_long_and_growing_names_do_no_harm(void **state)
 {
-    static const struct { const char *head, *unit, *tail; } shapes[] = {
+    static const struct {
+        const char *head, *unit, *tail;
+    } shapes[] = {
         { "_Z1f", "P", "i" },
         { "_Z1f", "F", "" },
         { "_Z1f", "PFv", "" },
@@ -204,7 +211,7 @@ static void deep_long_and_growing_names_do_no_harm(void **state)
 /* Each parameter is a template of twice the one before: the name doubles with every few characters. */
 static int demangle_doubled(int times)
 {
-    struct text name = {0}, out = {0};
+    struct text name = { 0 }, out = { 0 };
     text_add(&name, "_Z1f1aIiiES_IS0_S0_E");
     for (int i = 1; i <= times; i++)
         text_addf(&name, "S_IS%c_S%c_E", (i < 10 ? '0' : 'A' - 10) + i, (i < 10 ? '0' : 'A' - 10) + i);
@@ -244,9 +251,7 @@ static void mutate(struct text *name, int demangled)
     const char *other = random_kernel(demangled);
     size_t at = random_below(name->length), room = name->length - at, other_at = random_below(strlen(other));
     switch (random_below(4)) {
-    case 0:
-        name->bytes[at] = codes[random_below(sizeof codes - 1)];
-        break;
+    case 0: name->bytes[at] = codes[random_below(sizeof codes - 1)]; break;
     case 1: /* leave something out */
         room = room < 4 ? room : 1 + random_below(4);
         memmove(name->bytes + at, name->bytes + at + room, name->length - at - room + 1);
@@ -256,8 +261,7 @@ static void mutate(struct text *name, int demangled)
         name->length = at;
         text_add(name, other + other_at);
         break;
-    default:
-        memcpy(name->bytes + at, other + other_at, strnlen(other + other_at, room < 12 ? room : 12));
+    default: memcpy(name->bytes + at, other + other_at, strnlen(other + other_at, room < 12 ? room : 12));
     }
 }
 
@@ -265,7 +269,7 @@ static void mutated_names_do_no_harm(void **state)
 {
     (void)state;
     for (int i = 0; i < MUTATIONS; i++) {
-        struct text name = {0};
+        struct text name = { 0 };
         int demangled = i % 4 == 0;
         text_add(&name, random_kernel(demangled));
         for (size_t left = 1 + random_below(4); left > 0 && name.length > 0; left--)

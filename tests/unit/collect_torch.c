@@ -1,5 +1,5 @@
-/* Records of PyTorch's operators, made by hand, become the right rows: nested, asynchronous, unfinished, with inputs, and when they
- * are nonsense. */
+/* Records of PyTorch's operators, made by hand, become the right rows: nested, asynchronous, unfinished, with inputs,
+ * and when they are nonsense. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "collect/core/clock_map.h"
 #include "collect/sources/torch/torch_collect.h"
-#include "wire/wire_torch.h"
 #include "made_report.h"
+#include "wire/wire_torch.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)
 enum { FUNCTION = 0, BACKWARD = 1, USER = 7, NO_SEQUENCE = -1 };
@@ -24,11 +24,13 @@ struct capture {
 /* Report time is ticks - 1000. */
 static void begin(struct capture *capture, int as_nvtx)
 {
-    struct clock_pair first = {0}, second = { .ticks = 1000, .monotonic_ns = 1000 };
+    struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
 
     capture->writer = start();
     assert_int_equal(clock_map_init(&capture->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    struct torch_setup setup = { .writer = capture->writer, .clock = &capture->clock, .global_pid = GLOBAL_PID, .as_nvtx = as_nvtx };
+    struct torch_setup setup = {
+        .writer = capture->writer, .clock = &capture->clock, .global_pid = GLOBAL_PID, .as_nvtx = as_nvtx
+    };
     capture->process = torch_process_new(&setup);
     assert_non_null(capture->process);
     for (int i = 0; i < 2; i++)
@@ -45,11 +47,21 @@ static struct report *end(struct capture *capture, int64_t end_ns, struct torch_
     return finish(capture->writer);
 }
 
-struct operation { unsigned type, scope; uint64_t ticks, number; int64_t sequence; uint64_t forward; const char *name; };
+struct operation {
+    unsigned type, scope;
+    uint64_t ticks, number;
+    int64_t sequence;
+    uint64_t forward;
+    const char *name;
+};
 
-static void give(struct torch_thread *thread, const struct operation *operation, const uint64_t *inputs, uint32_t input_words)
+static void give(struct torch_thread *thread, const struct operation *operation, const uint64_t *inputs,
+                 uint32_t input_words)
 {
-    struct { struct wire_record head; uint64_t body[128]; } record = {0};
+    struct {
+        struct wire_record head;
+        uint64_t body[128];
+    } record = { 0 };
     size_t words = operation->type == WIRE_TORCH_BEGIN ? 3 : 1;
 
     record.body[0] = operation->number;
@@ -62,8 +74,13 @@ static void give(struct torch_thread *thread, const struct operation *operation,
         memcpy(record.body + words, operation->name, strlen(operation->name));
         words += strlen(operation->name) / 8 + 1;
     }
-    record.head = (struct wire_record){ .type = (uint8_t)operation->type, .a = (uint16_t)operation->scope, .b = (uint16_t)input_words,
-                                        .ticks = operation->ticks, .words = (uint16_t)(WIRE_HEAD_WORDS + words) };
+    record.head = (struct wire_record){
+        .type = (uint8_t)operation->type,
+        .a = (uint16_t)operation->scope,
+        .b = (uint16_t)input_words,
+        .ticks = operation->ticks,
+        .words = (uint16_t)(WIRE_HEAD_WORDS + words),
+    };
     torch_record(thread, &record.head, record.head.words);
 }
 
@@ -71,11 +88,12 @@ static void give(struct torch_thread *thread, const struct operation *operation,
 #define END(thread, at, number) give(thread, &(struct operation){ WIRE_TORCH_END, 0, at, number, 0, 0, NULL }, NULL, 0)
 
 /* All rows of a table as text: columns with a blank, rows with a line feed between them. */
-static void expect_rows(struct report *report, const char *table, const char *const *names, size_t count, const char *expected)
+static void expect_rows(struct report *report, const char *table, const char *const *names, size_t count,
+                        const char *expected)
 {
-    struct report_columns columns = {0};
-    struct error err = {0};
-    struct text got = {0};
+    struct report_columns columns = { 0 };
+    struct error err = { 0 };
+    struct text got = { 0 };
     int numbers[16];
     const struct report_table *found = report_table(report, table);
 
@@ -85,16 +103,21 @@ static void expect_rows(struct report *report, const char *table, const char *co
         fail_msg("%s", err.text);
     for (size_t row = 0; row < columns.rows; row++)
         for (size_t i = 0; i < count; i++) {
-            int is_text = strstr(names[i], "Id") && strcmp(names[i], "recordFunctionId") != 0 && strcmp(names[i], "deviceId") != 0;
+            int is_text = strstr(names[i], "Id") && strcmp(names[i], "recordFunctionId") != 0 &&
+                          strcmp(names[i], "deviceId") != 0;
             is_text &= strcmp(names[i], "pythonId") != 0 && strcmp(names[i], "parentId") != 0;
-            is_text &= strcmp(table, "TACHO_TORCH_PYTHON") != 0 || strcmp(names[i], "moduleId") != 0; /* a text of operators */
-            is_text |= strcmp(names[i], "category") == 0 || strcmp(names[i], "text") == 0 || strcmp(names[i], "event") == 0;
+            /* a text of operators */
+            is_text &= strcmp(table, "TACHO_TORCH_PYTHON") != 0 || strcmp(names[i], "moduleId") != 0;
+            is_text |= strcmp(names[i], "category") == 0 || strcmp(names[i], "text") == 0 ||
+                       strcmp(names[i], "event") == 0;
             if (columns_is_null(&columns, i, row))
                 text_add(&got, "-");
             else if (is_text)
                 text_add(&got, report_string(report, columns.values[i][row], NULL));
             else
-                text_addf(&got, "%" PRId64, columns.values[i][row] >= GLOBAL_PID ? columns.values[i][row] - GLOBAL_PID : columns.values[i][row]);
+                text_addf(&got, "%" PRId64,
+                          columns.values[i][row] >= GLOBAL_PID ? columns.values[i][row] - GLOBAL_PID
+                                                               : columns.values[i][row]);
             text_add_char(&got, i + 1 < count ? ' ' : '\n');
         }
     assert_string_equal(text_string(&got), expected);
@@ -103,7 +126,9 @@ static void expect_rows(struct report *report, const char *table, const char *co
     text_free(&got);
 }
 
-static const char *const op_columns[] = { "start", "end", "globalTid", "category", "recordFunctionId", "sequenceNumber", "forwardThread", "nameId" };
+static const char *const op_columns[] = {
+    "start", "end", "globalTid", "category", "recordFunctionId", "sequenceNumber", "forwardThread", "nameId"
+};
 #define OPS op_columns, sizeof op_columns / sizeof *op_columns
 
 static void operators_annotations_and_steps(void **state)
@@ -122,7 +147,8 @@ static void operators_annotations_and_steps(void **state)
     BEGIN(capture.threads[0], FUNCTION, 1070, 4, NO_SEQUENCE, 0, "ProfilerStep#13");
     END(capture.threads[0], 1080, 4);
     struct report *report = end(&capture, 200, &counts);
-    expect_rows(report, "TACHO_TORCH_OP", OPS, "20 30 1 cpu_op 2 7 0 aten::addmm\n40 50 2 cpu_op 3 7 1 AddmmBackward0\n"
+    expect_rows(report, "TACHO_TORCH_OP", OPS,
+                "20 30 1 cpu_op 2 7 0 aten::addmm\n40 50 2 cpu_op 3 7 1 AddmmBackward0\n"
                 "10 60 1 user_annotation 1 - - ProfilerStep#12\n70 80 1 cpu_op 4 - - ProfilerStep#13\n");
     expect_rows(report, "TACHO_TORCH_STEP", step_columns, 4, "10 60 1 12\n");
     assert_int_equal(counts.recorded, 4);
@@ -144,7 +170,9 @@ static void ends_elsewhere(void **state)
     END(capture.threads[0], 1040, 6);
     END(capture.threads[1], 1050, 7);
     struct report *report = end(&capture, 200, &counts);
-    expect_rows(report, "TACHO_TORCH_OP", OPS, "10 90 1 cpu_op 5 - - read after its end\n20 40 1 cpu_op 6 - - outer\n30 50 1 cpu_op 7 - - outlives outer\n");
+    expect_rows(
+        report, "TACHO_TORCH_OP", OPS,
+        "10 90 1 cpu_op 5 - - read after its end\n20 40 1 cpu_op 6 - - outer\n30 50 1 cpu_op 7 - - outlives outer\n");
     assert_int_equal(counts.recorded, 3);
     report_close(report);
 }
@@ -168,8 +196,10 @@ static void unfinished_ones_end_with_their_thread(void **state)
 /* Calls of modules are Python functions, named as torch does it; operators know which they are in. */
 static void calls_of_modules(void **state)
 {
-    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "moduleId", "argsId", "nameId" }, *const operators[] = { "start", "moduleId", "nameId" };
-    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2, cut = WIRE_TORCH_MODULE_NUMBER | 3;
+    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "moduleId", "argsId", "nameId" },
+                             *const operators[] = { "start", "moduleId", "nameId" };
+    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2,
+                   cut = WIRE_TORCH_MODULE_NUMBER | 3;
     struct capture capture;
     struct torch_counts counts;
 
@@ -188,9 +218,11 @@ static void calls_of_modules(void **state)
     END(capture.threads[0], 1095, 4);
     BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1100, cut, 0, 0, "Net_0");
     struct report *report = end(&capture, 200, &counts);
-    expect_rows(report, "TACHO_TORCH_PYTHON", calls, 7, "20 50 2 1 12 - nn.Module: Linear_12\n10 80 1 - 0 - nn.Module: Net_0\n"
+    expect_rows(report, "TACHO_TORCH_PYTHON", calls, 7,
+                "20 50 2 1 12 - nn.Module: Linear_12\n10 80 1 - 0 - nn.Module: Net_0\n"
                 "100 200 3 - 0 \"unfinished\": true nn.Module: Net_0\n");
-    expect_rows(report, "TACHO_TORCH_OP", operators, 3, "30 Net_0.Linear_12 aten::addmm\n15 Net_0 aten::relu\n35 - AddmmBackward0\n90 - aten::sum\n");
+    expect_rows(report, "TACHO_TORCH_OP", operators, 3,
+                "30 Net_0.Linear_12 aten::addmm\n15 Net_0 aten::relu\n35 - AddmmBackward0\n90 - aten::sum\n");
     assert_int_equal(counts.recorded, 7);
     assert_int_equal(counts.damaged, 0);
     report_close(report);
@@ -199,8 +231,11 @@ static void calls_of_modules(void **state)
 /* The end of the inner call did not find room, as it happens when buffers are full. */
 static void a_call_that_lost_its_end(void **state)
 {
-    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "argsId" }, *const operators[] = { "start", "moduleId", "nameId" };
-    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2, next = WIRE_TORCH_MODULE_NUMBER | 3;
+    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "argsId" }, *const operators[] = {
+        "start", "moduleId", "nameId"
+    };
+    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2,
+                   next = WIRE_TORCH_MODULE_NUMBER | 3;
     struct capture capture;
     struct torch_counts counts;
 
@@ -223,7 +258,8 @@ static void a_call_that_lost_its_end(void **state)
 /* The texts are torch's own: of a trace by torch.profiler and of emit_nvtx. */
 static void inputs_and_ranges(void **state)
 {
-    static const char *const columns[] = { "inputDimsId", "inputTypesId", "inputStridesId", "concreteInputsId" }, *const range[] = { "text" };
+    static const char *const columns[] = { "inputDimsId", "inputTypesId", "inputStridesId", "concreteInputsId" },
+                             *const range[] = { "text" };
     static const double half = 0.5, one = 1, tenth = 0.1;
     uint64_t inputs[64], reals[3];
     uint32_t used = 0;
@@ -232,24 +268,46 @@ static void inputs_and_ranges(void **state)
 
     memcpy(&reals[0], &half, 8), memcpy(&reals[1], &one, 8), memcpy(&reals[2], &tenth, 8);
     const uint64_t words[] = {
-        wire_torch_item(WIRE_TORCH_TENSOR, 6, 2), 2, 3, 3, 1,
-        wire_torch_item(WIRE_TORCH_TENSOR_LIST, 0, 2), wire_torch_item(WIRE_TORCH_TENSOR, 4, 1), 5, 1, wire_torch_item(WIRE_TORCH_TENSOR, 4, 0),
-        wire_torch_item(WIRE_TORCH_SCALAR_LIST, 0, 2), wire_torch_item(WIRE_TORCH_INT, 0, 0), (uint64_t)-1, wire_torch_item(WIRE_TORCH_BOOL, 0, 0), 1,
-        wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[0], wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[1],
-        wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[2], wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), wire_torch_item(WIRE_TORCH_OTHER, 0, 0),
-        wire_torch_item(WIRE_TORCH_TENSOR_LIST, WIRE_TORCH_LEFT_OUT, 31), wire_torch_item(WIRE_TORCH_CUT, 0, 0),
+        wire_torch_item(WIRE_TORCH_TENSOR, 6, 2),
+        2,
+        3,
+        3,
+        1,
+        wire_torch_item(WIRE_TORCH_TENSOR_LIST, 0, 2),
+        wire_torch_item(WIRE_TORCH_TENSOR, 4, 1),
+        5,
+        1,
+        wire_torch_item(WIRE_TORCH_TENSOR, 4, 0),
+        wire_torch_item(WIRE_TORCH_SCALAR_LIST, 0, 2),
+        wire_torch_item(WIRE_TORCH_INT, 0, 0),
+        (uint64_t)-1,
+        wire_torch_item(WIRE_TORCH_BOOL, 0, 0),
+        1,
+        wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0),
+        reals[0],
+        wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0),
+        reals[1],
+        wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0),
+        reals[2],
+        wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0),
+        wire_torch_item(WIRE_TORCH_OTHER, 0, 0),
+        wire_torch_item(WIRE_TORCH_TENSOR_LIST, WIRE_TORCH_LEFT_OUT, 31),
+        wire_torch_item(WIRE_TORCH_CUT, 0, 0),
     };
     memcpy(inputs, words, sizeof words);
     used = sizeof words / 8;
     begin(&capture, 1);
-    give(capture.threads[0], &(struct operation){ WIRE_TORCH_BEGIN, FUNCTION, 1010, 31, 4, 0, "aten::cat" }, inputs, used);
+    give(capture.threads[0], &(struct operation){ WIRE_TORCH_BEGIN, FUNCTION, 1010, 31, 4, 0, "aten::cat" }, inputs,
+         used);
     END(capture.threads[0], 1020, 31);
     struct report *report = end(&capture, 200, &counts);
-    expect_rows(report, "TACHO_TORCH_OP", columns, 4,
-                "[[2, 3], [[5], []], [], [], [], [], [], [], [], []] [\"float\", \"TensorList\", \"ScalarList\", \"Scalar\", \"Scalar\", \"Scalar\", \"\", \"\", "
-                "\"TensorList\", \"...\"] [[3, 1], [[1], []], [], [], [], [], [], [], [], []] [\"\", \"\", \"[-1, True]\", \"0.5\", \"1.\", "
-                "\"0.10000000000000001\", \"\", \"\", \"\", \"\"]\n");
-    expect_rows(report, "NVTX_EVENTS", range, 1, "aten::cat, seq = 4, op_id = 31, sizes = [[2, 3], [5], [], [], [], [], [], [], [], [...], [...]]\n");
+    expect_rows(
+        report, "TACHO_TORCH_OP", columns, 4,
+        "[[2, 3], [[5], []], [], [], [], [], [], [], [], []] [\"float\", \"TensorList\", \"ScalarList\", \"Scalar\", "
+        "\"Scalar\", \"Scalar\", \"\", \"\", \"TensorList\", \"...\"] [[3, 1], [[1], []], [], [], [], [], [], [], [], "
+        "[]] [\"\", \"\", \"[-1, True]\", \"0.5\", \"1.\", \"0.10000000000000001\", \"\", \"\", \"\", \"\"]\n");
+    expect_rows(report, "NVTX_EVENTS", range, 1,
+                "aten::cat, seq = 4, op_id = 31, sizes = [[2, 3], [5], [], [], [], [], [], [], [], [...], [...]]\n");
     report_close(report);
 }
 
@@ -257,15 +315,18 @@ static void inputs_and_ranges(void **state)
 static void nonsense_is_counted(void **state)
 {
     const uint64_t bad[][2] = {
-        { wire_torch_item(WIRE_TORCH_TENSOR, 6, 5000), 1 }, { wire_torch_item(WIRE_TORCH_TENSOR, 6, 2), 1 },
-        { wire_torch_item(WIRE_TORCH_TENSOR_LIST, 0, UINT32_MAX), wire_torch_item(WIRE_TORCH_OTHER, 0, 0) }, { 0xffff, 0 },
+        { wire_torch_item(WIRE_TORCH_TENSOR, 6, 5000), 1 },
+        { wire_torch_item(WIRE_TORCH_TENSOR, 6, 2), 1 },
+        { wire_torch_item(WIRE_TORCH_TENSOR_LIST, 0, UINT32_MAX), wire_torch_item(WIRE_TORCH_OTHER, 0, 0) },
+        { 0xffff, 0 },
     };
     struct capture capture;
     struct torch_counts counts;
 
     begin(&capture, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        give(capture.threads[0], &(struct operation){ WIRE_TORCH_BEGIN, FUNCTION, 1010, i + 1, 4, 0, "aten::cat" }, bad[i], 2);
+        give(capture.threads[0], &(struct operation){ WIRE_TORCH_BEGIN, FUNCTION, 1010, i + 1, 4, 0, "aten::cat" },
+             bad[i], 2);
     for (unsigned type = WIRE_TORCH_BEGIN; type <= WIRE_TORCH_BYTES; type++) {
         struct wire_record record = { .type = (uint8_t)type, .words = WIRE_HEAD_WORDS, .b = UINT16_MAX };
         torch_record(capture.threads[0], &record, record.words);
@@ -279,9 +340,14 @@ static void nonsense_is_counted(void **state)
 static void stacks(void **state)
 {
     static const char *const columns[] = { "nameId", "callStackId" };
-    struct { struct wire_record head; uint64_t body[6]; } record = {
-        .head = { .type = WIRE_TORCH_BEGIN, .flags = WIRE_TORCH_HAS_STACK, .words = WIRE_HEAD_WORDS + 6, .ticks = 1010 },
-        .body = { 1, UINT64_MAX, 0, 700 } };
+    struct {
+        struct wire_record head;
+        uint64_t body[6];
+    } record = { .head = { .type = WIRE_TORCH_BEGIN,
+                           .flags = WIRE_TORCH_HAS_STACK,
+                           .words = WIRE_HEAD_WORDS + 6,
+                           .ticks = 1010, },
+                 .body = { 1, UINT64_MAX, 0, 700 } };
     struct capture capture;
     struct torch_counts counts;
 
@@ -308,9 +374,13 @@ static void stacks(void **state)
 
 static void memory(void **state)
 {
-    static const char *const columns[] = { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes", "totalAllocated", "totalReserved" };
-    struct { struct wire_record head; uint64_t body[4]; } record = {
-        .head = { .type = WIRE_TORCH_BYTES, .a = 1, .b = 3, .ticks = 1050, .words = WIRE_HEAD_WORDS + 4 }, .body = { 4096, 512, 1024, 2048 } };
+    static const char *const columns[] = { "timestamp", "globalTid", "event",          "deviceType",   "deviceId",
+                                           "address",   "bytes",     "totalAllocated", "totalReserved" };
+    struct {
+        struct wire_record head;
+        uint64_t body[4];
+    } record = { .head = { .type = WIRE_TORCH_BYTES, .a = 1, .b = 3, .ticks = 1050, .words = WIRE_HEAD_WORDS + 4 },
+                 .body = { 4096, 512, 1024, 2048 } };
     struct capture capture;
     struct torch_counts counts;
 
@@ -321,7 +391,8 @@ static void memory(void **state)
     record.head.a = record.head.b = 0;
     torch_record(capture.threads[0], &record.head, record.head.words);
     struct report *report = end(&capture, 200, &counts);
-    expect_rows(report, "TACHO_TORCH_MEMORY", columns, 7, "50 2 [memory] 1 2 4096 512\n50 1 [OutOfMemory] 0 -1 4096 -512\n");
+    expect_rows(report, "TACHO_TORCH_MEMORY", columns, 7,
+                "50 2 [memory] 1 2 4096 512\n50 1 [OutOfMemory] 0 -1 4096 -512\n");
     assert_int_equal(counts.recorded, 2);
     report_close(report);
 }
@@ -332,9 +403,12 @@ int main(void)
         cmocka_unit_test(operators_annotations_and_steps),
         cmocka_unit_test(ends_elsewhere),
         cmocka_unit_test(unfinished_ones_end_with_their_thread),
-        cmocka_unit_test(calls_of_modules), cmocka_unit_test(a_call_that_lost_its_end), cmocka_unit_test(inputs_and_ranges),
+        cmocka_unit_test(calls_of_modules),
+        cmocka_unit_test(a_call_that_lost_its_end),
+        cmocka_unit_test(inputs_and_ranges),
         cmocka_unit_test(nonsense_is_counted),
-        cmocka_unit_test(stacks), cmocka_unit_test(memory),
+        cmocka_unit_test(stacks),
+        cmocka_unit_test(memory),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

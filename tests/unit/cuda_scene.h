@@ -1,5 +1,5 @@
-/* A process that uses CUDA, in small: an arena that a test fills as the agent and CUPTI would, and the report that comes of it.
- * Records are written at literal offsets, which are the vendor's headers' and not our table's. */
+/* A process that uses CUDA, in small: an arena that a test fills as the agent and CUPTI would, and the report that
+ * comes of it. Records are written at literal offsets, which are the vendor's headers' and not our table's. */
 #ifndef TACHO_TESTS_CUDA_SCENE_H
 #define TACHO_TESTS_CUDA_SCENE_H
 
@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "collect/core/clock_map.h"
-#include "collect/sources/cuda/cuda_collect.h"
 #include "collect/process/process.h"
+#include "collect/sources/cuda/cuda_collect.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
@@ -48,20 +48,33 @@ static struct scene *scene_begin(uint32_t version, uint32_t flags)
     assert_non_null(scene);
     strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
     close(mkstemp(scene->path));
-    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = SCENE_ORIGIN, .monotonic_ns = SCENE_ORIGIN};
+    struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 },
+                      second = { .ticks = SCENE_ORIGIN, .monotonic_ns = SCENE_ORIGIN };
     assert_int_equal(clock_map_init(&scene->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    assert_int_equal(writer_open(scene->path, &(struct writer_options){.overwrite = 1, .workers = 1}, &scene->writer, NULL), 0);
+    assert_int_equal(writer_open(scene->path, &(struct writer_options){ .overwrite = 1, .workers = 1 }, &scene->writer,
+                                 NULL),
+                     0);
     scene->arena_bytes = wire_arena_bytes(SCENE_CHUNKS, SCENE_BUFFERS);
-    scene->arena = mmap(NULL, scene->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    scene->arena = mmap(NULL, scene->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                        -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = SCENE_CHUNKS;
     scene->arena->cuda.buffer_count = SCENE_BUFFERS;
     atomic_store(&scene->arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     atomic_store(&scene->arena->cupti_version, version);
     struct cuda_setup setup = {
-        .writer = scene->writer, .clock = &scene->clock, .gpus = &scene->gpus, .arena = scene->arena, .chunk_count = SCENE_CHUNKS,
-        .buffer_count = SCENE_BUFFERS, .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT, .flags = flags, .global_pid = SCENE_GLOBAL_PID,
-        .pid = SCENE_PID, .own_pid = SCENE_PID, .process = &scene->process,
+        .writer = scene->writer,
+        .clock = &scene->clock,
+        .gpus = &scene->gpus,
+        .arena = scene->arena,
+        .chunk_count = SCENE_CHUNKS,
+        .buffer_count = SCENE_BUFFERS,
+        .ns_per_tick = UINT64_C(1) << WIRE_SCALE_SHIFT,
+        .flags = flags,
+        .global_pid = SCENE_GLOBAL_PID,
+        .pid = SCENE_PID,
+        .own_pid = SCENE_PID,
+        .process = &scene->process,
     };
     scene->cuda = cuda_process_new(&setup);
     assert_non_null(scene->cuda);
@@ -91,7 +104,7 @@ static void scene_end(struct scene *scene)
     free(scene);
 }
 
-/* ---- The program's part ---------------------------------------------------------------------------------------------------- */
+/* ---- The program's part ---------------------------------------------------------------------------------------- */
 
 static inline struct wire_cuda_buffer *scene_descriptor(struct scene *scene, uint32_t index)
 {
@@ -140,7 +153,9 @@ static inline void scene_send(struct scene *scene, const void *records, size_t b
 
 static inline void scene_text(struct scene *scene, uint32_t what, uint64_t key, const char *text)
 {
-    struct wire_cuda_text *entry = (struct wire_cuda_text *)(wire_cuda_names(scene->arena, SCENE_CHUNKS, SCENE_BUFFERS) + scene->texts);
+    struct wire_cuda_text *entry = (struct wire_cuda_text *)(wire_cuda_names(scene->arena, SCENE_CHUNKS,
+                                                                             SCENE_BUFFERS) +
+                                                             scene->texts);
     uint32_t words = (uint32_t)(sizeof *entry / 8 + strlen(text) / 8 + 1);
     entry->what = what;
     entry->key = key;
@@ -150,20 +165,25 @@ static inline void scene_text(struct scene *scene, uint32_t what, uint64_t key, 
 }
 
 /* A record of the agent's with `count` words of body, then a text. */
-static inline void scene_tell(struct scene *scene, unsigned type, unsigned a, unsigned b, uint64_t ticks, const uint64_t *body, uint32_t count,
-                              const char *text)
+static inline void scene_tell(struct scene *scene, unsigned type, unsigned a, unsigned b, uint64_t ticks,
+                              const uint64_t *body, uint32_t count, const char *text)
 {
-    union { struct wire_record record; uint64_t words[256]; } made;
+    union {
+        struct wire_record record;
+        uint64_t words[256];
+    } made;
     memset(&made, 0, sizeof made);
     uint32_t words = WIRE_HEAD_WORDS + count + (text ? (uint32_t)strlen(text) / 8 + 1 : 0);
-    made.record = (struct wire_record){.type = (uint8_t)type, .words = (uint16_t)words, .a = (uint16_t)a, .b = (uint16_t)b, .ticks = ticks};
+    made.record = (struct wire_record){
+        .type = (uint8_t)type, .words = (uint16_t)words, .a = (uint16_t)a, .b = (uint16_t)b, .ticks = ticks
+    };
     memcpy(made.record.body, body, count * 8);
     if (text)
         memcpy(made.record.body + count, text, strlen(text));
     cuda_record(scene->cuda, &made.record, words, SCENE_PID);
 }
 
-/* ---- Records at literal offsets --------------------------------------------------------------------------------------------- */
+/* ---- Records at literal offsets -------------------------------------------------------------------------------- */
 
 static inline void put16(unsigned char *record, size_t offset, uint16_t value)
 {
@@ -189,8 +209,8 @@ static inline void put_kernel(unsigned char *record, uint32_t correlation, uint6
 }
 
 /* A call: kind 5 of the runtime, 4 of the driver; 40 bytes. */
-static inline void put_call(unsigned char *record, uint32_t kind, uint32_t id, uint32_t correlation, uint64_t start, uint64_t end, uint32_t thread,
-                            uint32_t result)
+static inline void put_call(unsigned char *record, uint32_t kind, uint32_t id, uint32_t correlation, uint64_t start,
+                            uint64_t end, uint32_t thread, uint32_t result)
 {
     put32(record, 0, kind);
     put32(record, 4, id);
@@ -202,7 +222,7 @@ static inline void put_call(unsigned char *record, uint32_t kind, uint32_t id, u
     put32(record, 36, result);
 }
 
-/* ---- The report ----------------------------------------------------------------------------------------------------------------- */
+/* ---- The report ------------------------------------------------------------------------------------------------ */
 
 static uint64_t scene_rows(struct scene *scene, const char *name)
 {
@@ -241,12 +261,14 @@ struct scene_expected {
 };
 
 /* Compares a row with a list that ends with an empty column. */
-static inline void scene_expect(struct scene *scene, const char *table, size_t row, const struct scene_expected *expected)
+static inline void scene_expect(struct scene *scene, const char *table, size_t row,
+                                const struct scene_expected *expected)
 {
     for (; expected->column; expected++) {
         int64_t value = scene_cell(scene, table, expected->column, row);
         if (value != expected->value)
-            fail_msg("%s.%s of row %zu is %lld, not %lld", table, expected->column, row, (long long)value, (long long)expected->value);
+            fail_msg("%s.%s of row %zu is %lld, not %lld", table, expected->column, row, (long long)value,
+                     (long long)expected->value);
     }
 }
 

@@ -1,8 +1,9 @@
-/* Layouts of CUPTI's records: which row a version gets, what is read from records made by hand, and sizes that cannot be.
- * The numbers here are not the table's: sizes are what the libraries themselves step by, offsets were counted in the headers. */
+/* Layouts of CUPTI's records: which row a version gets, what is read from records made by hand, and sizes that
+ * cannot be. The numbers here are not the table's: sizes are what the libraries themselves step by, offsets
+ * were counted in the headers. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,7 +29,9 @@ static void put(unsigned char *record, uint32_t offset, uint64_t value, uint32_t
 
 static void every_version_has_its_sizes(void **state)
 {
-    static const struct { uint32_t version, kernel, copy, fill, sync, event, graph, overhead, memory, device; } versions[] = {
+    static const struct {
+        uint32_t version, kernel, copy, fill, sync, event, graph, overhead, memory, device;
+    } versions[] = {
         { 18, 200, 88, 88, 40, 24, 48, 40, 120, 176 },     { 19, 208, 88, 88, 40, 24, 48, 40, 120, 176 },
         { 20, 208, 88, 88, 40, 24, 48, 40, 120, 184 },     { 21, 208, 88, 88, 40, 24, 56, 48, 120, 184 },
         { 22, 208, 88, 88, 40, 24, 56, 56, 120, 184 },     { 23, 208, 88, 88, 40, 24, 56, 56, 120, 184 },
@@ -88,7 +91,8 @@ static void kinds_that_a_version_lacks_are_unknown(void **state)
     assert_int_equal(cupti_record_bytes(&layouts, CUPTI_KIND_GRAPH_HOST_NODE), 0);
     assert_int_equal(cupti_record_bytes(&layouts, CUPTI_KIND_LIMIT), 0);
     assert_int_equal(cupti_record_bytes(&layouts, UINT32_MAX), 0);
-    assert_int_equal(cupti_record_bytes(&layouts, CUPTI_KIND_MARKER), 56); /* no field of it is read, but it can be passed */
+    /* no field of it is read, but it can be passed */
+    assert_int_equal(cupti_record_bytes(&layouts, CUPTI_KIND_MARKER), 56);
 }
 
 static void fields_are_read_where_they_lie(void **state)
@@ -99,20 +103,20 @@ static void fields_are_read_where_they_lie(void **state)
 
     memset(record, 0xa5, sizeof record);
     put(record, 0, CUPTI_KIND_CONCURRENT_KERNEL, 4);
-    put(record, 4, 0x21, 1);                      /* cacheConfig */
-    put(record, 6, 255, 2);                       /* registersPerThread */
+    put(record, 4, 0x21, 1);              /* cacheConfig */
+    put(record, 6, 255, 2);               /* registersPerThread */
     put(record, 16, 1000000000123u, 8);
     put(record, 24, UINT64_MAX >> 1, 8);
-    put(record, 52, 2147483647, 4);               /* gridX */
-    put(record, 72, 7, 4);                        /* blockZ */
-    put(record, 92, 4000000000u, 4);              /* correlationId: more than an int32 holds */
-    put(record, 96, (uint64_t)-3, 8);             /* gridId, signed */
+    put(record, 52, 2147483647, 4);       /* gridX */
+    put(record, 72, 7, 4);                /* blockZ */
+    put(record, 92, 4000000000u, 4);      /* correlationId: more than an int32 holds */
+    put(record, 96, (uint64_t)-3, 8);     /* gridId, signed */
     memcpy(record + 104, &name, sizeof name);
-    put(record, 136, 1, 1);                       /* launchType */
-    put(record, 144, 0xffff00000001u, 8);         /* graphNodeId */
-    put(record, 176, 2, 4);                       /* clusterX */
-    put(record, 208, 0, 1);                       /* isDeviceLaunched */
-    put(record, 216, (uint64_t)-5, 4);            /* priority, signed */
+    put(record, 136, 1, 1);               /* launchType */
+    put(record, 144, 0xffff00000001u, 8); /* graphNodeId */
+    put(record, 176, 2, 4);               /* clusterX */
+    put(record, 208, 0, 1);               /* isDeviceLaunched */
+    put(record, 216, (uint64_t)-5, 4);    /* priority, signed */
 
     assert_int_equal(cupti_kind_of(record), CUPTI_KIND_CONCURRENT_KERNEL);
     assert_int_equal(cupti_field(layout, record, CUPTI_KERNEL_cacheConfig), 0x21);

@@ -1,6 +1,7 @@
-/* Rows that no capture has, for every table of the schema: times before and behind all others, ids that point nowhere or are there twice,
- * ends before starts, numbers outside of their enums, NULL where there must be a value. They are written by the real writer, so that no
- * checksum keeps them from the analyses. The same bytes make the same rows; few bytes make as many rows as many do. */
+/* Rows that no capture has, for every table of the schema: times before and behind all others, ids that point nowhere
+ * or are there twice, ends before starts, numbers outside of their enums, NULL where there must be a value. They are
+ * written by the real writer, so that no checksum keeps them from the analyses. The same bytes make the same rows; few
+ * bytes make as many rows as many do. */
 #ifndef TACHO_TESTS_UNIT_HOSTILE_REPORT_H
 #define TACHO_TESTS_UNIT_HOSTILE_REPORT_H
 
@@ -43,18 +44,63 @@ static inline uint64_t hostile_below(struct hostile *hostile, uint64_t most)
 }
 
 static const char *const hostile_texts[] = {
-    "range", "lost", "cpu_op", "user_annotation", "gpu_user_annotation", "step 3", "iteration4", "cudaLaunchKernel_v7000", "",
-    "aten::conv2d, seq = 720, op_id = 4", "\xff\xfe", "cuda_sync", "[memory]", "ProfilerStep#7", "aten::mm", "python_function", "nn.Module: Linear_0",
-    "[[2, 3], [3, 4]]", "autograd::engine::evaluate_function: MmBackward0", "_ZN2at6native12kernelILi10EEEvv", "cycles", "kernel", "ncclAllReduce",
-    "=1+1", "fwdbwd", "Optimizer.step#Adam.step", "enumerate(DataLoader)#_Next", "{\"a\": 1}",
+    "range",
+    "lost",
+    "cpu_op",
+    "user_annotation",
+    "gpu_user_annotation",
+    "step 3",
+    "iteration4",
+    "cudaLaunchKernel_v7000",
+    "",
+    "aten::conv2d, seq = 720, op_id = 4",
+    "\xff\xfe",
+    "cuda_sync",
+    "[memory]",
+    "ProfilerStep#7",
+    "aten::mm",
+    "python_function",
+    "nn.Module: Linear_0",
+    "[[2, 3], [3, 4]]",
+    "autograd::engine::evaluate_function: MmBackward0",
+    "_ZN2at6native12kernelILi10EEEvv",
+    "cycles",
+    "kernel",
+    "ncclAllReduce",
+    "=1+1",
+    "fwdbwd",
+    "Optimizer.step#Adam.step",
+    "enumerate(DataLoader)#_Next",
+    "{\"a\": 1}",
 };
 enum { HOSTILE_TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
 
 /* Mostly numbers that rows share, so that there is something to be joined. */
 static inline int64_t hostile_value(struct hostile *hostile, enum column_type type, const char *name)
 {
-    static const int64_t awkward[] = { 0, 1, 2, 3, -1, -2, 7, 59, 60, 255, 256, 65536, INT64_C(1) << 24, (INT64_C(1) << 53) + 1, INT64_MAX, INT64_MAX - 1,
-                                       INT64_MIN, INT64_MIN + 1, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_C(1) << 62, -(INT64_C(1) << 62) };
+    static const int64_t awkward[] = { 0,
+                                       1,
+                                       2,
+                                       3,
+                                       -1,
+                                       -2,
+                                       7,
+                                       59,
+                                       60,
+                                       255,
+                                       256,
+                                       65536,
+                                       INT64_C(1) << 24,
+                                       (INT64_C(1) << 53) + 1,
+                                       INT64_MAX,
+                                       INT64_MAX - 1,
+                                       INT64_MIN,
+                                       INT64_MIN + 1,
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       UINT32_MAX,
+                                       INT64_C(1) << 62,
+                                       -(INT64_C(1) << 62) };
 
     if (hostile_below(hostile, 10) == 0)
         return awkward[hostile_below(hostile, sizeof awkward / sizeof *awkward)];
@@ -73,7 +119,7 @@ static inline int64_t hostile_value(struct hostile *hostile, enum column_type ty
 static inline void hostile_row(struct hostile *hostile, struct writer *writer, enum table_id table)
 {
     const struct schema_table *schema = &schema_tables[table];
-    int64_t row[65] = {0};
+    int64_t row[65] = { 0 };
 
     for (size_t c = 0; c < schema->column_count; c++)
         if (schema->columns[c].not_null ? hostile_below(hostile, 50) != 0 : hostile_below(hostile, 3) != 0) {

@@ -1,11 +1,12 @@
 /* The scanner of traces: exact times, escapes, and what it makes of text that ends anywhere. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/json_scan.h"
 
@@ -36,16 +37,28 @@ static struct slice slice_of(const char *text)
 
 static void times_are_exact(void **state)
 {
-    static const struct { const char *text; int64_t ns; } times[] = {
-        { "0", 0 }, { "0.001", 1 }, { "3844976963093.907", 3844976963093907 }, { "12.5", 12500 }, { "12.34", 12340 }, { "1.0009", 1000 },
-        { "-7.25", -7250 }, { "9007199254740993.001", INT64_C(9007199254740993001) }, { "\"5.5\"", 5500 }, { "1.5e3", 1500000 },
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } times[] = {
+        { "0", 0 },
+        { "0.001", 1 },
+        { "3844976963093.907", 3844976963093907 },
+        { "12.5", 12500 },
+        { "12.34", 12340 },
+        { "1.0009", 1000 },
+        { "-7.25", -7250 },
+        { "9007199254740993.001", INT64_C(9007199254740993001) },
+        { "\"5.5\"", 5500 },
+        { "1.5e3", 1500000 },
     };
     int64_t ns;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         assert_int_equal(json_slice_ns(slice_of(times[i].text), &ns), 1);
         assert_int_equal(ns, times[i].ns);
     }
-    static const char *const none[] = { "", "-", "NaN", "null", "1.2.3", "99999999999999999999999", "1e300", "\"\"", "true" };
+    static const char *const none[] = { "",      "-",    "NaN", "null", "1.2.3", "99999999999999999999999",
+                                        "1e300", "\"\"", "true" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_int_equal(json_slice_ns(slice_of(none[i]), &ns), 0);
 }
@@ -63,11 +76,18 @@ static void integers_that_fit(void **state)
 
 static void escapes_are_resolved(void **state)
 {
-    static const struct { const char *json, *text; } texts[] = {
-        { "\"plain\"", "plain" }, { "\"a\\\"b\\\\c\\/d\\n\"", "a\"b\\c/d\n" }, { "\"\\u0041\\u00e9\\u20ac\"", "A\xc3\xa9\xe2\x82\xac" },
-        { "\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80" }, { "\"\\ud83dx\"", "\xef\xbf\xbdx" }, { "\"\\u12\"", "\\u12" }, { "\"\\q\"", "\\q" },
+    static const struct {
+        const char *json, *text;
+    } texts[] = {
+        { "\"plain\"", "plain" },
+        { "\"a\\\"b\\\\c\\/d\\n\"", "a\"b\\c/d\n" },
+        { "\"\\u0041\\u00e9\\u20ac\"", "A\xc3\xa9\xe2\x82\xac" },
+        { "\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80" },
+        { "\"\\ud83dx\"", "\xef\xbf\xbdx" },
+        { "\"\\u12\"", "\\u12" },
+        { "\"\\q\"", "\\q" },
     };
-    struct text scratch = {0};
+    struct text scratch = { 0 };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct slice got = json_slice_text(slice_of(texts[i].json), &scratch);
         assert_int_equal(got.length, strlen(texts[i].text));
@@ -112,8 +132,12 @@ static void what_is_no_value(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_exact), cmocka_unit_test(integers_that_fit), cmocka_unit_test(escapes_are_resolved),
-        cmocka_unit_test(a_cut_is_seen), cmocka_unit_test(quotes_that_should_be_escaped), cmocka_unit_test(what_is_no_value),
+        cmocka_unit_test(times_are_exact),
+        cmocka_unit_test(integers_that_fit),
+        cmocka_unit_test(escapes_are_resolved),
+        cmocka_unit_test(a_cut_is_seen),
+        cmocka_unit_test(quotes_that_should_be_escaped),
+        cmocka_unit_test(what_is_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

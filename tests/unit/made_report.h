@@ -49,7 +49,7 @@ static struct report *finish(struct writer *writer)
     return report;
 }
 
-/* ---- rows of CUDA, for those tests that have some ---- */
+/* ---- rows of CUDA, for those tests that have some -------------------------------------------------------------- */
 
 static inline int64_t made_thread(int64_t pid, int64_t tid)
 {
@@ -62,10 +62,13 @@ static inline int64_t made_string(struct writer *writer, const char *text)
 }
 
 enum { NO_ID = -1 };
-struct made_kernel { int64_t begin, end, pid, id, device, stream; const char *name, *brief, *mangled; };
+struct made_kernel {
+    int64_t begin, end, pid, id, device, stream;
+    const char *name, *brief, *mangled;
+};
 static inline void made_kernel(struct writer *writer, struct made_kernel kernel)
 {
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, kernel.begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, kernel.end);
@@ -76,17 +79,20 @@ static inline void made_kernel(struct writer *writer, struct made_kernel kernel)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, correlationId, kernel.id);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, made_thread(kernel.pid, 0));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, made_string(writer, kernel.name));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, made_string(writer, kernel.brief ? kernel.brief : kernel.name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName,
+            made_string(writer, kernel.brief ? kernel.brief : kernel.name));
     if (kernel.mangled)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, mangledName, made_string(writer, kernel.mangled));
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
 }
 
 /* What is NO_ID is not set. */
-struct made_memory { int64_t begin, end, id, bytes, kind, source, target; };
+struct made_memory {
+    int64_t begin, end, id, bytes, kind, source, target;
+};
 static inline void made_copy(struct writer *writer, struct made_memory copy)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, copy.begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, copy.end);
@@ -107,7 +113,7 @@ static inline void made_copy(struct writer *writer, struct made_memory copy)
 
 static inline void made_fill(struct writer *writer, struct made_memory fill)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, start, fill.begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, end, fill.end);

@@ -29,7 +29,8 @@ static int memory_decompress(void *context, const void *packed, size_t packed_le
     return ZSTD_isError(length) || length != raw_length ? ERR_CORRUPT : 0;
 }
 
-static void memory_parallel_for(void *context, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+static void memory_parallel_for(void *context, size_t count, void (*body)(void *argument, int worker, size_t i),
+                                void *argument)
 {
     (void)context;
     for (size_t i = 0; i < count; i++)

@@ -24,8 +24,9 @@ struct capture {
 };
 
 enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, COLUMNS };
-static const char *const names[COLUMNS] = { "start", "end", "eventClass", "globalTid", "nameId", "returnValue",
-                                            "nestingLevel", "callchainId", "errnoValue", "incomplete", "lockHolder" };
+static const char *const names[COLUMNS] = { "start",      "end",         "eventClass",   "globalTid",
+                                            "nameId",     "returnValue", "nestingLevel", "callchainId",
+                                            "errnoValue", "incomplete",  "lockHolder" };
 
 /* Report time is ticks - 1000. */
 static int begin(void **state)
@@ -92,15 +93,18 @@ struct record {
     uint64_t body[2];
 };
 
-static struct record call(unsigned function, unsigned level, uint64_t ticks, uint64_t duration, int error, int64_t value)
+static struct record call(unsigned function, unsigned level, uint64_t ticks, uint64_t duration, int error,
+                          int64_t value)
 {
-    return (struct record){ .head = { .type = WIRE_OSRT_CALL, .words = 4, .a = (uint16_t)function, .b = (uint16_t)level, .ticks = ticks },
-                            .body = { duration << 16 | (unsigned)error, (uint64_t)value } };
+    return (struct record){
+        .head = { .type = WIRE_OSRT_CALL, .words = 4, .a = (uint16_t)function, .b = (uint16_t)level, .ticks = ticks },
+        .body = { duration << 16 | (unsigned)error, (uint64_t)value }
+    };
 }
 
 static int add(struct capture *capture, struct record record)
 {
-    return osrt_record(&capture->osrt, TID, &record.head, record.head.words, (struct call_chains){0});
+    return osrt_record(&capture->osrt, TID, &record.head, record.head.words, (struct call_chains){ 0 });
 }
 
 static void calls_become_rows(void **state)
@@ -162,7 +166,8 @@ static void death_inside_a_call_makes_a_row(void **state)
 {
     struct capture *capture = *state;
     assert_int_equal(osrt_incomplete(&capture->osrt, TID, OSRT_poll, 3000, 9000), 0);
-    assert_int_equal(osrt_incomplete(&capture->osrt, TID, OSRT_poll, 3000, 10), 0); /* the clock of death is the coarser one */
+    /* the clock of death is the coarser one */
+    assert_int_equal(osrt_incomplete(&capture->osrt, TID, OSRT_poll, 3000, 10), 0);
     finish(capture, 2);
     assert_value(capture, START, 0, 2000);
     assert_value(capture, END, 0, 9000);
@@ -178,7 +183,7 @@ static void nonsense_makes_no_row(void **state)
     struct record record = call(OSRT_FUNCTION_COUNT, 0, 5000, 1, 0, 0);
     assert_int_equal(add(capture, record), -1);
     record = call(OSRT_read, 0, 5000, 1, 0, 0);
-    assert_int_equal(osrt_record(&capture->osrt, TID, &record.head, 3, (struct call_chains){0}), -1);
+    assert_int_equal(osrt_record(&capture->osrt, TID, &record.head, 3, (struct call_chains){ 0 }), -1);
     assert_int_equal(osrt_incomplete(&capture->osrt, TID, UINT32_MAX, 3000, 9000), -1);
     assert_int_equal(osrt_incomplete(&capture->osrt, TID, OSRT_read, 0, 9000), -1);
     assert_null(osrt_function_name(OSRT_FUNCTION_COUNT));

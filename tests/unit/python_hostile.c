@@ -1,4 +1,5 @@
-/* Memory of Python programs as no Python program has it: random words, small numbers among them that lead back into it. */
+/* Memory of Python programs as no Python program has it: random words, small numbers among
+ * them that lead back into it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static uint64_t next_random(uint64_t *state)
 static void random_memory_is_read_in_safety(void **unused)
 {
     static uint64_t words[INPUT_BYTES / 8];
-    static const uint64_t numbers[] = {0x030b00f0, 0x030c00f0, 0x030d00f0, 0x030e00f0}; /* versions that have one */
+    static const uint64_t numbers[] = { 0x030b00f0, 0x030c00f0, 0x030d00f0, 0x030e00f0 }; /* versions that have one */
     uint64_t state = 1;
     for (int input = 0; input < INPUTS; input++) {
         for (size_t i = 0; i < INPUT_BYTES / 8; i++) {
@@ -36,6 +37,6 @@ static void random_memory_is_read_in_safety(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_memory_is_read_in_safety)};
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_memory_is_read_in_safety) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* SQL over a report of several chunks: the same rows whatever the planner pushes down, texts and NULLs as they are, and
- * nothing but reading. The rows are made by a rule, so that every expected figure can be worked out without a reader. */
+/* SQL over a report of several chunks: the same rows whatever the planner pushes down, texts and NULLs as
+ * they are, and nothing but reading. The rows are made by a rule, so that every expected figure can be
+ * worked out without a reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ static struct query *query;
 /* Row i: start i * STEP_NS, end i % 100 later, name i % NAMES; every third has no nesting level. */
 static void append_call(struct writer *writer, const int64_t *names, int64_t i)
 {
-    struct row_OSRT_API row = {0};
+    struct row_OSRT_API row = { 0 };
 
     ROW_SET(&row, OSRT_API, start, i * STEP_NS);
     ROW_SET(&row, OSRT_API, end, i * STEP_NS + i % 100);
@@ -39,7 +40,7 @@ static void append_call(struct writer *writer, const int64_t *names, int64_t i)
 
 static void append_range(struct writer *writer, int64_t start, const char *text, double real)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, start);
     ROW_SET(&row, NVTX_EVENTS, eventType, 59);
@@ -69,7 +70,8 @@ static int make_report(void **state)
     append_range(writer, 6, NULL, -1e300);
     append_range(writer, 7, "call_3", 2);
     append_range(writer, 8, "", 3);
-    if (writer_close(writer, &err) != 0 || report_open(path, &report, &err) != 0 || query_open(report, &query, &err) != 0)
+    if (writer_close(writer, &err) != 0 || report_open(path, &report, &err) != 0 ||
+        query_open(report, &query, &err) != 0)
         return -1;
     return 0;
 }
@@ -81,7 +83,7 @@ static int drop_report(void **state)
     return unlink(path);
 }
 
-/* ---- asking ---- */
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 /* All values of all rows, joined with | and newlines. */
 static int take_names(void *context, const char *const *names, size_t count, struct error *err)
@@ -115,8 +117,8 @@ static int take_end(void *context, struct error *err)
 
 static char *ask(const char *sql)
 {
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     const struct query_visitor visitor = { &out, take_names, take_row, take_end };
 
     if (query_run(query, sql, &visitor, &err) != 0)
@@ -145,8 +147,8 @@ static void expect_same(const char *sql, const char *other)
 
 static void expect_refused(const char *sql)
 {
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     const struct query_visitor visitor = { &out, take_names, take_row, take_end };
 
     if (query_run(query, sql, &visitor, &err) == 0)
@@ -155,7 +157,7 @@ static void expect_refused(const char *sql)
     text_free(&out);
 }
 
-/* ---- tests ---- */
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
 
 static void sums_over_all_chunks(void **state)
 {
@@ -167,7 +169,8 @@ static void sums_over_all_chunks(void **state)
 
 static void ranges_of_time(void **state)
 {
-    expect("SELECT count(*), min(start), max(start) FROM OSRT_API WHERE start BETWEEN 400000 AND 500000", "10001|400000|500000\n");
+    expect("SELECT count(*), min(start), max(start) FROM OSRT_API WHERE start BETWEEN 400000 AND 500000",
+           "10001|400000|500000\n");
     expect("SELECT count(*) FROM OSRT_API WHERE start > 400000 AND start < 500000", "9999\n");
     expect("SELECT count(*) FROM OSRT_API WHERE start >= 999990", "1\n");
     expect("SELECT count(*) FROM OSRT_API WHERE start > 999990", "0\n");
@@ -177,22 +180,30 @@ static void ranges_of_time(void **state)
     expect("SELECT count(*) FROM OSRT_API WHERE start > NULL", "0\n");
     expect("SELECT count(*) FROM OSRT_API WHERE start = 500.0", "1\n");
     expect("SELECT count(*) FROM OSRT_API WHERE nestingLevel = '4' AND start < 500", "7\n");
-    expect("SELECT count(*) FROM OSRT_API WHERE start < 9223372036854775807 AND start > -9223372036854775807", "100000\n");
+    expect("SELECT count(*) FROM OSRT_API WHERE start < 9223372036854775807 AND start > -9223372036854775807",
+           "100000\n");
 }
 
 /* A plus sign before a column keeps SQLite from telling us about the comparison: those rows are the truth. */
 static void pushed_down_or_not(void **state)
 {
     static const char *const conditions[] = {
-        "%sstart BETWEEN 327000 AND 328000", "%sstart > 654321 AND +globalTid = 2", "%sglobalTid = 3 AND +start < 2000",
-        "%snameId = (SELECT id FROM StringIds WHERE value = 'call_3') AND +start > 990000", "%snestingLevel = 2 AND +start < 900",
-        "%sstart IN (10, 20, 327680, 999990, 5)", "%sreturnValue = -32768",
-        "(%sstart = 40 OR globalTid = 1) AND +start < 300", "%snestingLevel = 1.0 AND +start < 500", "%sstart >= 999000",
+        "%sstart BETWEEN 327000 AND 328000",
+        "%sstart > 654321 AND +globalTid = 2",
+        "%sglobalTid = 3 AND +start < 2000",
+        "%snameId = (SELECT id FROM StringIds WHERE value = 'call_3') AND +start > 990000",
+        "%snestingLevel = 2 AND +start < 900",
+        "%sstart IN (10, 20, 327680, 999990, 5)",
+        "%sreturnValue = -32768",
+        "(%sstart = 40 OR globalTid = 1) AND +start < 300",
+        "%snestingLevel = 1.0 AND +start < 500",
+        "%sstart >= 999000",
     };
 
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
         char format[300], with[300], without[300];
-        snprintf(format, sizeof format, "SELECT rowid, start, end, nameId, nestingLevel FROM OSRT_API WHERE %s ORDER BY 1", conditions[i]);
+        snprintf(format, sizeof format,
+                 "SELECT rowid, start, end, nameId, nestingLevel FROM OSRT_API WHERE %s ORDER BY 1", conditions[i]);
         snprintf(with, sizeof with, format, "");
         snprintf(without, sizeof without, format, "+");
         expect_same(with, without);
@@ -209,20 +220,28 @@ static void texts(void **state)
     expect("SELECT start FROM NVTX_EVENTS WHERE text IS NULL", "6\n");
     expect("SELECT start FROM NVTX_EVENTS WHERE text = 'nobody has this name'", "");
     expect("SELECT start, text FROM NVTX_EVENTS WHERE text LIKE 'call%'", "7|call_3\n");
-    expect("SELECT doubleValue FROM NVTX_EVENTS WHERE start IN (5, 6)", "0.10000000000000001\n-1.0000000000000001e+300\n");
-    expect("SELECT typeof(text), typeof(start), typeof(doubleValue), typeof(end) FROM NVTX_EVENTS LIMIT 1", "text|integer|real|null\n");
+    expect("SELECT doubleValue FROM NVTX_EVENTS WHERE start IN (5, 6)",
+           "0.10000000000000001\n-1.0000000000000001e+300\n");
+    expect("SELECT typeof(text), typeof(start), typeof(doubleValue), typeof(end) FROM NVTX_EVENTS LIMIT 1",
+           "text|integer|real|null\n");
 }
 
 static void joins(void **state)
 {
-    expect("SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY 1 ORDER BY 1 LIMIT 2", "call_0|14286\ncall_1|14286\n");
+    expect("SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY 1 ORDER BY 1 LIMIT 2",
+           "call_0|14286\ncall_1|14286\n");
     expect("SELECT count(*) FROM OSRT_API a JOIN OSRT_API b ON a.returnValue = b.returnValue", "100000\n");
-    expect("SELECT count(*), sum(b.start - a.start) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.end AND b.nameId = a.nameId", "2000|70000\n");
+    expect("SELECT count(*), sum(b.start - a.start) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.end AND b.nameId = "
+           "a.nameId",
+           "2000|70000\n");
     /* three times the same table, each found by another column */
-    expect("SELECT count(*) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.start + 10 JOIN OSRT_API c ON c.returnValue = b.returnValue - 1 "
-           "WHERE a.start < 1000", "100\n");
-    expect("SELECT n.start, (SELECT count(*) FROM OSRT_API o WHERE o.start <= n.start) FROM NVTX_EVENTS n ORDER BY 1", "5|1\n6|1\n7|1\n8|1\n");
-    expect("SELECT n.start, value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId ORDER BY 1", "5|NULL\n6|NULL\n7|NULL\n8|NULL\n");
+    expect("SELECT count(*) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.start + 10 JOIN OSRT_API c ON c.returnValue "
+           "= b.returnValue - 1 WHERE a.start < 1000",
+           "100\n");
+    expect("SELECT n.start, (SELECT count(*) FROM OSRT_API o WHERE o.start <= n.start) FROM NVTX_EVENTS n ORDER BY 1",
+           "5|1\n6|1\n7|1\n8|1\n");
+    expect("SELECT n.start, value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId ORDER BY 1",
+           "5|NULL\n6|NULL\n7|NULL\n8|NULL\n");
 }
 
 static void strings_by_id_and_by_value(void **state)
@@ -239,7 +258,8 @@ static void strings_by_id_and_by_value(void **state)
 static void enums(void **state)
 {
     expect("SELECT label FROM ENUM_CUDA_MEM_KIND WHERE id = 1", "Pinned\n");
-    expect_same("SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE id = 59", "SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE +id = 59");
+    expect_same("SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE id = 59",
+                "SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE +id = 59");
 }
 
 static void several_statements(void **state)
@@ -252,12 +272,30 @@ static void several_statements(void **state)
 static void only_reading(void **state)
 {
     static const char *const forbidden[] = {
-        "DROP TABLE OSRT_API", "DELETE FROM OSRT_API", "INSERT INTO OSRT_API(start) VALUES (1)", "UPDATE StringIds SET value = 'x'",
-        "CREATE TABLE t(a)", "CREATE TEMP TABLE t(a)", "CREATE VIEW v AS SELECT 1", "ATTACH '/tmp/other.db' AS other", "VACUUM",
-        "VACUUM INTO '/tmp/tacho-unit-copy.db'", "PRAGMA journal_mode = DELETE", "PRAGMA writable_schema = 1", "BEGIN", "SELECT load_extension('x')",
-        "SELECT fts3_tokenizer('x', x'4141414141414141')", "SELECT hex(fts3_tokenizer('simple'))",
-        "ALTER TABLE OSRT_API RENAME TO x", "REINDEX", "ANALYZE", "SELECT 1; DROP TABLE OSRT_API", "DETACH main",
-        "CREATE VIRTUAL TABLE v USING tacho_table", "REPLACE INTO StringIds VALUES (1, 'x')", "PRAGMA temp_store_directory = '/'",
+        "DROP TABLE OSRT_API",
+        "DELETE FROM OSRT_API",
+        "INSERT INTO OSRT_API(start) VALUES (1)",
+        "UPDATE StringIds SET value = 'x'",
+        "CREATE TABLE t(a)",
+        "CREATE TEMP TABLE t(a)",
+        "CREATE VIEW v AS SELECT 1",
+        "ATTACH '/tmp/other.db' AS other",
+        "VACUUM",
+        "VACUUM INTO '/tmp/tacho-unit-copy.db'",
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA writable_schema = 1",
+        "BEGIN",
+        "SELECT load_extension('x')",
+        "SELECT fts3_tokenizer('x', x'4141414141414141')",
+        "SELECT hex(fts3_tokenizer('simple'))",
+        "ALTER TABLE OSRT_API RENAME TO x",
+        "REINDEX",
+        "ANALYZE",
+        "SELECT 1; DROP TABLE OSRT_API",
+        "DETACH main",
+        "CREATE VIRTUAL TABLE v USING tacho_table",
+        "REPLACE INTO StringIds VALUES (1, 'x')",
+        "PRAGMA temp_store_directory = '/'",
     };
 
     for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
@@ -269,8 +307,17 @@ static void only_reading(void **state)
 static void bad_questions(void **state)
 {
     static const char *const wrong[] = {
-        "SELEC 1", "SELECT", "SELECT nothing FROM OSRT_API", "SELECT * FROM no_such_table", "SELECT * FROM VULKAN_API", "SELECT (", "SELECT '",
-        "SELECT 1 +", "SELECT sum(start, end) FROM OSRT_API", "\x01", "SELECT abs(-9223372036854775808)",
+        "SELEC 1",
+        "SELECT",
+        "SELECT nothing FROM OSRT_API",
+        "SELECT * FROM no_such_table",
+        "SELECT * FROM VULKAN_API",
+        "SELECT (",
+        "SELECT '",
+        "SELECT 1 +",
+        "SELECT sum(start, end) FROM OSRT_API",
+        "\x01",
+        "SELECT abs(-9223372036854775808)",
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -279,16 +326,18 @@ static void bad_questions(void **state)
 
 static void endless_statements_are_given_up(void **state)
 {
-    struct text out = {0};
-    struct error err = {0};
+    struct text out = { 0 };
+    struct error err = { 0 };
     const struct query_visitor visitor = { &out, take_names, take_row, take_end };
 
     query_limit(query, 20);
-    int code = query_run(query, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n", &visitor, &err);
+    int code = query_run(query, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n",
+                         &visitor, &err);
     assert_int_equal(code, ERR_CANCELLED);
     assert_non_null(strstr(err.text, "0.02 seconds"));
     query_limit(query, 3600000);
-    code = query_run(query, "SELECT zeroblob(5000000)", &visitor, &err); /* nor one that would make a single value for ever */
+    /* nor one that would make a single value for ever */
+    code = query_run(query, "SELECT zeroblob(5000000)", &visitor, &err);
     assert_int_equal(code, ERR_BAD_ARGUMENT);
     query_limit(query, 0);
     text_free(&out);
@@ -298,9 +347,16 @@ static void endless_statements_are_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_over_all_chunks), cmocka_unit_test(ranges_of_time), cmocka_unit_test(pushed_down_or_not),
-        cmocka_unit_test(texts), cmocka_unit_test(joins), cmocka_unit_test(strings_by_id_and_by_value), cmocka_unit_test(enums),
-        cmocka_unit_test(several_statements), cmocka_unit_test(only_reading), cmocka_unit_test(bad_questions),
+        cmocka_unit_test(sums_over_all_chunks),
+        cmocka_unit_test(ranges_of_time),
+        cmocka_unit_test(pushed_down_or_not),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(joins),
+        cmocka_unit_test(strings_by_id_and_by_value),
+        cmocka_unit_test(enums),
+        cmocka_unit_test(several_statements),
+        cmocka_unit_test(only_reading),
+        cmocka_unit_test(bad_questions),
         cmocka_unit_test(endless_statements_are_given_up),
     };
 

@@ -22,11 +22,11 @@ static int write_report(void **state)
     (void)state;
     int fd = mkstemp(path);
     struct writer *writer;
-    if (fd < 0 || close(fd) || writer_open(path, &(struct writer_options){.overwrite = 1}, &writer, NULL))
+    if (fd < 0 || close(fd) || writer_open(path, &(struct writer_options){ .overwrite = 1 }, &writer, NULL))
         return -1;
     int64_t name = writer_string(writer, "step", 4);
     for (int64_t i = 0; i < ROWS; i++) {
-        struct row_NVTX_EVENTS row = {0};
+        struct row_NVTX_EVENTS row = { 0 };
         ROW_SET(&row, NVTX_EVENTS, start, i * 10);
         if (i % 4)
             ROW_SET(&row, NVTX_EVENTS, doubleValue, (double)i / 2);
@@ -47,7 +47,7 @@ static void a_program_reads_a_report(void **state)
     (void)state;
     struct tacho_report *report;
     assert_int_equal(tacho_report_open(path, &report), 0);
-    struct tacho_report_info info = {.size = sizeof info};
+    struct tacho_report_info info = { .size = sizeof info };
     assert_int_equal(tacho_report_get_info(report, &info), 0);
     assert_int_equal(info.complete, 1);
     assert_int_equal(info.damaged_chunks, 0);
@@ -57,7 +57,8 @@ static void a_program_reads_a_report(void **state)
     assert_true(table >= 0 && (size_t)table < tacho_report_table_count(report));
     assert_string_equal(tacho_report_table_name(report, table), "NVTX_EVENTS");
     assert_int_equal(tacho_report_row_count(report, table), ROWS);
-    int start = tacho_report_find_column(report, table, "start"), real = tacho_report_find_column(report, table, "doubleValue");
+    int start = tacho_report_find_column(report, table, "start"),
+        real = tacho_report_find_column(report, table, "doubleValue");
     assert_string_equal(tacho_report_column_name(report, table, start), "start");
     assert_int_equal(tacho_report_column_type(report, table, start), TACHO_COLUMN_TIME);
     assert_int_equal(tacho_report_column_type(report, table, real), TACHO_COLUMN_REAL);
@@ -104,7 +105,7 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(tacho_report_read(report, table, 0, 1, SIZE_MAX, &value, NULL), TACHO_REPORT_BAD_ARGUMENT);
     assert_int_equal(tacho_report_read(report, table, -1, 0, 1, &value, NULL), TACHO_REPORT_BAD_ARGUMENT);
     assert_int_equal(tacho_report_read(report, table, 0, ROWS, 0, NULL, NULL), 0);
-    struct tacho_report_info info = {.size = 0};
+    struct tacho_report_info info = { .size = 0 };
     assert_int_equal(tacho_report_get_info(report, &info), TACHO_REPORT_BAD_ARGUMENT);
     tacho_report_close(report);
 }

@@ -16,10 +16,10 @@
 
 #include <cmocka.h>
 
-#include "report/writer/chunkfile.h"
-#include "report/reader/reader.h"
-#include "report/writer/writer.h"
 #include "memory_host.h"
+#include "report/reader/reader.h"
+#include "report/writer/chunkfile.h"
+#include "report/writer/writer.h"
 #include "rounds.h"
 
 #define FLUSHES 6
@@ -57,8 +57,8 @@ static int remove_folder(void **state)
 static struct writer *open_writer(const char *where)
 {
     struct writer *writer = NULL;
-    struct error err = {0};
-    if (writer_open(where, &(struct writer_options){.overwrite = 1, .workers = 1}, &writer, &err))
+    struct error err = { 0 };
+    if (writer_open(where, &(struct writer_options){ .overwrite = 1, .workers = 1 }, &writer, &err))
         fail_msg("%s", err.text);
     return writer;
 }
@@ -67,13 +67,14 @@ static struct writer *open_writer(const char *where)
 static void append_row(struct writer *writer, int64_t i)
 {
     char name[32];
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
     ROW_SET(&row, NVTX_EVENTS, start, i * 1000 + i % 7);
     ROW_SET(&row, NVTX_EVENTS, end, row.start + 10 + i % 13);
     ROW_SET(&row, NVTX_EVENTS, eventType, 59);
     if (i % 3)
         ROW_SET(&row, NVTX_EVENTS, int64Value, -i);
-    ROW_SET(&row, NVTX_EVENTS, text, writer_string(writer, name, (size_t)snprintf(name, sizeof name, "row %d", (int)i)));
+    ROW_SET(&row, NVTX_EVENTS, text,
+            writer_string(writer, name, (size_t)snprintf(name, sizeof name, "row %d", (int)i)));
     writer_append(writer, TABLE_NVTX_EVENTS, &row);
 }
 
@@ -84,8 +85,8 @@ static uint64_t check_rows_and_strings(struct report *report, int all_strings)
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     if (!table)
         return 0;
-    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "eventType"),
-                     report_column(table, "int64Value"), report_column(table, "text")};
+    int columns[] = { report_column(table, "start"), report_column(table, "end"), report_column(table, "eventType"),
+                      report_column(table, "int64Value"), report_column(table, "text") };
     struct report_columns got;
     assert_int_equal(report_read(report, table, columns, 5, &got, NULL), 0);
     int64_t before = -1;
@@ -159,7 +160,7 @@ static void cut_anywhere_leaves_what_was_before(void **state)
     uint8_t *bytes = small_report(&size, ends);
     size_t step = STRIDE * (size_t)rounds_step();
     for (size_t length = 0; length <= size; length = length < size && length + step > size ? size : length + step) {
-        struct memory_file file = {bytes, length};
+        struct memory_file file = { bytes, length };
         struct report *report = NULL;
         int status = memory_open(&file, &report, NULL);
         assert_int_equal(status, length < 16 ? ERR_BAD_FORMAT : 0);
@@ -186,7 +187,7 @@ static void one_wrong_byte_costs_one_chunk_at_most(void **state)
     uint8_t *bytes = small_report(&size, ends);
     for (size_t at = 0; at < size; at += STRIDE * (size_t)rounds_step()) {
         bytes[at] ^= (uint8_t)(1 << at % 8);
-        struct memory_file file = {bytes, size};
+        struct memory_file file = { bytes, size };
         struct report *report = NULL;
         int status = memory_open(&file, &report, NULL);
         if (at < 12)
@@ -210,7 +211,7 @@ static void a_hole_in_the_middle_is_stepped_over(void **state)
     size_t size;
     uint8_t *bytes = small_report(&size, ends);
     memset(bytes + ends[2], 0, ends[4] - ends[2]);
-    struct memory_file cut = {bytes, ends[FLUSHES]}; /* without index */
+    struct memory_file cut = { bytes, ends[FLUSHES] }; /* without index */
     struct report *report;
     assert_int_equal(memory_open(&cut, &report, NULL), 0);
     assert_int_equal(check_rows(report), (FLUSHES - 2) * ROWS_PER_FLUSH);
@@ -308,26 +309,34 @@ static void put_chunk(struct chunkfile *file, struct chunk_header header, const 
     memcpy(bytes + CHUNK_HEADER_SIZE, payload, size);
     header.payload_size = (uint32_t)size;
     header.payload_hash = hash_bytes(payload, size);
-    struct encoded chunk = {header, bytes, CHUNK_HEADER_SIZE + size};
+    struct encoded chunk = { header, bytes, CHUNK_HEADER_SIZE + size };
     assert_int_equal(chunkfile_put(file, &chunk, 0), 0);
 }
 
-/* A later version has added a table and a column, in a second schema chunk; rows of both generations read as one table. */
+/* A later version has added a table and a column, in a second schema chunk; rows of both
+ * generations read as one table. */
 static void another_version_reads_by_name(void **state)
 {
     (void)state;
     struct chunkfile file;
     assert_int_equal(chunkfile_open(&file, path, 1, NULL), 0);
-    struct chunk_header schema = {.kind = CHUNK_SCHEMA, .rows = 1, .first = 1};
+    struct chunk_header schema = { .kind = CHUNK_SCHEMA, .rows = 1, .first = 1 };
     /* directory of two bytes: raw and stored size; then: number, name, columns: name and type */
-    put_chunk(&file, schema, "\x02\x09\x09" "\x07\x03OLD\x01\x01t\x01", 12);
+    put_chunk(&file, schema,
+              "\x02\x09\x09"
+              "\x07\x03OLD\x01\x01t\x01",
+              12);
     schema.rows = 2;
-    put_chunk(&file, schema, "\x02\x15\x15" "\x08\x03OLD\x02\x03new\x00\x01t\x01" "\x63\x01X\x01\x01y\x63", 24);
-    struct chunk_header rows = {.kind = CHUNK_ROWS, .table = 7, .rows = 2, .first = 1, .last = 1};
-    put_chunk(&file, rows, "\x02\x00\x02", 3); /* t: constant 1 */
+    put_chunk(&file, schema,
+              "\x02\x15\x15"
+              "\x08\x03OLD\x02\x03new\x00\x01t\x01"
+              "\x63\x01X\x01\x01y\x63",
+              24);
+    struct chunk_header rows = { .kind = CHUNK_ROWS, .table = 7, .rows = 2, .first = 1, .last = 1 };
+    put_chunk(&file, rows, "\x02\x00\x02", 3);         /* t: constant 1 */
     rows.table = 8;
     put_chunk(&file, rows, "\x04\x00\x0e\x00\x04", 5); /* new: constant 7, t: constant 2 */
-    rows.table = 9; /* defined nowhere */
+    rows.table = 9;                                    /* defined nowhere */
     put_chunk(&file, rows, "\x02\x00\x02", 3);
     struct encoder *encoder = encoder_new(0);
     assert_int_equal(chunkfile_finish(&file, encoder), 0);
@@ -341,10 +350,10 @@ static void another_version_reads_by_name(void **state)
     assert_int_equal(table->rows, 4);
     assert_int_equal(table->column_count, 2);
     assert_int_equal(report_health(report).damaged_chunks, 1);
-    int columns[] = {report_column(table, "t"), report_column(table, "new")};
+    int columns[] = { report_column(table, "t"), report_column(table, "new") };
     struct report_columns got;
     assert_int_equal(report_read(report, table, columns, 2, &got, NULL), 0);
-    const int64_t times[] = {1, 1, 2, 2}, news[] = {0, 0, 7, 7};
+    const int64_t times[] = { 1, 1, 2, 2 }, news[] = { 0, 0, 7, 7 };
     assert_memory_equal(got.values[0], times, sizeof times);
     assert_memory_equal(got.values[1], news, sizeof news);
     assert_int_equal(got.nulls[1][0], 3);
@@ -363,7 +372,7 @@ static void fill_disk(const char *where)
     int64_t i = 0;
     while (!writer_rows_lost(writer, TABLE_NVTX_EVENTS) && i < 1000000) {
         append_row(writer, i++);
-        struct row_OSRT_API row = {0};
+        struct row_OSRT_API row = { 0 };
         for (int k = 0; k < 20; k++) {
             noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
             ROW_SET(&row, OSRT_API, start, (int64_t)noise);
@@ -374,12 +383,12 @@ static void fill_disk(const char *where)
             writer_flush(writer, NULL); /* fails when the disk is full */
     }
     assert_true(writer_rows_lost(writer, TABLE_NVTX_EVENTS) > 0);
-    append_row(writer, i++); /* goes on living */
-    struct row_PROCESSES process = {0};
+    append_row(writer, i++);            /* goes on living */
+    struct row_PROCESSES process = { 0 };
     ROW_SET(&process, PROCESSES, name, writer_string(writer, "program", 7));
     writer_append(writer, TABLE_PROCESSES, &process);
     writer_flush(writer, NULL); /* where even this does not fit, it waits for the close */
-    struct row_TACHO_COUNT count = {0};
+    struct row_TACHO_COUNT count = { 0 };
     ROW_SET(&count, TACHO_COUNT, cause, writer_string(writer, "disk-full", 9));
     ROW_SET(&count, TACHO_COUNT, count, (int64_t)writer_rows_lost(writer, TABLE_NVTX_EVENTS));
     writer_append(writer, TABLE_TACHO_COUNT, &count);
@@ -397,7 +406,7 @@ static void fill_disk(const char *where)
     const struct report_table *table = report_table(report, "TACHO_COUNT");
     assert_int_equal(table->rows, 1);
     struct report_columns got;
-    int columns[] = {report_column(table, "cause"), report_column(table, "count")};
+    int columns[] = { report_column(table, "cause"), report_column(table, "count") };
     assert_int_equal(report_read(report, table, columns, 2, &got, NULL), 0);
     assert_string_equal(report_string(report, got.values[0][0], NULL), "disk-full");
     assert_in_range(i - (int64_t)kept, got.values[1][0], got.values[1][0] + 1);
@@ -457,7 +466,7 @@ static void a_report_that_cannot_begin_leaves_no_file(void **state)
 static void append_noise(struct writer *writer, enum table_id table, int rows, uint64_t *noise)
 {
     const struct schema_table *schema = &schema_tables[table];
-    uint64_t row[65] = {0};
+    uint64_t row[65] = { 0 };
     while (rows-- > 0) {
         for (size_t column = 0; column < schema->column_count; column++) {
             *noise ^= *noise << 13, *noise ^= *noise >> 7, *noise ^= *noise << 17;
@@ -468,11 +477,13 @@ static void append_noise(struct writer *writer, enum table_id table, int rows, u
     }
 }
 
-/* More rows of small tables than the reserve has room for: which of them are lost is known before that is written down. */
+/* More rows of small tables than the reserve has room for: which of them are lost is known
+ * before that is written down. */
 static void losses_are_final_before_they_are_counted(void **state)
 {
     (void)state;
-    static const enum table_id tables[] = {TABLE_CUPTI_ACTIVITY_KIND_KERNEL, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, TABLE_COMPOSITE_EVENTS};
+    static const enum table_id tables[] = { TABLE_CUPTI_ACTIVITY_KIND_KERNEL, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY,
+                                            TABLE_COMPOSITE_EVENTS };
     enum { TABLES = sizeof tables / sizeof *tables, ROWS = 4000 };
     struct rlimit before, limit;
     uint64_t noise = 88172645463325252u, lost[TABLES], lost_in_all = 0;
@@ -492,7 +503,7 @@ static void losses_are_final_before_they_are_counted(void **state)
     for (int i = 0; i < TABLES; i++)
         lost_in_all += lost[i] = writer_rows_lost(writer, tables[i]);
     assert_true(lost_in_all > 0);
-    struct row_TACHO_COUNT count = {0};
+    struct row_TACHO_COUNT count = { 0 };
     ROW_SET(&count, TACHO_COUNT, cause, writer_string(writer, "disk-full", 9));
     writer_append(writer, TABLE_TACHO_COUNT, &count);
     assert_int_equal(writer_close(writer, NULL), ERR_NO_SPACE);
@@ -522,17 +533,18 @@ static void small_tables_wait_for_the_close(void **state)
     for (int rows = 5000; rows; rows /= 10)
         do {
             for (int i = 0; i < rows; i++) {
-                struct row_OSRT_API row = {0};
+                struct row_OSRT_API row = { 0 };
                 noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
                 ROW_SET(&row, OSRT_API, start, (int64_t)noise);
                 writer_append(writer, TABLE_OSRT_API, &row);
             }
         } while (!writer_flush(writer, NULL));
-    struct row_PROCESSES process = {0};
+    struct row_PROCESSES process = { 0 };
     for (int i = 0; i < 3; i++) {
         char name[32];
         ROW_SET(&process, PROCESSES, pid, i);
-        ROW_SET(&process, PROCESSES, name, writer_string(writer, name, (size_t)snprintf(name, sizeof name, "program %d", i)));
+        ROW_SET(&process, PROCESSES, name,
+                writer_string(writer, name, (size_t)snprintf(name, sizeof name, "program %d", i)));
         writer_append(writer, TABLE_PROCESSES, &process);
         assert_int_equal(writer_flush(writer, NULL), ERR_NO_SPACE);
     }
@@ -544,7 +556,9 @@ static void small_tables_wait_for_the_close(void **state)
     assert_int_equal(report_open(path, &report, NULL), 0);
     const struct report_table *table = report_table(report, "PROCESSES");
     struct report_columns got;
-    assert_int_equal(report_read(report, table, (int[]){report_column(table, "pid"), report_column(table, "name")}, 2, &got, NULL), 0);
+    assert_int_equal(report_read(report, table, (int[]){ report_column(table, "pid"), report_column(table, "name") }, 2,
+                                 &got, NULL),
+                     0);
     assert_int_equal(got.rows, 3);
     for (int i = 0; i < 3; i++) {
         char name[32];

@@ -51,7 +51,8 @@ static void references_lead_somewhere(void **state)
 
 static void keys_and_extras_are_marked(void **state)
 {
-    const struct schema_table *chains = &schema_tables[TABLE_SAMPLING_CALLCHAINS], *calls = &schema_tables[TABLE_OSRT_API];
+    const struct schema_table *chains = &schema_tables[TABLE_SAMPLING_CALLCHAINS],
+                              *calls = &schema_tables[TABLE_OSRT_API];
 
     assert_true(chains->columns[SAMPLING_CALLCHAINS_id].key && chains->columns[SAMPLING_CALLCHAINS_stackDepth].key);
     assert_false(chains->columns[SAMPLING_CALLCHAINS_symbol].key);

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "report/format/format.h"
 #include "../fuzz/fuzz_report.c"
+#include "report/format/format.h"
 
 #define MUTATIONS 4000
 #define MAX_SIZE 65536
@@ -39,7 +39,8 @@ static void find_chunks(struct seed *seed)
 {
     size_t at = FILE_HEADER_SIZE;
     struct chunk_header header;
-    while (seed->chunk_count < MAX_CHUNKS && seed->size >= at + CHUNK_HEADER_SIZE && chunk_header_get(seed->bytes + at, at, &header)) {
+    while (seed->chunk_count < MAX_CHUNKS && seed->size >= at + CHUNK_HEADER_SIZE &&
+           chunk_header_get(seed->bytes + at, at, &header)) {
         seed->chunks[seed->chunk_count++] = at;
         at += CHUNK_HEADER_SIZE + header.payload_size;
     }
@@ -86,7 +87,8 @@ static void the_corpus_is_harmless(void **state)
 }
 
 /* Numbers that programs get wrong. */
-static const uint64_t awkward[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX};
+static const uint64_t awkward[] = { 0,      1,      0x7f,       0x80,       0xff,       0x7fff,
+                                    0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX };
 
 static void mutate(uint8_t *bytes, size_t size, const struct seed *seed)
 {
@@ -99,15 +101,12 @@ static void mutate(uint8_t *bytes, size_t size, const struct seed *seed)
         uint64_t number = awkward[random_below(sizeof awkward / sizeof *awkward)];
         size_t width = (size_t)1 << random_below(4);
         switch (random_below(3)) {
-        case 0:
-            bytes[at] ^= (uint8_t)(1 << random_below(8));
-            break;
+        case 0: bytes[at] ^= (uint8_t)(1 << random_below(8)); break;
         case 1:
             for (size_t i = 0; i < width; i++)
                 bytes[at + i] = (uint8_t)(number >> 8 * i);
             break;
-        default:
-            memmove(bytes + at, bytes + random_below(size - 8), width);
+        default: memmove(bytes + at, bytes + random_below(size - 8), width);
         }
     }
 }

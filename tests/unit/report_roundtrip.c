@@ -33,15 +33,15 @@ static int remove_path(void **state)
 static struct writer *open_writer(void)
 {
     struct writer *writer = NULL;
-    struct error err = {0};
-    if (writer_open(path, &(struct writer_options){.overwrite = 1, .workers = 2}, &writer, &err))
+    struct error err = { 0 };
+    if (writer_open(path, &(struct writer_options){ .overwrite = 1, .workers = 2 }, &writer, &err))
         fail_msg("%s", err.text);
     return writer;
 }
 
 static void close_writer(struct writer *writer)
 {
-    struct error err = {0};
+    struct error err = { 0 };
     if (writer_close(writer, &err))
         fail_msg("%s", err.text);
 }
@@ -49,7 +49,7 @@ static void close_writer(struct writer *writer)
 static struct report *open_report(void)
 {
     struct report *report = NULL;
-    struct error err = {0};
+    struct error err = { 0 };
     if (report_open(path, &report, &err))
         fail_msg("%s", err.text);
     return report;
@@ -65,27 +65,79 @@ static uint64_t random_number(void)
 }
 
 /* Patterns of values, each meant to bring out one coding. */
-static int64_t constant(size_t i) { (void)i; return -7; }
-static int64_t counting(size_t i) { return 1000 + (int64_t)i * 3; }
-static int64_t few_far_apart(size_t i) { return (int64_t)(i * i % 7) * INT64_C(0x1234567890abcd); }
-static int64_t small_noise(size_t i) { (void)i; return (int64_t)(random_number() % 50) - 25; }
-static int64_t any_bits(size_t i) { (void)i; return (int64_t)random_number(); }
-static int64_t both_ends(size_t i) { return i % 2 ? INT64_MAX : INT64_MIN; }
-static int64_t ends_and_noise(size_t i) { return i % 5 == 0 ? INT64_MIN : i % 5 == 1 ? INT64_MAX : (int64_t)(random_number() % 9); }
-static int64_t walking(size_t i) { static int64_t at; at = i ? at + (int64_t)(random_number() % 2001) - 900 : 5; return at; }
-static int64_t one_outlier(size_t i) { return i == 100 ? INT64_MIN : (int64_t)i; }
+static int64_t constant(size_t i)
+{
+    (void)i;
+    return -7;
+}
+static int64_t counting(size_t i)
+{
+    return 1000 + (int64_t)i * 3;
+}
+static int64_t few_far_apart(size_t i)
+{
+    return (int64_t)(i * i % 7) * INT64_C(0x1234567890abcd);
+}
+static int64_t small_noise(size_t i)
+{
+    (void)i;
+    return (int64_t)(random_number() % 50) - 25;
+}
+static int64_t any_bits(size_t i)
+{
+    (void)i;
+    return (int64_t)random_number();
+}
+static int64_t both_ends(size_t i)
+{
+    return i % 2 ? INT64_MAX : INT64_MIN;
+}
+static int64_t ends_and_noise(size_t i)
+{
+    return i % 5 == 0 ? INT64_MIN : i % 5 == 1 ? INT64_MAX : (int64_t)(random_number() % 9);
+}
+static int64_t walking(size_t i)
+{
+    static int64_t at;
+    at = i ? at + (int64_t)(random_number() % 2001) - 900 : 5;
+    return at;
+}
+static int64_t one_outlier(size_t i)
+{
+    return i == 100 ? INT64_MIN : (int64_t)i;
+}
 
-static int64_t (*const patterns[])(size_t) = {constant,  counting,  few_far_apart,  small_noise, any_bits,
-                                              both_ends, ends_and_noise, walking, one_outlier};
+static int64_t (*const patterns[])(size_t) = { constant,  counting,       few_far_apart, small_noise, any_bits,
+                                               both_ends, ends_and_noise, walking,       one_outlier };
 #define PATTERNS (sizeof patterns / sizeof *patterns)
 
-static int never(size_t i) { (void)i; return 0; }
-static int always(size_t i) { (void)i; return 1; }
-static int every_third(size_t i) { return i % 3 == 0; }
-static int first_half(size_t i) { return i < 50; }
-static int but_one(size_t i) { return i != 1; }
-static int long_runs(size_t i) { return i / 300 % 2 == 0; }
-static int (*const null_patterns[])(size_t) = {never, always, every_third, first_half, but_one, long_runs};
+static int never(size_t i)
+{
+    (void)i;
+    return 0;
+}
+static int always(size_t i)
+{
+    (void)i;
+    return 1;
+}
+static int every_third(size_t i)
+{
+    return i % 3 == 0;
+}
+static int first_half(size_t i)
+{
+    return i < 50;
+}
+static int but_one(size_t i)
+{
+    return i != 1;
+}
+static int long_runs(size_t i)
+{
+    return i / 300 % 2 == 0;
+}
+static int (*const null_patterns[])(size_t) = { never, always, every_third, first_half, but_one, long_runs };
 #define NULL_PATTERNS (sizeof null_patterns / sizeof *null_patterns)
 
 /* One table of integers and times with each pattern in each place, of several sizes, compared value by value. */
@@ -97,7 +149,8 @@ static void check_pattern(size_t rows, int64_t (*time)(size_t), int64_t (*value)
         struct row_OSRT_API *row = &expected[i];
         ROW_SET(row, OSRT_API, start, time(i));
         ROW_SET(row, OSRT_API, returnValue, value(i));
-        ROW_SET(row, OSRT_API, end, (int64_t)((uint64_t)row->start + (uint64_t)(value == any_bits ? value(i) : 12 + (int64_t)i % 100)));
+        ROW_SET(row, OSRT_API, end,
+                (int64_t)((uint64_t)row->start + (uint64_t)(value == any_bits ? value(i) : 12 + (int64_t)i % 100)));
         if (!is_null(i))
             ROW_SET(row, OSRT_API, errnoValue, value(i));
         writer_append(writer, TABLE_OSRT_API, row);
@@ -108,8 +161,12 @@ static void check_pattern(size_t rows, int64_t (*time)(size_t), int64_t (*value)
     const struct report_table *table = report_table(report, "OSRT_API");
     assert_non_null(table);
     assert_int_equal(table->rows, rows);
-    int columns[] = {report_column(table, "end"), report_column(table, "returnValue"), report_column(table, "errnoValue"),
-                     report_column(table, "nestingLevel"), report_column(table, "no_such_column"), report_column(table, "start")};
+    int columns[] = { report_column(table, "end"),
+                      report_column(table, "returnValue"),
+                      report_column(table, "errnoValue"),
+                      report_column(table, "nestingLevel"),
+                      report_column(table, "no_such_column"),
+                      report_column(table, "start") };
     struct report_columns got;
     assert_int_equal(report_read(report, table, columns, 6, &got, NULL), 0);
     assert_int_equal(got.rows, rows);
@@ -132,15 +189,15 @@ static void check_pattern(size_t rows, int64_t (*time)(size_t), int64_t (*value)
 static void every_pattern_comes_back(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 2, 3, 63, 64, 65, 1000};
+    static const size_t sizes[] = { 1, 2, 3, 63, 64, 65, 1000 };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t p = 0; p < PATTERNS; p++)
             for (size_t n = 0; n < NULL_PATTERNS; n++)
                 check_pattern(sizes[s], patterns[(p + n) % PATTERNS], patterns[p], null_patterns[n]);
 }
 
-/* A time that an import did not understand is NULL, and no reason for the other columns to be lost: those are told from it
- * where it is there, since the times here are far from each other and no two alike. */
+/* A time that an import did not understand is NULL, and no reason for the other columns to be lost: those are told from
+ * it where it is there, since the times here are far from each other and no two alike. */
 static void times_may_be_missing(void **state)
 {
     (void)state;
@@ -149,7 +206,7 @@ static void times_may_be_missing(void **state)
     for (size_t missing = 1; missing <= ROWS; missing += ROWS - 1) { /* one, or all */
         struct writer *writer = open_writer();
         for (size_t i = 0; i < ROWS; i++) {
-            struct row_OSRT_API row = {0};
+            struct row_OSRT_API row = { 0 };
             times[i] = (int64_t)(random_number() >> 16);
             if (i >= missing)
                 ROW_SET(&row, OSRT_API, start, times[i]);
@@ -161,7 +218,8 @@ static void times_may_be_missing(void **state)
 
         struct report *report = open_report();
         const struct report_table *table = report_table(report, "OSRT_API");
-        int columns[] = {report_column(table, "end"), report_column(table, "returnValue"), report_column(table, "start")};
+        int columns[] = { report_column(table, "end"), report_column(table, "returnValue"),
+                          report_column(table, "start") };
         struct report_columns got;
         assert_int_equal(report_read(report, table, columns, 3, &got, NULL), 0);
         assert_int_equal(got.rows, ROWS);
@@ -187,10 +245,10 @@ static void several_chunks_come_back(void **state)
 static void reals_keep_their_bits(void **state)
 {
     (void)state;
-    const double values[] = {0.0, -0.0, 1.5, NAN, INFINITY, -INFINITY, 5e-324, 1.7976931348623157e308};
+    const double values[] = { 0.0, -0.0, 1.5, NAN, INFINITY, -INFINITY, 5e-324, 1.7976931348623157e308 };
     struct writer *writer = open_writer();
     for (size_t i = 0; i < 8; i++) {
-        struct row_NVTX_EVENTS row = {0};
+        struct row_NVTX_EVENTS row = { 0 };
         ROW_SET(&row, NVTX_EVENTS, doubleValue, values[i]);
         writer_append(writer, TABLE_NVTX_EVENTS, &row);
     }
@@ -258,7 +316,7 @@ static void the_string_table_reads_as_ids(void **state)
     struct report *report = open_report();
     const struct report_table *table = report_table(report, "StringIds");
     assert_int_equal(table->rows, 3);
-    int columns[] = {report_column(table, "id"), report_column(table, "value")};
+    int columns[] = { report_column(table, "id"), report_column(table, "value") };
     struct report_columns got;
     assert_int_equal(report_read(report, table, columns, 2, &got, NULL), 0);
     for (int64_t i = 0; i < 3; i++) {
@@ -287,7 +345,7 @@ static void a_span_skips_chunks(void **state)
     (void)state;
     struct writer *writer = open_writer();
     for (int64_t i = 0; i < 5; i++) {
-        struct row_TACHO_RANGE row = {0};
+        struct row_TACHO_RANGE row = { 0 };
         ROW_SET(&row, TACHO_RANGE, start, i * 1000);
         ROW_SET(&row, TACHO_RANGE, end, i * 1000 + 500);
         writer_append(writer, TABLE_TACHO_RANGE, &row);
@@ -298,9 +356,9 @@ static void a_span_skips_chunks(void **state)
     const struct report_table *table = report_table(report, "TACHO_RANGE");
     assert_int_equal(table->first_ns, 0);
     assert_int_equal(table->last_ns, 4500);
-    struct tally tally = {0};
-    struct report_span span = {1400, 3000};
-    assert_int_equal(report_scan(report, table, (int[]){0}, 1, &span, tally_block, &tally, NULL), 0);
+    struct tally tally = { 0 };
+    struct report_span span = { 1400, 3000 };
+    assert_int_equal(report_scan(report, table, (int[]){ 0 }, 1, &span, tally_block, &tally, NULL), 0);
     assert_int_equal(tally.chunks, 3);
     report_close(report);
 }
@@ -315,11 +373,12 @@ static void a_visit_can_end_the_scan(void **state)
 {
     (void)state;
     struct writer *writer = open_writer();
-    struct row_PROCESSES row = {0};
+    struct row_PROCESSES row = { 0 };
     writer_append(writer, TABLE_PROCESSES, &row);
     close_writer(writer);
     struct report *report = open_report();
-    assert_int_equal(report_scan(report, report_table(report, "PROCESSES"), (int[]){0}, 1, NULL, stop, NULL, NULL), 42);
+    assert_int_equal(report_scan(report, report_table(report, "PROCESSES"), (int[]){ 0 }, 1, NULL, stop, NULL, NULL),
+                     42);
     report_close(report);
 }
 
@@ -327,7 +386,7 @@ static void every_table_of_the_schema_is_there(void **state)
 {
     (void)state;
     struct writer *writer = open_writer();
-    uint64_t row[65] = {0};
+    uint64_t row[65] = { 0 };
     for (int t = 0; t < TABLE_COUNT; t++)
         if (t != TABLE_StringIds)
             writer_append(writer, (enum table_id)t, row);
@@ -363,13 +422,16 @@ static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
     (void)state;
     enum { NAMES = 300000 };
     struct writer *writer = NULL;
-    assert_int_equal(writer_open(path, &(struct writer_options){.overwrite = 1, .workers = 2, .string_memory = 1 << 20}, &writer, NULL), 0);
+    assert_int_equal(writer_open(path,
+                                 &(struct writer_options){ .overwrite = 1, .workers = 2, .string_memory = 1 << 20 },
+                                 &writer, NULL),
+                     0);
     char name[64];
     int64_t in_use = writer_string(writer, "in use", 6), late = writer_string(writer, "late", 4);
     size_t memory = 0;
     for (int i = 0; i < NAMES; i++) {
         int length = snprintf(name, sizeof name, "a name that is unique to call number %d", i);
-        struct row_OSRT_API row = {0};
+        struct row_OSRT_API row = { 0 };
         ROW_SET(&row, OSRT_API, start, i);
         ROW_SET(&row, OSRT_API, nameId, writer_string(writer, name, (size_t)length));
         writer_append(writer, TABLE_OSRT_API, &row);
@@ -377,7 +439,8 @@ static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
         if (i == NAMES / 2)
             memory = memory_in_use();
     }
-    assert_in_range(memory_in_use(), 0, memory + (8 << 20)); /* a chunk or two may be under way; the names alone would be fifteen */
+    /* a chunk or two may be under way; the names alone would be fifteen */
+    assert_in_range(memory_in_use(), 0, memory + (8 << 20));
     assert_in_range(writer_string(writer, "", 0), 0, 0);
     int64_t again = writer_string(writer, "late", 4);
     assert_int_not_equal(again, late);
@@ -386,7 +449,10 @@ static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
     struct report *report = open_report();
     const struct report_table *table = report_table(report, "OSRT_API");
     struct report_columns got;
-    assert_int_equal(report_read(report, table, (int[]){report_column(table, "start"), report_column(table, "nameId")}, 2, &got, NULL), 0);
+    assert_int_equal(report_read(report, table,
+                                 (int[]){ report_column(table, "start"), report_column(table, "nameId") }, 2, &got,
+                                 NULL),
+                     0);
     assert_int_equal(got.rows, NAMES);
     for (size_t i = 0; i < got.rows; i++) {
         snprintf(name, sizeof name, "a name that is unique to call number %d", (int)got.values[0][i]);
@@ -409,7 +475,7 @@ static void a_small_flush_is_small(void **state)
     assert_int_equal(writer_flush(writer, NULL), 0);
     uint64_t before = writer_bytes(writer);
     for (int64_t i = 0; i < 10; i++) {
-        struct row_NVTX_EVENTS row = {0};
+        struct row_NVTX_EVENTS row = { 0 };
         ROW_SET(&row, NVTX_EVENTS, start, INT64_C(7000000000) + i * 1000 + (int64_t)(random_number() % 300));
         ROW_SET(&row, NVTX_EVENTS, end, row.start + 200 + (int64_t)(random_number() % 300));
         ROW_SET(&row, NVTX_EVENTS, eventType, 59);

@@ -19,8 +19,15 @@ static void steps(void **state)
     assert_int_equal(number("ProfilerStep#37"), 37);
     assert_int_equal(number("ProfilerStep#999999999999999999"), 999999999999999999);
     assert_int_equal(torch_step_number("ProfilerStep#123", TORCH_STEP_LENGTH + 1), 1); /* the rest is not its */
-    static const char *const others[] = { "", "ProfilerStep", "ProfilerStep#", "ProfilerStep#-3", "ProfilerStep#1 ", "ProfilerStep# 1",
-                                          "ProfilerStep#1a", "profilerstep#1", "ProfilerStep#9999999999999999999" };
+    static const char *const others[] = { "",
+                                          "ProfilerStep",
+                                          "ProfilerStep#",
+                                          "ProfilerStep#-3",
+                                          "ProfilerStep#1 ",
+                                          "ProfilerStep# 1",
+                                          "ProfilerStep#1a",
+                                          "profilerstep#1",
+                                          "ProfilerStep#9999999999999999999" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_int_equal(number(others[i]), -1);
 }

@@ -1,5 +1,5 @@
-/* How far tests that go around many times step: through all of it in scripts/test --all, in the gate through every fifth round. (Fuzzing
- * at length is for scripts/fuzz.) */
+/* How far tests that go around many times step: through all of it in scripts/test --all, in the gate through every
+ * fifth round. (Fuzzing at length is for scripts/fuzz.) */
 #ifndef TACHO_TESTS_UNIT_ROUNDS_H
 #define TACHO_TESTS_UNIT_ROUNDS_H
 

@@ -23,17 +23,45 @@ static struct guard make(int open)
 
 static void hosts_by_name(void **state)
 {
-    static const struct { const char *host; int loopback, open; } cases[] = {
-        { "localhost", 1, 1 }, { "LocalHost:1", 1, 1 }, { "127.0.0.1:65535", 1, 1 }, { "[::1]", 1, 1 }, { "[::1]:7", 1, 1 }, { "hub.example:443", 1, 1 },
-        { "[fd00::5]:1", 1, 1 }, { "10.0.0.7:80", 0, 1 }, { "[fd00::6]", 0, 1 }, { "::1", 0, 0 }, { "[::1", 0, 0 }, { "[]", 0, 0 }, { "[", 0, 0 }, { "", 0, 0 }, { ":80", 0, 0 },
-        { "localhost:8o", 0, 0 }, { "localhost:123456", 0, 0 }, { "localhost:-1", 0, 0 }, { "localhost ", 0, 0 }, { "localhost.", 0, 0 }, { "evil.example", 0, 0 },
-        { "localhost.evil.example", 0, 0 }, { "localhost/x", 0, 0 }, { "a@localhost", 0, 0 }, { "10.0.0.7.evil.example", 0, 0 }, { "0x7f.1", 0, 0 }, { "2130706433", 0, 0 },
+    static const struct {
+        const char *host;
+        int loopback, open;
+    } cases[] = {
+        { "localhost", 1, 1 },
+        { "LocalHost:1", 1, 1 },
+        { "127.0.0.1:65535", 1, 1 },
+        { "[::1]", 1, 1 },
+        { "[::1]:7", 1, 1 },
+        { "hub.example:443", 1, 1 },
+        { "[fd00::5]:1", 1, 1 },
+        { "10.0.0.7:80", 0, 1 },
+        { "[fd00::6]", 0, 1 },
+        { "::1", 0, 0 },
+        { "[::1", 0, 0 },
+        { "[]", 0, 0 },
+        { "[", 0, 0 },
+        { "", 0, 0 },
+        { ":80", 0, 0 },
+        { "localhost:8o", 0, 0 },
+        { "localhost:123456", 0, 0 },
+        { "localhost:-1", 0, 0 },
+        { "localhost ", 0, 0 },
+        { "localhost.", 0, 0 },
+        { "evil.example", 0, 0 },
+        { "localhost.evil.example", 0, 0 },
+        { "localhost/x", 0, 0 },
+        { "a@localhost", 0, 0 },
+        { "10.0.0.7.evil.example", 0, 0 },
+        { "0x7f.1", 0, 0 },
+        { "2130706433", 0, 0 },
     };
     struct guard closed = make(0), open = make(1);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (access_host(&closed, cases[i].host) != cases[i].loopback || access_host(&open, cases[i].host) != cases[i].open)
-            fail_msg("'%s' on loopback: %d, open: %d", cases[i].host, access_host(&closed, cases[i].host), access_host(&open, cases[i].host));
+        if (access_host(&closed, cases[i].host) != cases[i].loopback ||
+            access_host(&open, cases[i].host) != cases[i].open)
+            fail_msg("'%s' on loopback: %d, open: %d", cases[i].host, access_host(&closed, cases[i].host),
+                     access_host(&open, cases[i].host));
     }
 }
 
@@ -53,9 +81,21 @@ static void long_names_are_none(void **state)
 
 static void origins_have_a_scheme(void **state)
 {
-    static const struct { const char *origin; int good; } cases[] = {
-        { "http://localhost:9", 1 }, { "https://hub.example", 1 }, { "http://[::1]:9", 1 }, { "null", 0 }, { "", 0 }, { "file://", 0 }, { "http://", 0 },
-        { "ftp://localhost", 0 }, { "http://localhost/", 0 }, { "http://evil.example", 0 }, { "http://evil.example#http://localhost", 0 },
+    static const struct {
+        const char *origin;
+        int good;
+    } cases[] = {
+        { "http://localhost:9", 1 },
+        { "https://hub.example", 1 },
+        { "http://[::1]:9", 1 },
+        { "null", 0 },
+        { "", 0 },
+        { "file://", 0 },
+        { "http://", 0 },
+        { "ftp://localhost", 0 },
+        { "http://localhost/", 0 },
+        { "http://evil.example", 0 },
+        { "http://evil.example#http://localhost", 0 },
     };
     struct guard guard = make(0);
 

@@ -1,12 +1,13 @@
-/* Files of a process with another root folder: where its links lead, with and without openat2(), and whose perf maps are read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Files of a process with another root folder: where its links lead, with and without openat2(), and
+ * whose perf maps are read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,17 @@ static void write_file(const char *name, const char *text)
 
 static int make_root(void **state)
 {
-    static const char *const folders[] = {"usr", "usr/lib", "tmp"};
-    static const struct { const char *target, *name; } links[] = {
-        {"usr/lib", "lib"}, {"/usr/lib", "lib64"}, {"file", "usr/lib/same"}, {"/lib64/same", "usr/lib/absolute"},
-        {"../../../../../../usr/lib/file", "usr/lib/above"}, {"around", "usr/around"}, {"./../lib/./file", "usr/lib/dots"},
+    static const char *const folders[] = { "usr", "usr/lib", "tmp" };
+    static const struct {
+        const char *target, *name;
+    } links[] = {
+        { "usr/lib", "lib" },
+        { "/usr/lib", "lib64" },
+        { "file", "usr/lib/same" },
+        { "/lib64/same", "usr/lib/absolute" },
+        { "../../../../../../usr/lib/file", "usr/lib/above" },
+        { "around", "usr/around" },
+        { "./../lib/./file", "usr/lib/dots" },
     };
     assert_non_null(mkdtemp(root));
     int folder = open(root, O_PATH | O_DIRECTORY);
@@ -61,17 +69,33 @@ static int remove_root(void **state)
 
 static struct symbols_process process_there(void)
 {
-    return (struct symbols_process){.pid = PID, .inner_pid = PID, .root = open(root, O_PATH | O_DIRECTORY), .user = 1234};
+    return (
+        struct symbols_process){ .pid = PID, .inner_pid = PID, .root = open(root, O_PATH | O_DIRECTORY), .user = 1234 };
 }
 
 /* How many of them lead elsewhere than they should. */
 static int wrong_paths(void)
 {
-    static const struct { const char *path; int flags, error; } paths[] = {
-        {"/usr/lib/file", 0, 0}, {"//usr///lib/file", 0, 0}, {"/lib/file", 0, 0}, {"/lib64/file", 0, 0}, {"/lib64/same", 0, 0},
-        {"/usr/lib/absolute", 0, 0}, {"/usr/lib/above", 0, 0}, {"/usr/lib/dots", 0, 0}, {"/../../lib/../lib/./file", 0, 0},
-        {"/lib64/file", O_NOFOLLOW, 0}, {"/usr/lib/same", O_NOFOLLOW, ELOOP}, {"/usr/around", 0, ELOOP}, {"/usr/lib/none", 0, ENOENT},
-        {"/usr/none/file", 0, ENOENT}, {"/usr/lib/file/file", 0, ENOTDIR}, {"/proc/self/exe", 0, ENOENT},
+    static const struct {
+        const char *path;
+        int flags, error;
+    } paths[] = {
+        { "/usr/lib/file", 0, 0 },
+        { "//usr///lib/file", 0, 0 },
+        { "/lib/file", 0, 0 },
+        { "/lib64/file", 0, 0 },
+        { "/lib64/same", 0, 0 },
+        { "/usr/lib/absolute", 0, 0 },
+        { "/usr/lib/above", 0, 0 },
+        { "/usr/lib/dots", 0, 0 },
+        { "/../../lib/../lib/./file", 0, 0 },
+        { "/lib64/file", O_NOFOLLOW, 0 },
+        { "/usr/lib/same", O_NOFOLLOW, ELOOP },
+        { "/usr/around", 0, ELOOP },
+        { "/usr/lib/none", 0, ENOENT },
+        { "/usr/none/file", 0, ENOENT },
+        { "/usr/lib/file/file", 0, ENOTDIR },
+        { "/proc/self/exe", 0, ENOENT },
     };
     struct symbols_process process = process_there();
     int wrong = 0;
@@ -103,7 +127,7 @@ static void refuse_openat2(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    struct sock_fprog filter = { sizeof program / sizeof *program, program };
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0 ||
         syscall(SYS_openat2, -1, "", NULL, 0) != -1 || errno != ENOSYS)
         _exit(99);
@@ -124,7 +148,7 @@ static void test_links_stay_inside_before_linux_5_6(void **state)
 /* The name that the map gives to an address, if it is read. */
 static int is_read(void)
 {
-    static const uint64_t address[] = {0x1000};
+    static const uint64_t address[] = { 0x1000 };
     struct symbols_process process = process_there();
     struct names names;
     assert_int_equal(symbol_names_begin(&names, address, 1), 0);
@@ -138,7 +162,10 @@ static int is_read(void)
 
 static void test_perf_maps_of_others_are_not_read(void **state)
 {
-    static const struct { uid_t owner; int is_read; } owners[] = {{0, 1}, {1234, 1}, {1235, 0}, {65534, 0}};
+    static const struct {
+        uid_t owner;
+        int is_read;
+    } owners[] = { { 0, 1 }, { 1234, 1 }, { 1235, 0 }, { 65534, 0 } };
     char path[64];
     snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, PID);
     write_file("tmp/made", "1000 10 made\n");

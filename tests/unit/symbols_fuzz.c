@@ -1,5 +1,5 @@
-/* Bad ELF files: this program, cut, with bytes changed and with its headers' counts made huge, in many ways. What must not happen is
- * in tests/fuzz/fuzz_symbols.c; and debug information that lies does no harm to who asks. */
+/* Bad ELF files: this program, cut, with bytes changed and with its headers' counts made huge, in many ways. What must
+ * not happen is in tests/fuzz/fuzz_symbols.c; and debug information that lies does no harm to who asks. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "symbols/names/debug_info.h"
 #include "../fuzz/fuzz_symbols.c"
+#include "symbols/names/debug_info.h"
 
 static uint64_t random_number(uint64_t *seed)
 {
@@ -37,9 +37,10 @@ static unsigned char *read_file(const char *path, size_t *size)
 
 static void write_small(unsigned char *bytes, size_t size, uint64_t *seed)
 {
-    static const uint64_t numbers[] = {0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, UINT64_MAX, INT64_MAX, 1ull << 40};
+    static const uint64_t numbers[] = { 0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, UINT64_MAX, INT64_MAX, 1ull << 40 };
     size_t width = (size_t)1 << random_number(seed) % 4, at = random_number(seed) % (size - 8);
-    uint64_t value = random_number(seed) % 3 ? numbers[random_number(seed) % (sizeof numbers / sizeof *numbers)] : random_number(seed);
+    uint64_t value = random_number(seed) % 3 ? numbers[random_number(seed) % (sizeof numbers / sizeof *numbers)]
+                                             : random_number(seed);
     memcpy(bytes + at, &value, width);
 }
 
@@ -51,8 +52,11 @@ static void changed_files_do_no_harm(void **state)
     struct image image;
     assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
     const Elf64_Shdr *frames = elf_image_section(&image, ".eh_frame"), *symbols = elf_image_section(&image, ".dynsym");
-    size_t parts[][2] = {{0, 4096}, {image.sections ? size - image.section_count * sizeof(Elf64_Shdr) : 0, image.section_count * sizeof(Elf64_Shdr)},
-                         {frames->sh_offset, frames->sh_size}, {symbols->sh_offset, symbols->sh_size}};
+    size_t parts[][2] = { { 0, 4096 },
+                          { image.sections ? size - image.section_count * sizeof(Elf64_Shdr) : 0,
+                            image.section_count * sizeof(Elf64_Shdr) },
+                          { frames->sh_offset, frames->sh_size },
+                          { symbols->sh_offset, symbols->sh_size } };
     for (int round = 0; round < 400; round++) {
         memcpy(copy, bytes, size);
         size_t part = random_number(&seed) % 4;
@@ -60,7 +64,8 @@ static void changed_files_do_no_harm(void **state)
             write_small(copy + parts[part][0], parts[part][1], &seed);
         LLVMFuzzerTestOneInput(copy, size);
     }
-    for (int round = 0; round < 200; round++) { /* exactly as large as its memory: a sanitizer sees what is read behind it */
+    for (int round = 0; round < 200; round++) { /* exactly as large as its memory: a sanitizer
+                                                 * sees what is read behind it */
         size_t cut = round < 100 ? (size_t)round * 2 : random_number(&seed) % size;
         unsigned char *short_copy = malloc(cut ? cut : 1);
         memcpy(short_copy, bytes, cut);
@@ -72,13 +77,13 @@ static void changed_files_do_no_harm(void **state)
     free(copy);
 }
 
-/* ---- What libdw is asked ------------------------------------------------------------------------------------------------------- */
+/* ---- What libdw is asked --------------------------------------------------------------------------------------- */
 
 static size_t ask(const unsigned char *bytes, size_t size, const uint64_t *addresses, size_t count, int *result)
 {
     int file = memfd_create("changed", MFD_CLOEXEC);
     struct debug_lines *found = calloc(count, sizeof *found);
-    struct arena arena = {0};
+    struct arena arena = { 0 };
     struct image image;
     size_t lines = 0;
     assert_int_equal(write(file, bytes, size), size);
@@ -106,14 +111,15 @@ static void debug_information_that_lies_does_no_harm(void **state)
     int result;
     assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
     for (size_t i = 0; i < count; i++) /* of this very function: what a sanitizer links in has no debug information */
-        addresses[i] = (uintptr_t)debug_information_that_lies_does_no_harm - (uintptr_t)&__executable_start + elf_image_first_address(&image) + 8 * i;
+        addresses[i] = (uintptr_t)debug_information_that_lies_does_no_harm - (uintptr_t)&__executable_start +
+                       elf_image_first_address(&image) + 8 * i;
     if (!elf_image_section(&image, ".debug_info")) {
         print_message("skipped: this test was built without debug information\n");
         skip();
     }
     assert_true(ask(bytes, size, addresses, count, &result) > 0);
     assert_int_equal(result, 0);
-    static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_line", ".debug_str"};
+    static const char *const sections[] = { ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str" };
     for (int round = 0; round < 40; round++) {
         memcpy(copy, bytes, size);
         const Elf64_Shdr *section = elf_image_section(&image, sections[round % 4]);

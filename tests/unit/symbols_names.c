@@ -9,7 +9,7 @@
 
 #include "symbols/names/symbol_names.h"
 
-static const uint64_t addresses[] = {0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020};
+static const uint64_t addresses[] = { 0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020 };
 enum { COUNT = sizeof addresses / sizeof *addresses };
 
 static void expect(const struct names_symbol *symbols, size_t count, const char *const expected[COUNT])
@@ -33,30 +33,31 @@ static void expect(const struct names_symbol *symbols, size_t count, const char 
 static void test_a_label_ends_with_its_section(void **state)
 {
     static const struct names_symbol symbols[] = {
-        {.start = 0x1000, .end = 0x1017, .text = "_init", .rank = 8},
-        {.start = 0x2000, .size = 6, .end = 0x3000, .text = "main", .rank = 18},
+        { .start = 0x1000, .end = 0x1017, .text = "_init", .rank = 8 },
+        { .start = 0x2000, .size = 6, .end = 0x3000, .text = "main", .rank = 18 },
     };
-    expect(symbols, 2, (const char *const[COUNT]){"_init", "_init", NULL, NULL, "main", "main", NULL, NULL});
+    expect(symbols, 2, (const char *const[COUNT]){ "_init", "_init", NULL, NULL, "main", "main", NULL, NULL });
 }
 
 static void test_a_label_reaches_to_the_next_function(void **state)
 {
     static const struct names_symbol symbols[] = {
-        {.start = 0x0fff, .text = "label", .rank = 8},
-        {.start = 0x2000, .size = 6, .text = "main", .rank = 18},
-        {.start = 0x2010, .text = "last", .rank = 8},
+        { .start = 0x0fff, .text = "label", .rank = 8 },
+        { .start = 0x2000, .size = 6, .text = "main", .rank = 18 },
+        { .start = 0x2010, .text = "last", .rank = 8 },
     };
-    expect(symbols, 3, (const char *const[COUNT]){"label", "label", "label", "label", "main", "main", "last", "last"});
+    expect(symbols, 3,
+           (const char *const[COUNT]){ "label", "label", "label", "label", "main", "main", "last", "last" });
 }
 
 static void test_the_innermost_function_and_the_better_name(void **state)
 {
     static const struct names_symbol symbols[] = {
-        {.start = 0x1000, .size = 0x2000, .text = "all", .rank = 18},
-        {.start = 0x2000, .size = 0x10, .text = "weak", .rank = 17},
-        {.start = 0x2000, .size = 0x10, .text = "strong", .rank = 18},
+        { .start = 0x1000, .size = 0x2000, .text = "all", .rank = 18 },
+        { .start = 0x2000, .size = 0x10, .text = "weak", .rank = 17 },
+        { .start = 0x2000, .size = 0x10, .text = "strong", .rank = 18 },
     };
-    expect(symbols, 3, (const char *const[COUNT]){"all", "all", "all", "all", "strong", "strong", "all", "all"});
+    expect(symbols, 3, (const char *const[COUNT]){ "all", "all", "all", "all", "strong", "strong", "all", "all" });
 }
 
 int main(void)

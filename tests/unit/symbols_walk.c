@@ -1,5 +1,5 @@
-/* Walks up this program's own stacks, compared with what libgcc's unwinder (backtrace()) says of the same stack, and with the names
- * that functions leave behind as they are entered. */
+/* Walks up this program's own stacks, compared with what libgcc's unwinder (backtrace()) says of the same stack, and
+ * with the names that functions leave behind as they are entered. */
 #include <elf.h>
 #include <execinfo.h>
 #include <link.h>
@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
+#include "abi/registers.h"
 #include "symbols/names/symbol_names.h"
 #include "symbols/symbols.h"
-#include "abi/registers.h"
 
 #if defined(__clang__)
 #define ALONE __attribute__((noinline))
@@ -35,7 +35,7 @@
 #define STACK_BYTES (48u << 10)
 #define FRAMES_MAX 256
 
-/* ---- A stack, taken where a test stands -------------------------------------------------------------------------------------- */
+/* ---- A stack, taken where a test stands ------------------------------------------------------------------------ */
 
 struct taken {
     struct symbols_registers registers;
@@ -46,10 +46,11 @@ struct taken {
     int line;                /* of the call that took it */
 };
 static struct taken taken;
-static uint64_t stack_top; /* where the stack of the thread ends, as far as we know */
+static uint64_t stack_top;   /* where the stack of the thread ends, as far as we know */
 
 /* What lies between variables is no one's to read, says a sanitizer. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static void copy_stack(const uint64_t *from, size_t words)
+__attribute__((no_sanitize("address", "thread", "undefined"))) static void copy_stack(const uint64_t *from,
+                                                                                      size_t words)
 {
     for (size_t i = 0; i < words; i++)
         taken.stack[i] = ((const volatile uint64_t *)from)[i];
@@ -75,7 +76,7 @@ static int entered_count;
 static volatile int sink;
 #define LEAVE() sink++ /* so that the call before it is no jump */
 
-/* ---- What was found ---------------------------------------------------------------------------------------------------------- */
+/* ---- What was found -------------------------------------------------------------------------------------------- */
 
 struct scene {
     struct symbols *symbols;
@@ -85,8 +86,12 @@ struct scene {
 
 static struct scene look(const struct symbols_sample *changes)
 {
-    struct scene scene = {.symbols = symbols_new(NULL)};
-    struct symbols_sample sample = {.registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes};
+    struct scene scene = { .symbols = symbols_new(NULL) };
+    struct symbols_sample sample = {
+        .registers = &taken.registers,
+        .stack = taken.stack,
+        .stack_bytes = taken.stack_bytes,
+    };
     assert_non_null(scene.symbols);
     scene.process = symbols_process_new(scene.symbols, getpid());
     assert_non_null(scene.process);
@@ -151,7 +156,7 @@ static int fresh(void **state)
 }
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
 
-/* ---- Stacks of all kinds ------------------------------------------------------------------------------------------------------ */
+/* ---- Stacks of all kinds --------------------------------------------------------------------------------------- */
 
 ALONE static void leaf(void)
 {
@@ -210,7 +215,7 @@ static int compare(const void *a, const void *b)
 
 static void through_a_library(void **state)
 {
-    int numbers[] = {3, 1, 2};
+    int numbers[] = { 3, 1, 2 };
     qsort(numbers, 3, sizeof *numbers, compare);
     struct scene scene = look(NULL);
     expect_truth(&scene);
@@ -324,12 +329,12 @@ static void inlined_functions_and_lines(void **state)
     done(&scene);
 }
 
-/* ---- Stacks that are not whole -------------------------------------------------------------------------------------------------- */
+/* ---- Stacks that are not whole --------------------------------------------------------------------------------- */
 
 static void what_lies_above_the_copy_is_cut(void **state)
 {
     recursive(20);
-    struct symbols_sample half = {.registers = &taken.registers, .stack = taken.stack, .stack_bytes = 2048};
+    struct symbols_sample half = { .registers = &taken.registers, .stack = taken.stack, .stack_bytes = 2048 };
     struct scene scene = look(&half);
     assert_int_equal(scene.walk.end, SYMBOLS_CUT);
     assert_in_range(scene.walk.frames, 3, (uintmax_t)taken.truth_count - 1);
@@ -342,7 +347,9 @@ static void what_lies_above_the_copy_is_cut(void **state)
 static void no_deeper_than_asked(void **state)
 {
     recursive(20);
-    struct symbols_sample sample = {.registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes, .depth_max = 7};
+    struct symbols_sample sample = {
+        .registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes, .depth_max = 7
+    };
     struct scene scene = look(&sample);
     assert_int_equal(scene.walk.end, SYMBOLS_TOO_DEEP);
     assert_int_equal(scene.walk.frames, 7);
@@ -354,7 +361,11 @@ static void equal_stacks_are_one(void **state)
     recursive(3);
     struct scene scene = look(NULL);
     uint32_t stacks = symbols_stack_count(scene.symbols), frames = symbols_frame_count(scene.symbols);
-    struct symbols_sample sample = {.registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes};
+    struct symbols_sample sample = {
+        .registers = &taken.registers,
+        .stack = taken.stack,
+        .stack_bytes = taken.stack_bytes,
+    };
     assert_int_equal(symbols_unwind(scene.process, &sample).stack, scene.walk.stack);
     assert_int_equal(symbols_stack_count(scene.symbols), stacks);
     assert_int_equal(symbols_frame_count(scene.symbols), frames);
@@ -363,20 +374,24 @@ static void equal_stacks_are_one(void **state)
 
 static void own_frames_are_left_out(void **state)
 {
-    static const char *const files[] = {"unit_symbols_walk", NULL};
-    int numbers[] = {3, 1, 2};
+    static const char *const files[] = { "unit_symbols_walk", NULL };
+    int numbers[] = { 3, 1, 2 };
     qsort(numbers, 3, sizeof *numbers, compare);
-    struct symbols_sample sample = {.registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes, .skip_files = files};
+    struct symbols_sample sample = {
+        .registers = &taken.registers, .stack = taken.stack, .stack_bytes = taken.stack_bytes, .skip_files = files
+    };
     struct scene scene = look(&sample);
     assert_int_equal(symbols_resolve(scene.symbols, NULL), 0);
-    assert_null(strstr(line_at(&scene, 0)->module, "unit_symbols_walk")); /* the C library's, or a sanitizer's before it */
+    /* the C library's, or a sanitizer's before it */
+    assert_null(strstr(line_at(&scene, 0)->module, "unit_symbols_walk"));
     done(&scene);
 }
 
-/* ---- Code that is no function of a file's --------------------------------------------------------------------------------------- */
+/* ---- Code that is no function of a file's ---------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* The same stack as if the innermost function had just called what lies at an address: one word more, and no frame yet. */
+/* The same stack as if the innermost function had just called what lies at an address: one
+ * word more, and no frame yet. */
 static struct scene look_from(uint64_t address)
 {
     static struct taken called;
@@ -385,7 +400,11 @@ static struct scene look_from(uint64_t address)
     called.stack[0] = taken.registers.value[16];
     called.registers.value[16] = address;
     called.registers.value[REGISTERS_STACK_POINTER] -= 8;
-    struct symbols_sample sample = {.registers = &called.registers, .stack = called.stack, .stack_bytes = taken.stack_bytes};
+    struct symbols_sample sample = {
+        .registers = &called.registers,
+        .stack = called.stack,
+        .stack_bytes = taken.stack_bytes,
+    };
     return look(&sample);
 }
 
@@ -474,7 +493,7 @@ static void from_nowhere(void **state)
     registers.value[30] = registers.value[32];
     registers.value[32] = 0;
 #endif
-    struct symbols_sample sample = {.registers = &registers, .stack = stack, .stack_bytes = taken.stack_bytes};
+    struct symbols_sample sample = { .registers = &registers, .stack = stack, .stack_bytes = taken.stack_bytes };
     struct scene scene = look(&sample);
     assert_int_equal(scene.walk.end, SYMBOLS_WHOLE);
     assert_int_equal(scene.walk.frames, taken.truth_count);

@@ -1,6 +1,6 @@
-/* Hostile rows behind right checksums, against all that reads reports: the fuzzer's entry with fixed seeds, the same every time, so that
- * what it found once is looked for in every run. Under ASan and UBSan this finds overflows and reads out of bounds; without, it still
- * finds crashes, endless loops and refusals without a sentence. */
+/* Hostile rows behind right checksums, against all that reads reports: the fuzzer's entry with fixed seeds, the same
+ * every time, so that what it found once is looked for in every run. Under ASan and UBSan this finds overflows and
+ * reads out of bounds; without, it still finds crashes, endless loops and refusals without a sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +19,10 @@ static void hostile_tables_are_harmless(void **state)
         LLVMFuzzerTestOneInput((const uint8_t[]){ (uint8_t)(seed >> 8), (uint8_t)seed }, 2);
 }
 
-/* ---- a step of PyTorch that takes all the time there is --------------------------------------------------------- */
+/* ---- a step of PyTorch that takes all the time there is -------------------------------------------------------- */
 
-/* Chance seldom makes rows that belong together: operators of both directions, what they launched, and the step around them. */
+/* Chance seldom makes rows that belong together: operators of both directions, what they launched,
+ * and the step around them. */
 
 static int64_t text_of(struct writer *writer, const char *text)
 {
@@ -30,9 +31,10 @@ static int64_t text_of(struct writer *writer, const char *text)
 
 #define THREAD(tid) (INT64_C(1) << 48 | INT64_C(1) << 24 | (tid))
 
-static void write_operator(struct writer *writer, const char *category, const char *name, int64_t tid, int64_t external, int64_t sequence)
+static void write_operator(struct writer *writer, const char *category, const char *name, int64_t tid, int64_t external,
+                           int64_t sequence)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_OP, start, INT64_MIN);
     ROW_SET(&row, TACHO_TORCH_OP, end, INT64_MAX);
@@ -48,7 +50,7 @@ static void write_operator(struct writer *writer, const char *category, const ch
 
 static void write_module(struct writer *writer, const char *name)
 {
-    struct row_TACHO_TORCH_PYTHON row = {0};
+    struct row_TACHO_TORCH_PYTHON row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_PYTHON, start, INT64_MIN);
     ROW_SET(&row, TACHO_TORCH_PYTHON, end, INT64_MAX);
@@ -59,9 +61,9 @@ static void write_module(struct writer *writer, const char *name)
 
 static void write_work(struct writer *writer, int64_t correlation, int64_t external, int64_t tid)
 {
-    struct row_TACHO_TORCH_LINK link = {0};
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME call = {0};
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL kernel = {0};
+    struct row_TACHO_TORCH_LINK link = { 0 };
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME call = { 0 };
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL kernel = { 0 };
 
     ROW_SET(&link, TACHO_TORCH_LINK, globalPid, THREAD(0));
     ROW_SET(&link, TACHO_TORCH_LINK, correlationId, correlation);
@@ -115,7 +117,7 @@ static void an_endless_step_is_harmless(void **state)
     char path[80];
 
     for (const struct analysis *const *analysis = analyses; *analysis; analysis++) {
-        struct table *table = make_table(*analysis, report, &(struct analysis_request){0});
+        struct table *table = make_table(*analysis, report, &(struct analysis_request){ 0 });
         if (table)
             print(table);
         table_delete(table);
@@ -123,8 +125,11 @@ static void an_endless_step_is_harmless(void **state)
     for (size_t i = 0; exporters[i]; i++)
         for (int is_cut = 0; is_cut <= exporters[i]->limits; is_cut++) {
             snprintf(path, sizeof path, "%s.%s", export_path, exporters[i]->extension);
-            err = (struct error){0};
-            expect_sentence(exporters[i]->name, export_file(exporters[i], report, path, 1, &(struct export_options){ .max_bytes = is_cut ? 1000 : 0 }, &err), &err);
+            err = (struct error){ 0 };
+            expect_sentence(exporters[i]->name,
+                            export_file(exporters[i], report, path, 1,
+                                        &(struct export_options){ .max_bytes = is_cut ? 1000 : 0 }, &err),
+                            &err);
             unlink(path);
         }
     report_close(report);
@@ -132,7 +137,8 @@ static void an_endless_step_is_harmless(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(hostile_tables_are_harmless), cmocka_unit_test(an_endless_step_is_harmless) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(hostile_tables_are_harmless),
+                                        cmocka_unit_test(an_endless_step_is_harmless) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the timeline says of events, over small reports whose ties are known: operators and their other halves, calls and work, locks,
- * lines of Python from each of their sources. And names and ids that nobody wants. */
+/* What the timeline says of events, over small reports whose ties are known: operators and their other halves, calls
+ * and work, locks, lines of Python from each of their sources. And names and ids that nobody wants. */
 #include "made_report.h"
 
 #include <stdio.h>
@@ -9,11 +9,11 @@
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };
 
-/* ---- making -------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------------------------- */
 
 static void range(struct writer *writer, int64_t tid, int64_t begin, int64_t end, const char *text, size_t length)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     ROW_SET(&row, NVTX_EVENTS, end, end);
@@ -26,7 +26,7 @@ static void range(struct writer *writer, int64_t tid, int64_t begin, int64_t end
 
 static void call(struct writer *writer, int64_t tid, int64_t begin, int64_t end, int64_t id, int64_t python_chain)
 {
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end);
@@ -38,10 +38,16 @@ static void call(struct writer *writer, int64_t tid, int64_t begin, int64_t end,
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
 }
 
-struct operator { int64_t tid, begin, end; const char *name; int64_t sequence, forward_thread, external; const char *stack; };
+struct operator
+{
+    int64_t tid, begin, end;
+    const char *name;
+    int64_t sequence, forward_thread, external;
+    const char *stack;
+};
 static void operator(struct writer *writer, struct operator made)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_OP, start, made.begin);
     ROW_SET(&row, TACHO_TORCH_OP, end, made.end);
@@ -59,7 +65,7 @@ static void operator(struct writer *writer, struct operator made)
 
 static void link_work(struct writer *writer, int64_t correlation, int64_t external)
 {
-    struct row_TACHO_TORCH_LINK row = {0};
+    struct row_TACHO_TORCH_LINK row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_LINK, start, 0);
     ROW_SET(&row, TACHO_TORCH_LINK, globalPid, made_thread(1, 0));
@@ -71,7 +77,7 @@ static void link_work(struct writer *writer, int64_t correlation, int64_t extern
 
 static void python_frame(struct writer *writer, int64_t chain, int64_t depth, const char *function, int64_t line)
 {
-    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, chain);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, function));
@@ -83,7 +89,7 @@ static void python_frame(struct writer *writer, int64_t chain, int64_t depth, co
 
 static void python_sample(struct writer *writer, int64_t tid, int64_t time, int64_t chain)
 {
-    struct row_TACHO_PYTHON_SAMPLE row = {0};
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, tid));
@@ -95,7 +101,7 @@ static void python_sample(struct writer *writer, int64_t tid, int64_t time, int6
 
 static void lock_wait(struct writer *writer, int64_t begin, int64_t end)
 {
-    struct row_OSRT_API row = {0};
+    struct row_OSRT_API row = { 0 };
 
     ROW_SET(&row, OSRT_API, start, begin);
     ROW_SET(&row, OSRT_API, end, end);
@@ -106,7 +112,7 @@ static void lock_wait(struct writer *writer, int64_t begin, int64_t end)
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 static struct report *report;
 static struct view *view;
@@ -132,7 +138,7 @@ static const char *ask(const char *format, ...)
 {
     char request[512];
     const char *type;
-    struct error err = {0};
+    struct error err = { 0 };
     va_list arguments;
 
     va_start(arguments, format);
@@ -198,7 +204,7 @@ static int has_link(const char *from, const char *kind, const char *to)
     return found;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
 
 /* aten::empty shows the number that the next operator will get: nothing runs backward for it. */
 static void halves_of_operators(void **state)
@@ -206,9 +212,11 @@ static void halves_of_operators(void **state)
     struct writer *writer = start();
 
     operator(writer, (struct operator){ MAIN, 10, 20, "aten::empty", 7, 0, 0, NULL });
-    operator(writer, (struct operator){ MAIN, 30, 60, "aten::linear", 7, 0, 0, "model.py(12): forward;train.py(3): main" });
+    operator(writer,
+             (struct operator){ MAIN, 30, 60, "aten::linear", 7, 0, 0, "model.py(12): forward;train.py(3): main" });
     operator(writer, (struct operator){ MAIN, 35, 55, "aten::addmm", 7, 0, 0, NULL });
-    operator(writer, (struct operator){ BACKWARD, 95, 130, "autograd::engine::evaluate_function: AddmmBackward0", 7, 1, 0, NULL });
+    operator(writer, (struct operator){ BACKWARD, 95, 130, "autograd::engine::evaluate_function: AddmmBackward0", 7, 1,
+                                        0, NULL });
     operator(writer, (struct operator){ BACKWARD, 100, 120, "AddmmBackward0", 7, 1, 0, NULL });
     operator(writer, (struct operator){ BACKWARD, 105, 115, "aten::mm", 7, 0, 0, NULL });
     operator(writer, (struct operator){ MAIN, 200, 210, "aten::late", 7, 0, 0, NULL });
@@ -223,8 +231,10 @@ static void halves_of_operators(void **state)
     assert_int_equal(has_link("AddmmBackward0", "forward", "aten::linear"), 1);
     assert_int_equal(has_link("AddmmBackward0", "forward", "aten::addmm"), 1);
     assert_int_equal(has_link("AddmmBackward0", "forward", "aten::empty"), 0);
-    expect(ask_event("aten::addmm"), "\"python\":{\"frames\":[{\"name\":\"forward\",\"file\":\"model.py\",\"line\":12,\"kind\":\"python\"},"
-                                     "{\"name\":\"main\",\"file\":\"train.py\",\"line\":3,\"kind\":\"python\"}],\"from\":\"recorded with aten::linear\"}");
+    expect(ask_event("aten::addmm"),
+           "\"python\":{\"frames\":[{\"name\":\"forward\",\"file\":\"model.py\",\"line\":12,\"kind\":\"python\"},"
+           "{\"name\":\"main\",\"file\":\"train.py\",\"line\":3,\"kind\":\"python\"}],\"from\":\"recorded with "
+           "aten::linear\"}");
     expect(ask_event("aten::mm"), "\"line\":12,\"kind\":\"python\"}");
     expect(ask_event("aten::mm"), "\"from\":\"of the forward operator aten::linear\"");
     expect(ask_event("aten::mm"), "\"operator\":{\"row\"");
@@ -274,12 +284,15 @@ static void lines_of_python(void **state)
     range(writer, HOLDER, 900000000, 900000300, "never sampled", 13);
     show(writer);
 
-    expect(ask_event("told_kernel"), "\"python\":{\"frames\":[{\"name\":\"step\",\"file\":\"/home/me/train.py\",\"line\":44,\"kind\":\"python\"},"
-                                     "{\"name\":\"<module>\",\"file\":\"/home/me/train.py\",\"line\":50,\"kind\":\"python\"}],\"from\":\"recorded with cudaLaunchKernel\"}");
+    expect(ask_event("told_kernel"),
+           "\"python\":{\"frames\":[{\"name\":\"step\",\"file\":\"/home/me/train.py\",\"line\":44,\"kind\":\"python\"},"
+           "{\"name\":\"<module>\",\"file\":\"/home/me/"
+           "train.py\",\"line\":50,\"kind\":\"python\"}],\"from\":\"recorded with cudaLaunchKernel\"}");
     expect(ask_event("cudaLaunchKernel"), "\"line\":44");
     assert_int_equal(has_link("cudaLaunchKernel", "launches", "told_kernel"), 1);
     assert_int_equal(has_link("no lines here", "kernels", "told_kernel"), 1);
-    expect(ask_event("within"), "\"frames\":[{\"name\":\"/a/it\\\"s.py:23\",\"file\":\"/a/it\\\"s.py\",\"line\":23,\"kind\":\"python\"},{\"name\":\"/a/outer.py:1\"");
+    expect(ask_event("within"), "\"frames\":[{\"name\":\"/a/it\\\"s.py:23\",\"file\":\"/a/"
+                                "it\\\"s.py\",\"line\":23,\"kind\":\"python\"},{\"name\":\"/a/outer.py:1\"");
     expect(ask_event("sampled"), "\"line\":77,\"kind\":\"python\"}],\"from\":\"a sample of the thread meanwhile\"");
     expect(ask_event("sampled before"), "\"from\":\"the nearest sample of the thread, 5 ms before\"");
     expect(ask_event("never sampled"), "\"python\":null");
@@ -319,7 +332,8 @@ static void ranges_of_one_length(void **state)
     int first_is_outer = strncmp(around, "\"around\":[]", 11) == 0;
     around = strstr(ask_event(first_is_outer ? "second" : "first"), "\"around\":");
     expect_none(around, "\"around\":[]");
-    expect(ask_event("moment"), first_is_outer ? "\"name\":\"second\",\"from\":0,\"to\":10}],\"operator\"" : "\"name\":\"first\",\"from\":0,\"to\":10}],\"operator\"");
+    expect(ask_event("moment"), first_is_outer ? "\"name\":\"second\",\"from\":0,\"to\":10}],\"operator\""
+                                               : "\"name\":\"first\",\"from\":0,\"to\":10}],\"operator\"");
     close_all();
 }
 
@@ -357,7 +371,8 @@ static void ids_in_no_order(void **state)
         call(writer, MAIN, i * 100, i * 100 + 10, CALLS - i, 0);
         snprintf(name, sizeof name, "kernel_%lld", (long long)(i % 1000 ? 1000 : i));
         made_kernel(writer, (struct made_kernel){ i * 100 + 20, i * 100 + 30, 1, CALLS - i, 0, 7, name, NULL, NULL });
-        made_kernel(writer, (struct made_kernel){ i * 100 + 20, i * 100 + 30, 2, CALLS - i, 0, 7, "foreign", NULL, NULL });
+        made_kernel(writer,
+                    (struct made_kernel){ i * 100 + 20, i * 100 + 30, 2, CALLS - i, 0, 7, "foreign", NULL, NULL });
     }
     show(writer);
     for (int64_t i = 2000; i < CALLS; i += 7000) {
@@ -376,8 +391,8 @@ static void gpus_of_processes(void **state)
     struct writer *writer = start();
 
     for (int64_t pid = 1; pid <= 2; pid++) {
-        struct row_TARGET_INFO_CUDA_DEVICE device = {0};
-        struct row_TARGET_INFO_GPU gpu = {0};
+        struct row_TARGET_INFO_CUDA_DEVICE device = { 0 };
+        struct row_TARGET_INFO_GPU gpu = { 0 };
         ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, gpuId, 4 + pid);
         ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, cudaId, 0);
         ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, pid, pid);
@@ -385,7 +400,8 @@ static void gpus_of_processes(void **state)
         ROW_SET(&gpu, TARGET_INFO_GPU, id, 4 + pid);
         ROW_SET(&gpu, TARGET_INFO_GPU, name, made_string(writer, "GPU"));
         writer_append(writer, TABLE_TARGET_INFO_GPU, &gpu);
-        made_kernel(writer, (struct made_kernel){ pid * 10, pid * 10 + 5, pid, 1, 0, 7, pid == 1 ? "one" : "two", NULL, NULL });
+        made_kernel(writer,
+                    (struct made_kernel){ pid * 10, pid * 10 + 5, pid, 1, 0, 7, pid == 1 ? "one" : "two", NULL, NULL });
     }
     show(writer);
 
@@ -418,7 +434,7 @@ static void hostile_names(void **state)
     expect(ask("find?text=end"), "\"total\":1,");
     expect(ask("find?text=%.100sEnd", many_x), "\"total\":1,"); /* long texts are looked for in another way */
     expect(ask("find?text=%.100sEnds", many_x), "\"total\":0,");
-    expect(ask("find?text=end&mode=regex"), "\"total\":0,"); /* beyond what an expression looks at */
+    expect(ask("find?text=end&mode=regex"), "\"total\":0,");    /* beyond what an expression looks at */
     expect(ask("find?text=b%%22"), "\"total\":1,");
     expect(ask("find?text=a%%00B"), "\"total\":1,");
     expect(ask("find?text=%%ff"), "\"total\":1,");
@@ -427,7 +443,8 @@ static void hostile_names(void **state)
     expect(ask("find?text=a.b&mode=regex"), "\"total\":1,");
     expect(ask("find?text=%%5Ea.b%%7C%%5Ez&mode=regex"), "\"total\":1,");
     expect(ask("find?text=x%%7B64%%7D&mode=regex"), "\"total\":1,");
-    expect(ask("find?text=%%5E(xx?)%%7B100%%7D(y?)*&mode=regex"), "\"total\":1,"); /* the many parts see fewer characters */
+    /* the many parts see fewer characters */
+    expect(ask("find?text=%%5E(xx?)%%7B100%%7D(y?)*&mode=regex"), "\"total\":1,");
     for (uint32_t event = 0; event < 6; event++)
         expect(ask("event?row=%d&event=%u", (int)view->row_count - 1, event), "\"links\":[]");
     expect(ask("event?row=%d&event=0", (int)view->row_count - 1), "\"name\":\"a\\u0000b\\\"\\\\\\u000a<script>\"");
@@ -453,7 +470,7 @@ static void cut_to_a_size(void **state)
 
     range(writer, MAIN, 10, 200, "a range", 7);
     for (int64_t from = 30; from < 100; from += 50) {
-        struct row_TACHO_DETAIL row = {0};
+        struct row_TACHO_DETAIL row = { 0 };
         ROW_SET(&row, TACHO_DETAIL, start, from);
         ROW_SET(&row, TACHO_DETAIL, end, from + 5);
         writer_append(writer, TABLE_TACHO_DETAIL, &row);
@@ -466,14 +483,19 @@ static void cut_to_a_size(void **state)
 /* Whatever may take long ends when it is called off, and leaves nothing half done behind. */
 static void called_off(void **state)
 {
-    static const struct { const char *request, *body; } asked[] = {
-        { "table?report=nvtx_sum", NULL }, { "find?text=r", NULL }, { "flame?source=cpu", NULL }, { "event?row=%d&event=0", NULL },
+    static const struct {
+        const char *request, *body;
+    } asked[] = {
+        { "table?report=nvtx_sum", NULL },
+        { "find?text=r", NULL },
+        { "flame?source=cpu", NULL },
+        { "event?row=%d&event=0", NULL },
         { "sql", "SELECT a.start, b.text FROM NVTX_EVENTS a, NVTX_EVENTS b WHERE a.start = b.start" },
         { "sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n" },
     };
     enum { COUNT = sizeof asked / sizeof *asked, ENDLESS = COUNT - 1 };
     struct writer *writer = start();
-    struct row_COMPOSITE_EVENTS sample = {0};
+    struct row_COMPOSITE_EVENTS sample = { 0 };
 
     range(writer, MAIN, 10, 20, "a range", 7);
     ROW_SET(&sample, COMPOSITE_EVENTS, id, 1);
@@ -485,7 +507,7 @@ static void called_off(void **state)
         _Atomic int flag = 1;
         const char *type;
         char request[64];
-        struct error err = {0};
+        struct error err = { 0 };
         int row;
         uint32_t event;
         size_t length = asked[i].body ? strlen(asked[i].body) : 0;
@@ -507,10 +529,12 @@ static void called_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves_of_operators), cmocka_unit_test(work_without_calls), cmocka_unit_test(lines_of_python),
-        cmocka_unit_test(who_held_the_lock), cmocka_unit_test(ranges_of_one_length), cmocka_unit_test(ids_in_no_order),
+        cmocka_unit_test(halves_of_operators),   cmocka_unit_test(work_without_calls),
+        cmocka_unit_test(lines_of_python),       cmocka_unit_test(who_held_the_lock),
+        cmocka_unit_test(ranges_of_one_length),  cmocka_unit_test(ids_in_no_order),
         cmocka_unit_test(ranges_without_number), cmocka_unit_test(gpus_of_processes),
-        cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report), cmocka_unit_test(cut_to_a_size), cmocka_unit_test(called_off),
+        cmocka_unit_test(hostile_names),         cmocka_unit_test(an_empty_report),
+        cmocka_unit_test(cut_to_a_size),         cmocka_unit_test(called_off),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

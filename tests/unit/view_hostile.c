@@ -1,5 +1,6 @@
-/* The timeline of reports that make no sense (hostile_report.h), and every request about them. The same every time. Under ASan and UBSan this
- * finds what reads out of bounds; without, it still finds crashes and endless loops, and answers that leave events out. */
+/* The timeline of reports that make no sense (hostile_report.h), and every request about them. The same every time.
+ * Under ASan and UBSan this finds what reads out of bounds; without, it still finds crashes and endless loops, and
+ * answers that leave events out. */
 #include "hostile_report.h"
 #include "made_report.h"
 #include "rounds.h"
@@ -33,7 +34,7 @@ static int ask(struct view *view, struct text *out, const char *body, const char
 {
     char request[256];
     const char *type = NULL;
-    struct error err = {0};
+    struct error err = { 0 };
     va_list arguments;
 
     va_start(arguments, format);
@@ -48,7 +49,9 @@ static int ask(struct view *view, struct text *out, const char *body, const char
     return code;
 }
 
-struct row_head { uint32_t row, kind, slices, parts; };
+struct row_head {
+    uint32_t row, kind, slices, parts;
+};
 
 /* How many events the tiles of a level show, from the very first to the very last. */
 static uint64_t count_shown(struct view *view, struct text *out, int row)
@@ -81,26 +84,42 @@ static void ask_about_row(struct view *view, struct text *out, int number)
     const struct view_row *row = &view->rows[number];
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        assert_int_equal(ask(view, out, NULL, "tile?rows=%d&level=%d&index=%d", number, levels[i], (int)random_below(5) - 2), 0);
+        assert_int_equal(ask(view, out, NULL, "tile?rows=%d&level=%d&index=%d", number, levels[i],
+                             (int)random_below(5) - 2),
+                         0);
     if (row->kind != KIND_COUNTER && row->kind != KIND_GROUP)
         assert_int_equal(count_shown(view, out, number), row->events.count);
     ask(view, out, NULL, "at?row=%d&time=%llu&lane=0&slack=1000000", number, (unsigned long long)random_below(1 << 20));
     for (int i = 0; i < 3 && row->events.count; i++)
-        assert_int_equal(ask(view, out, NULL, "event?row=%d&event=%u", number, (unsigned)random_below(row->events.count)), 0);
+        assert_int_equal(ask(view, out, NULL, "event?row=%d&event=%u", number,
+                             (unsigned)random_below(row->events.count)),
+                         0);
     assert_true(ask(view, out, NULL, "event?row=%d&event=%u", number, row->events.count) != 0);
     if (random_below(6) == 0)
         ask(view, out, NULL, "flame?source=events&row=%d", number);
 }
 
 static const char *const questions[] = {
-    "about", "rows", "overview?width=77", "names?ids=0,1,2,3,1073741824,1073741825,4294967295", "find?text=a", "find?text=^r.*e&mode=regex",
-    "next?text=range&at=0", "next?text=range&at=1000000&back=1", "flame?source=cpu", "flame?source=python", "advice", "table?report=nvtx_sum",
-    "table?report=cuda_gpu_kern_sum&from=0&to=100000", "table?report=osrt_sum", "table?report=nothing",
+    "about",
+    "rows",
+    "overview?width=77",
+    "names?ids=0,1,2,3,1073741824,1073741825,4294967295",
+    "find?text=a",
+    "find?text=^r.*e&mode=regex",
+    "next?text=range&at=0",
+    "next?text=range&at=1000000&back=1",
+    "flame?source=cpu",
+    "flame?source=python",
+    "advice",
+    "table?report=nvtx_sum",
+    "table?report=cuda_gpu_kern_sum&from=0&to=100000",
+    "table?report=osrt_sum",
+    "table?report=nothing",
 };
 
 static void reports_that_make_no_sense_are_answered(void **state)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     uint64_t events = 0;
 
     for (int round = 0; round < ROUNDS; round += rounds_step()) {

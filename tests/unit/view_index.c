@@ -1,4 +1,5 @@
-/* What is asked of a run of events, from the index, against looking at each: their sum, the name of the longest, and where a time is. */
+/* What is asked of a run of events, from the index, against looking at each: their sum, the name of the
+ * longest, and where a time is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +15,15 @@ static int64_t starts[COUNT];
 static uint32_t lengths[COUNT], names[COUNT];
 static struct view_long longer[COUNT];
 
-/* Lengths that are often equal, so that the first of equals shows; some that are too long for 32 bits, and close to each other. */
+/* Lengths that are often equal, so that the first of equals shows; some that are too long for 32
+ * bits, and close to each other. */
 static void make_events(struct view_events *events, uint64_t *state)
 {
     int64_t time = 0;
 
-    *events = (struct view_events){ .count = COUNT, .start_ns = starts, .length_ns = lengths, .name = names, .longer = longer };
+    *events = (struct view_events){
+        .count = COUNT, .start_ns = starts, .length_ns = lengths, .name = names, .longer = longer
+    };
     for (uint32_t i = 0; i < COUNT; i++) {
         *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         time += (int64_t)(*state >> 61);
@@ -43,7 +47,8 @@ static void runs_of_events(void **state)
     assert_true(events.long_count > 1);
     for (int round = 0; round < 20000; round++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint32_t from = (uint32_t)(random >> 33) % COUNT, to = from + 1 + (uint32_t)(random >> 13) % (COUNT - from), longest = from;
+        uint32_t from = (uint32_t)(random >> 33) % COUNT, to = from + 1 + (uint32_t)(random >> 13) % (COUNT - from),
+                 longest = from;
         uint64_t sum = 0;
         for (uint32_t i = from; i < to; i++) {
             sum += (uint64_t)event_length(&events, i);

@@ -1,5 +1,5 @@
-/* What becomes of a small report whose rows can be counted on fingers: which rows there are and in what order, what they are called, and
- * the events that no table has as they are: states, steps, ranges on streams, memory. */
+/* What becomes of a small report whose rows can be counted on fingers: which rows there are and in what order, what
+ * they are called, and the events that no table has as they are: states, steps, ranges on streams, memory. */
 #include "made_report.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_t end, const char *text)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     if (end != NO_ID)
@@ -27,7 +27,7 @@ static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_
 
 static void add_call(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t result)
 {
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end);
@@ -40,7 +40,7 @@ static void add_call(struct writer *writer, int64_t begin, int64_t end, int64_t 
 
 static void add_switch(struct writer *writer, int64_t at, int64_t cpu, int is_in, int64_t why)
 {
-    struct row_SCHED_EVENTS row = {0};
+    struct row_SCHED_EVENTS row = { 0 };
 
     ROW_SET(&row, SCHED_EVENTS, start, at);
     ROW_SET(&row, SCHED_EVENTS, cpu, cpu);
@@ -53,7 +53,7 @@ static void add_switch(struct writer *writer, int64_t at, int64_t cpu, int is_in
 
 static void add_python_sample(struct writer *writer, int64_t at, int64_t gil)
 {
-    struct row_TACHO_PYTHON_SAMPLE row = {0};
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, at);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, OTHER_THREAD);
@@ -65,7 +65,7 @@ static void add_python_sample(struct writer *writer, int64_t at, int64_t gil)
 
 static void add_python_frame(struct writer *writer)
 {
-    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, 5);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, "train"));
@@ -76,7 +76,7 @@ static void add_python_frame(struct writer *writer)
 
 static void add_memory(struct writer *writer, int64_t at, int64_t operation, int64_t bytes)
 {
-    struct row_CUDA_GPU_MEMORY_USAGE_EVENTS row = {0};
+    struct row_CUDA_GPU_MEMORY_USAGE_EVENTS row = { 0 };
 
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, start, at);
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, globalPid, made_thread(7, 0));
@@ -90,7 +90,7 @@ static void add_memory(struct writer *writer, int64_t at, int64_t operation, int
 
 static void add_step(struct writer *writer, int64_t begin, int64_t end, int64_t number)
 {
-    struct row_TACHO_TORCH_STEP row = {0};
+    struct row_TACHO_TORCH_STEP row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_STEP, start, begin);
     ROW_SET(&row, TACHO_TORCH_STEP, end, end);
@@ -101,7 +101,7 @@ static void add_step(struct writer *writer, int64_t begin, int64_t end, int64_t 
 
 static void add_annotation(struct writer *writer, int64_t begin, int64_t end, const char *text)
 {
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
 
     ROW_SET(&row, TACHO_TORCH_OP, start, begin);
     ROW_SET(&row, TACHO_TORCH_OP, end, end);
@@ -134,8 +134,8 @@ static const char *events_of(const struct view_row *row)
     text_clear(&text);
     assert_non_null(row);
     for (uint32_t i = 0; i < row->events.count; i++) {
-        text_addf(&text, "%s%s %lld-%lld", i ? ", " : "", view_name(view, row->events.name[i], NULL), (long long)row->events.start_ns[i],
-                  (long long)event_end(&row->events, i));
+        text_addf(&text, "%s%s %lld-%lld", i ? ", " : "", view_name(view, row->events.name[i], NULL),
+                  (long long)row->events.start_ns[i], (long long)event_end(&row->events, i));
         if (row->events.tag[i] & EVENT_FAILED)
             text_add_char(&text, '!');
         if (row->events.tag[i] & EVENT_NO_END)
@@ -236,7 +236,8 @@ static void states_come_from_switches(void **state)
 {
     const struct view_row *row = row_of(ROW_STATE, NO_ID);
 
-    assert_string_equal(events_of(row), "Running 100-200, Runnable 200-250, Running 250-300, Blocked 300-400, Running 400-500");
+    assert_string_equal(events_of(row),
+                        "Running 100-200, Runnable 200-250, Running 250-300, Blocked 300-400, Running 400-500");
     assert_int_equal(view_colour(view, row, row->events.name[0]), 0);
     assert_int_equal(view_colour(view, row, row->events.name[1]), 1);
     assert_int_equal(view_colour(view, row, row->events.name[3]), 2);
@@ -246,14 +247,16 @@ static void states_come_from_switches(void **state)
 
 static void samples_of_python_say_who_has_the_lock(void **state)
 {
-    assert_string_equal(events_of(row_of(ROW_GIL, NO_ID)), "Holds the GIL 0-20, Waits for the GIL 20-30, Holds the GIL 40-40");
-    assert_string_equal(events_of(row_of(ROW_PYTHON_SAMPLES, NO_ID)), "train 0-0, train 10-10, train 20-20, train 30-30, train 40-40");
+    assert_string_equal(events_of(row_of(ROW_GIL, NO_ID)),
+                        "Holds the GIL 0-20, Waits for the GIL 20-30, Holds the GIL 40-40");
+    assert_string_equal(events_of(row_of(ROW_PYTHON_SAMPLES, NO_ID)),
+                        "train 0-0, train 10-10, train 20-20, train 30-30, train 40-40");
     for (uint32_t i = 0; i < 5; i++)
         assert_int_equal(row_of(ROW_PYTHON_SAMPLES, NO_ID)->events.tag[i] & EVENT_FLAGS, i == 3 ? EVENT_WAITING : 0);
 }
 
-/* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone, the annotation
- * the first. */
+/* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone,
+ * the annotation the first. */
 static void ranges_are_seen_on_the_stream_of_their_work(void **state)
 {
     assert_string_equal(events_of(row_of(ROW_GPU_NVTX, NO_ID)), "outer 50-120, inner 90-120");
@@ -262,12 +265,13 @@ static void ranges_are_seen_on_the_stream_of_their_work(void **state)
 
 static void annotations_on_a_stream_lead_to_those_on_the_thread(void **state)
 {
-    struct text request = {0}, answer = {0}, wanted = {0};
+    struct text request = { 0 }, answer = { 0 }, wanted = { 0 };
     const char *type;
     struct error err;
 
     text_addf(&request, "event?row=%d&event=0", (int)(row_of(ROW_GPU_TORCH, NO_ID) - view->rows));
-    text_addf(&wanted, "{\"kind\":\"launched-by\",\"label\":\"the range on the CPU\",\"row\":%d,", (int)(row_of(ROW_TORCH, NO_ID) - view->rows));
+    text_addf(&wanted, "{\"kind\":\"launched-by\",\"label\":\"the range on the CPU\",\"row\":%d,",
+              (int)(row_of(ROW_TORCH, NO_ID) - view->rows));
     assert_int_equal(view_answer(view, text_string(&request), NULL, 0, &answer, &type, &err), 0);
     if (!strstr(text_string(&answer), text_string(&wanted)))
         fail_msg("%s is not in %s", text_string(&wanted), text_string(&answer));
@@ -278,7 +282,8 @@ static void annotations_on_a_stream_lead_to_those_on_the_thread(void **state)
 
 static void calls_and_ranges_are_as_tables_call_them(void **state)
 {
-    assert_string_equal(events_of(row_of(ROW_CUDA_API, NO_ID)), "cudaLaunchKernel 10-20, cudaLaunchKernel 30-40, cudaLaunchKernel 60-130!");
+    assert_string_equal(events_of(row_of(ROW_CUDA_API, NO_ID)),
+                        "cudaLaunchKernel 10-20, cudaLaunchKernel 30-40, cudaLaunchKernel 60-130!");
     assert_string_equal(events_of(row_of(ROW_NVTX, NO_ID)), "outer 0-100, open 700-800…, inner 25-45, mark 50-50");
     assert_string_equal(events_of(row_of(ROW_STEPS, NO_ID)), "ProfilerStep#4 0-60, ProfilerStep#5 60-120");
     assert_string_equal(events_of(row_of(ROW_STREAM, 7)), "[CUDA memcpy Host-to-Device] 200-210");
@@ -297,8 +302,8 @@ static void memory_is_added_up_in_order_of_time(void **state)
 
 static void add_metric(struct writer *writer, int64_t number, const char *name, int64_t value)
 {
-    struct row_TARGET_INFO_GPU_METRICS metric = {0};
-    struct row_GPU_METRICS row = {0};
+    struct row_TARGET_INFO_GPU_METRICS metric = { 0 };
+    struct row_GPU_METRICS row = { 0 };
 
     ROW_SET(&metric, TARGET_INFO_GPU_METRICS, typeId, 0);
     ROW_SET(&metric, TARGET_INFO_GPU_METRICS, metricId, number);
@@ -314,9 +319,15 @@ static void add_metric(struct writer *writer, int64_t number, const char *name, 
 /* The unit is that in the name; but clocks come in Hz under a name that says MHz. */
 static void metrics_have_a_unit(void **state)
 {
-    static const struct { const char *name, *label, *unit; int64_t value; } metrics[] = {
-        { "GPC Clock Frequency [MHz]", "GPC Clock Frequency", "Hz", 1980000000 }, { "SYS Clock Frequency [MHz]", "SYS Clock Frequency", "MHz", 1980 },
-        { "SMs Active [Throughput %]", "SMs Active", "%", 50 }, { "Unit [", "Unit [", "", 1 }, { "[B]", "[B]", "", 1 },
+    static const struct {
+        const char *name, *label, *unit;
+        int64_t value;
+    } metrics[] = {
+        { "GPC Clock Frequency [MHz]", "GPC Clock Frequency", "Hz", 1980000000 },
+        { "SYS Clock Frequency [MHz]", "SYS Clock Frequency", "MHz", 1980 },
+        { "SMs Active [Throughput %]", "SMs Active", "%", 50 },
+        { "Unit [", "Unit [", "", 1 },
+        { "[B]", "[B]", "", 1 },
     };
     enum { METRICS = sizeof metrics / sizeof *metrics };
     struct writer *writer = start();
@@ -341,7 +352,7 @@ static void metrics_have_a_unit(void **state)
 
 static void about_says_what_there_is(void **state)
 {
-    struct text answer = {0};
+    struct text answer = { 0 };
     const char *type;
     struct error err;
 
@@ -357,7 +368,7 @@ static void about_says_what_there_is(void **state)
 /* A GPU works from 50 to 80, 90 to 120, 140 to 150 and 200 to 210; the thread runs for 250 of 800. */
 static void overview_tells_how_busy_all_was(void **state)
 {
-    struct text answer = {0};
+    struct text answer = { 0 };
     const char *type;
     struct error err;
     float shares[2];
@@ -370,9 +381,12 @@ static void overview_tells_how_busy_all_was(void **state)
     text_free(&answer);
 }
 
-/* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what other tables are made of. */
-static const char *const no_events[] = { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "TACHO_CLOCK", "TACHO_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
-                                         "TACHO_RESOURCE", "TACHO_DETAIL", "TACHO_TORCH_LINK", "TACHO_TORCH_FLOW", "PMU_EVENTS", "UNCORE_PMU_EVENTS" };
+/* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what
+ * other tables are made of. */
+static const char *const no_events[] = { "TACHO_PROCESS",    "TACHO_THREAD",     "TACHO_MODULE",     "TACHO_CLOCK",
+                                         "TACHO_SAMPLING",   "TACHO_CPU_TIME",   "TACHO_CUPTI",      "TACHO_RESOURCE",
+                                         "TACHO_DETAIL",     "TACHO_TORCH_LINK", "TACHO_TORCH_FLOW", "PMU_EVENTS",
+                                         "UNCORE_PMU_EVENTS" };
 
 static int tells_of_events(const struct schema_table *table)
 {
@@ -385,7 +399,8 @@ static int tells_of_events(const struct schema_table *table)
     return has_time;
 }
 
-/* Two rows of each table, one after the other in time and of the same thread; a number for all else, and a text that is a table's name, too. */
+/* Two rows of each table, one after the other in time and of the same thread; a number for all else, and a text
+ * that is a table's name, too. */
 static void every_table_of_events_is_shown(void **state)
 {
     for (int table = 0; table < TABLE_COUNT; table++) {
@@ -394,11 +409,14 @@ static void every_table_of_events_is_shown(void **state)
             continue;
         struct writer *writer = start();
         for (int i = 0; i < 2; i++) {
-            int64_t row[65] = {0}, time = 10 * i;
+            int64_t row[65] = { 0 }, time = 10 * i;
             for (size_t c = 0; c < schema->column_count; c++) {
                 int is_text = schema->columns[c].type == COLUMN_TEXT || schema->columns[c].type == COLUMN_STRING;
                 row[0] |= (int64_t)(UINT64_C(1) << c);
-                row[1 + c] = schema->columns[c].type == COLUMN_TIME ? time++ : is_text ? made_string(writer, "NVTX_EVENTS") : strcmp(schema->columns[c].name, "eventType") == 0 ? 59 : 1;
+                row[1 + c] = schema->columns[c].type == COLUMN_TIME              ? time++
+                             : is_text                                           ? made_string(writer, "NVTX_EVENTS")
+                             : strcmp(schema->columns[c].name, "eventType") == 0 ? 59
+                                                                                 : 1;
             }
             writer_append(writer, (enum table_id)table, row);
         }

@@ -1,5 +1,6 @@
-/* Tiles against a model: random events are laid into lanes one by one and looked at one by one, and what a tile says of them must be
- * the same. Then the reports that nobody wants: no events, one, thousands at once, times from before and behind all others. */
+/* Tiles against a model: random events are laid into lanes one by one and looked at one by one, and what a tile
+ * says of them must be the same. Then the reports that nobody wants: no events, one, thousands at once, times from
+ * before and behind all others. */
 #include "made_report.h"
 #include "rounds.h"
 
@@ -24,7 +25,7 @@ static uint64_t random_below(uint64_t most)
 
 static void add_range(struct writer *writer, int64_t thread, int64_t begin, int64_t end, const char *text)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
 
     ROW_SET(&row, NVTX_EVENTS, start, begin);
     ROW_SET(&row, NVTX_EVENTS, end, end);
@@ -84,7 +85,7 @@ static void ask(struct view *view, struct text *out, const char *format, ...)
 
 static int refused(struct view *view, const char *request)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     const char *type;
     struct error err;
     int code = view_answer(view, request, NULL, 0, &out, &type, &err);
@@ -97,7 +98,10 @@ static int refused(struct view *view, const char *request)
 
 /* ---- the model ------------------------------------------------------------------------------------------------- */
 
-struct event { int64_t start, end; uint32_t lane; };
+struct event {
+    int64_t start, end;
+    uint32_t lane;
+};
 
 static int by_start(const void *a, const void *b)
 {
@@ -136,9 +140,22 @@ static uint32_t lay_out(struct event *events, size_t count)
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------- */
 
-struct slice { double from, to; uint32_t event, name; uint16_t lane; uint8_t colour, flags; uint32_t zero; };
-struct dense { uint16_t pixel, pixels; uint32_t count, name; uint16_t lane; uint8_t colour, busy; };
-struct point { double time, min, max, last; };
+struct slice {
+    double from, to;
+    uint32_t event, name;
+    uint16_t lane;
+    uint8_t colour, flags;
+    uint32_t zero;
+};
+struct dense {
+    uint16_t pixel, pixels;
+    uint32_t count, name;
+    uint16_t lane;
+    uint8_t colour, busy;
+};
+struct point {
+    double time, min, max, last;
+};
 
 struct tile {
     uint32_t rows, row, kind, slice_count, part_count;
@@ -163,7 +180,9 @@ static struct tile read_tile(const struct text *answer)
     return tile;
 }
 
-struct stretch { int64_t from, to, pixel; };
+struct stretch {
+    int64_t from, to, pixel;
+};
 
 static int overlaps(const struct event *event, const struct stretch *stretch)
 {
@@ -176,15 +195,18 @@ static int64_t pixel_of(const struct event *event, const struct stretch *stretch
 }
 
 /* A dense part has exactly the short events that start in its pixels, unless there is one alone. */
-static void check_part(const struct view_row *row, const struct event *events, size_t count, const struct dense *part, const struct stretch *stretch)
+static void check_part(const struct view_row *row, const struct event *events, size_t count, const struct dense *part,
+                       const struct stretch *stretch)
 {
-    int64_t from = stretch->from + part->pixel * stretch->pixel, to = from + part->pixels * stretch->pixel, covered = 0, longest = -1;
+    int64_t from = stretch->from + part->pixel * stretch->pixel, to = from + part->pixels * stretch->pixel, covered = 0,
+            longest = -1;
     uint32_t met = 0, has_name = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
         int64_t pixel = pixel_of(event, stretch), length = event->end - event->start;
-        if (event->lane != part->lane || !overlaps(event, stretch) || pixel < part->pixel || pixel >= part->pixel + part->pixels || length >= stretch->pixel)
+        if (event->lane != part->lane || !overlaps(event, stretch) || pixel < part->pixel ||
+            pixel >= part->pixel + part->pixels || length >= stretch->pixel)
             continue;
         met++;
         covered += (event->end < to ? event->end : to) - (event->start > from ? event->start : from);
@@ -200,7 +222,8 @@ static void check_part(const struct view_row *row, const struct event *events, s
         fail_msg("busy is %d, and %f was expected", part->busy, busy);
 }
 
-static void check_tile(const struct view_row *row, const struct event *events, size_t count, const struct tile *tile, const struct stretch *stretch)
+static void check_tile(const struct view_row *row, const struct event *events, size_t count, const struct tile *tile,
+                       const struct stretch *stretch)
 {
     size_t expected = 0, met = tile->slice_count;
     static unsigned char items[128][PIXELS];
@@ -248,7 +271,7 @@ static size_t make_events(struct writer *writer, struct event *events, int neste
 static void tiles_are_what_the_model_says(void **state)
 {
     static struct event events[MOST_EVENTS];
-    struct text answer = {0};
+    struct text answer = { 0 };
     size_t slices = 0, parts = 0;
 
     for (int round = 0; round < 24; round += rounds_step()) {
@@ -269,7 +292,8 @@ static void tiles_are_what_the_model_says(void **state)
                 struct tile tile = read_tile(&answer);
                 slices += tile.slice_count;
                 parts += tile.part_count;
-                check_tile(row, events, count, &tile, &(struct stretch){ index * width, (index + 1) * width, INT64_C(1) << level });
+                check_tile(row, events, count, &tile,
+                           &(struct stretch){ index * width, (index + 1) * width, INT64_C(1) << level });
             }
         }
         close_view(&opened);
@@ -278,7 +302,7 @@ static void tiles_are_what_the_model_says(void **state)
     assert_true(slices > 1000 && parts > 1000); /* or the rounds say little */
 }
 
-/* ---- the event at a place, and the event of a row of the table ------------------------------------------------------- */
+/* ---- the event at a place, and the event of a row of the table ------------------------------------------------- */
 
 static void places_lead_to_events(void **state)
 {
@@ -288,7 +312,7 @@ static void places_lead_to_events(void **state)
     struct writer *writer = start();
     size_t count = make_events(writer, events, 0);
     struct opened opened = open_view(writer);
-    struct text answer = {0};
+    struct text answer = { 0 };
     struct error err;
     int number = -1;
     const struct view_row *row = find_row(opened.view, ROW_NVTX, &number);
@@ -299,11 +323,13 @@ static void places_lead_to_events(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_true(places[i].row == number && places[i].event < count);
         assert_int_equal(row->events.table_row[places[i].event], i);
-        assert_true(row->events.start_ns[places[i].event] == events[i].start && event_end(&row->events, places[i].event) == events[i].end);
+        assert_true(row->events.start_ns[places[i].event] == events[i].start &&
+                    event_end(&row->events, places[i].event) == events[i].end);
     }
     for (uint32_t i = 0; i < count; i += 37) {
         char expected[64];
-        ask(opened.view, &answer, "at?row=%d&lane=%u&time=%lld", number, events_lane(&row->events, i), (long long)row->events.start_ns[i]);
+        ask(opened.view, &answer, "at?row=%d&lane=%u&time=%lld", number, events_lane(&row->events, i),
+            (long long)row->events.start_ns[i]);
         assert_string_not_equal(text_string(&answer), "null");
         snprintf(expected, sizeof expected, "\"from\":%lld,", (long long)row->events.start_ns[i]);
         assert_non_null(strstr(text_string(&answer), expected));
@@ -324,12 +350,12 @@ static void counters_keep_least_greatest_and_last(void **state)
     static int64_t times[POINTS];
     static double values[POINTS];
     struct writer *writer = start();
-    struct text answer = {0};
+    struct text answer = { 0 };
     int64_t name = made_string(writer, "queue"), time = 0;
     int number = -1;
 
     for (int i = 0; i < POINTS; i++) {
-        struct row_TACHO_COUNTER row = {0};
+        struct row_TACHO_COUNTER row = { 0 };
         times[i] = time;
         time += 1 + (int64_t)random_below(UINT64_C(1) << random_below(14));
         values[i] = (double)random_below(1000) - 500;
@@ -345,7 +371,8 @@ static void counters_keep_least_greatest_and_last(void **state)
     const struct view_row *row = find_row(opened.view, ROW_PROCESS_COUNTER, &number);
     assert_string_equal(row->label, "queue");
     for (int level = 0; level < 14; level++) {
-        int64_t pixel = INT64_C(1) << level, index = (int64_t)random_below((uint64_t)(time / (PIXELS * pixel)) + 1), from = index * PIXELS * pixel;
+        int64_t pixel = INT64_C(1) << level, index = (int64_t)random_below((uint64_t)(time / (PIXELS * pixel)) + 1),
+                from = index * PIXELS * pixel;
         ask(opened.view, &answer, "tile?rows=%d&level=%d&index=%lld", number, level, (long long)index);
         struct tile tile = read_tile(&answer);
         uint32_t at = 0;
@@ -353,7 +380,8 @@ static void counters_keep_least_greatest_and_last(void **state)
         while (first < POINTS && times[first] < from)
             first++;
         if (first > 0)
-            assert_true(tile.points[at].time == (double)times[first - 1] && tile.points[at++].last == values[first - 1]);
+            assert_true(tile.points[at].time == (double)times[first - 1] &&
+                        tile.points[at++].last == values[first - 1]);
         while (first < POINTS && times[first] < from + PIXELS * pixel) {
             int next = first;
             double least = values[first], greatest = least;
@@ -362,7 +390,8 @@ static void counters_keep_least_greatest_and_last(void **state)
                 greatest = values[next] > greatest ? values[next] : greatest;
             }
             assert_true(at < tile.slice_count && tile.points[at].time == (double)times[first]);
-            assert_true(tile.points[at].min == least && tile.points[at].max == greatest && tile.points[at].last == values[next - 1]);
+            assert_true(tile.points[at].min == least && tile.points[at].max == greatest &&
+                        tile.points[at].last == values[next - 1]);
             at++;
             first = next;
         }
@@ -374,12 +403,12 @@ static void counters_keep_least_greatest_and_last(void **state)
     close_view(&opened);
 }
 
-/* ---- reports that nobody wants ----------------------------------------------------------------------------------------- */
+/* ---- reports that nobody wants --------------------------------------------------------------------------------- */
 
 static void no_events_are_an_answer_too(void **state)
 {
     struct opened opened = open_view(start());
-    struct text answer = {0};
+    struct text answer = { 0 };
 
     ask(opened.view, &answer, "about");
     assert_non_null(strstr(text_string(&answer), "\"events\":0,"));
@@ -396,7 +425,7 @@ static void no_events_are_an_answer_too(void **state)
 static void a_single_event_of_no_length_is_shown(void **state)
 {
     struct writer *writer = start();
-    struct text answer = {0};
+    struct text answer = { 0 };
     int number = -1;
 
     add_range(writer, made_thread(7, 8), 123456789, 123456789, "alone");
@@ -416,13 +445,20 @@ static void a_single_event_of_no_length_is_shown(void **state)
 /* Each is counted once at the coarsest level, whatever its times are. */
 static void times_out_of_all_bounds_are_cut(void **state)
 {
-    static const int64_t times[][2] = { { -1000, 5 }, { 0, INT64_MAX }, { 10, 3 }, { INT64_MIN, INT64_MIN + 1 }, { INT64_MAX, INT64_MAX },
-                                        { INT64_MIN, INT64_MAX }, { 5, 5 }, { INT64_C(1) << 55, INT64_C(1) << 56 }, { 20, INT64_MIN } };
+    static const int64_t times[][2] = { { -1000, 5 },
+                                        { 0, INT64_MAX },
+                                        { 10, 3 },
+                                        { INT64_MIN, INT64_MIN + 1 },
+                                        { INT64_MAX, INT64_MAX },
+                                        { INT64_MIN, INT64_MAX },
+                                        { 5, 5 },
+                                        { INT64_C(1) << 55, INT64_C(1) << 56 },
+                                        { 20, INT64_MIN } };
     enum { COUNT = sizeof times / sizeof *times };
 
     for (size_t first = 0; first < COUNT; first++) {
         struct writer *writer = start();
-        struct text answer = {0};
+        struct text answer = { 0 };
         size_t met = 0;
         int number = -1;
         for (size_t i = first; i < COUNT; i++)
@@ -436,8 +472,8 @@ static void times_out_of_all_bounds_are_cut(void **state)
             for (uint32_t i = 0; i < tile.part_count; i++)
                 met += tile.parts[i].count;
             for (uint32_t i = 0; i < tile.slice_count; i++)
-                assert_true(fabs(tile.slices[i].from) <= 9007199254740992.0 && tile.slices[i].to >= tile.slices[i].from &&
-                            tile.slices[i].to <= 9007199254740992.0);
+                assert_true(fabs(tile.slices[i].from) <= 9007199254740992.0 &&
+                            tile.slices[i].to >= tile.slices[i].from && tile.slices[i].to <= 9007199254740992.0);
         }
         assert_int_equal(met, COUNT - first);
         for (uint32_t lane = 0; lane < row->events.lane_count; lane++)
@@ -476,7 +512,7 @@ static void five_thousand_threads_have_their_rows(void **state)
 {
     enum { THREADS = 5000 };
     struct writer *writer = start();
-    struct text answer = {0};
+    struct text answer = { 0 };
     size_t groups = 0, leaves = 0, open = 0;
 
     for (int i = 0; i < THREADS; i++)
@@ -503,7 +539,7 @@ static void a_flame_graph_of_unique_names_is_bounded(void **state)
 {
     enum { RANGES = 210000 };
     struct writer *writer = start();
-    struct text answer = {0};
+    struct text answer = { 0 };
     char name[32];
     size_t nodes = 0;
     int number = -1;
@@ -531,7 +567,7 @@ static void hostile_names_are_text(void **state)
     enum { LONG = 1 << 20 };
     char *name = malloc(LONG + 1);
     struct writer *writer = start();
-    struct text answer = {0};
+    struct text answer = { 0 };
     int number = -1;
 
     memset(name, 'x', LONG);
@@ -542,7 +578,8 @@ static void hostile_names_are_text(void **state)
     const struct view_row *row = find_row(opened.view, ROW_NVTX, &number);
     ask(opened.view, &answer, "names?ids=%u,%u,4294967295", row->events.name[0], row->events.name[1]);
     assert_true(answer.length < 5000);
-    assert_non_null(strstr(text_string(&answer), "\xef\xbf\xbd\xef\xbf\xbd<script>alert(\\\"1\\\")</script>\\u000a\",\"\"]}"));
+    assert_non_null(
+        strstr(text_string(&answer), "\xef\xbf\xbd\xef\xbf\xbd<script>alert(\\\"1\\\")</script>\\u000a\",\"\"]}"));
     text_free(&answer);
     free(name);
     close_view(&opened);
@@ -550,11 +587,22 @@ static void hostile_names_are_text(void **state)
 
 static void wrong_requests_are_refused_with_a_sentence(void **state)
 {
-    static const struct { const char *request; int code; } wrong[] = {
-        { "nothing", ERR_NOT_FOUND }, { "tile?rows=0&level=53&index=0", ERR_BAD_ARGUMENT }, { "tile?rows=0&level=0", ERR_BAD_ARGUMENT },
-        { "tile?level=0&index=0", ERR_BAD_ARGUMENT }, { "tile?rows=99&level=0&index=0", ERR_NOT_FOUND }, { "tile?rows=0,x&level=0&index=0", ERR_BAD_ARGUMENT },
-        { "tile?rows=-1&level=0&index=0", ERR_BAD_ARGUMENT }, { "at?row=0", ERR_BAD_ARGUMENT }, { "at?row=77&time=0", ERR_NOT_FOUND },
-        { "names?ids=1,,2", ERR_BAD_ARGUMENT }, { "overview?width=0", ERR_BAD_ARGUMENT }, { "overview?width=%4", ERR_BAD_ARGUMENT },
+    static const struct {
+        const char *request;
+        int code;
+    } wrong[] = {
+        { "nothing", ERR_NOT_FOUND },
+        { "tile?rows=0&level=53&index=0", ERR_BAD_ARGUMENT },
+        { "tile?rows=0&level=0", ERR_BAD_ARGUMENT },
+        { "tile?level=0&index=0", ERR_BAD_ARGUMENT },
+        { "tile?rows=99&level=0&index=0", ERR_NOT_FOUND },
+        { "tile?rows=0,x&level=0&index=0", ERR_BAD_ARGUMENT },
+        { "tile?rows=-1&level=0&index=0", ERR_BAD_ARGUMENT },
+        { "at?row=0", ERR_BAD_ARGUMENT },
+        { "at?row=77&time=0", ERR_NOT_FOUND },
+        { "names?ids=1,,2", ERR_BAD_ARGUMENT },
+        { "overview?width=0", ERR_BAD_ARGUMENT },
+        { "overview?width=%4", ERR_BAD_ARGUMENT },
         { "at?row=0&time=99999999999999999999", ERR_BAD_ARGUMENT },
     };
     struct writer *writer = start();

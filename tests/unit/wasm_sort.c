@@ -1,8 +1,10 @@
-/* Sorting inside the page (src/wasm/lacking.c) keeps equals in their order, as glibc's does: answers of both engines must agree. */
+/* Sorting inside the page (src/wasm/lacking.c) keeps equals in their order, as glibc's does: answers
+ * of both engines must agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include "wasm/include/lacking.h"
@@ -30,7 +32,7 @@ static char *make_items(size_t count, size_t size)
 {
     char *items = calloc(count + 1, size);
     for (size_t i = 0; i < count; i++) {
-        struct item item = {.key = (uint32_t)(i * 2654435761u % 17), .place = (uint32_t)i};
+        struct item item = { .key = (uint32_t)(i * 2654435761u % 17), .place = (uint32_t)i };
         memset(item.rest, (int)i, sizeof item.rest);
         memcpy(items + i * size, &item, size);
     }
@@ -40,7 +42,7 @@ static char *make_items(size_t count, size_t size)
 static void check_order(const char *items, size_t count, size_t size, int direction)
 {
     for (size_t i = 0; i < count; i++) {
-        struct item here = {0}, before = {0};
+        struct item here = { 0 }, before = { 0 };
         memcpy(&here, items + i * size, size);
         for (size_t byte = sizeof(uint32_t) * 2; byte < size; byte++)
             assert_int_equal(((const char *)&here)[byte], (char)here.place); /* it moved as a whole */
@@ -76,6 +78,6 @@ static void with_context(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_count_and_size), cmocka_unit_test(with_context)};
+    const struct CMUnitTest tests[] = { cmocka_unit_test(any_count_and_size), cmocka_unit_test(with_context) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

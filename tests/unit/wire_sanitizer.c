@@ -20,7 +20,8 @@ static void runtimes_of_sanitizers_are_known(void **state)
 static void a_runtime_for_one_program_is_taken_off(void **state)
 {
     assert_string_equal(wire_without_runtime("libasan.so.8::/lib/agent.so:/a.so"), "/lib/agent.so:/a.so");
-    assert_string_equal(wire_without_runtime("libasan.so.8:/lib/agent.so"), "libasan.so.8:/lib/agent.so"); /* the user's own */
+    /* the user's own */
+    assert_string_equal(wire_without_runtime("libasan.so.8:/lib/agent.so"), "libasan.so.8:/lib/agent.so");
     assert_string_equal(wire_without_runtime("/a.so::/b.so"), "/a.so::/b.so");
     assert_string_equal(wire_without_runtime(""), "");
 }
@@ -28,7 +29,8 @@ static void a_runtime_for_one_program_is_taken_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runtimes_of_sanitizers_are_known), cmocka_unit_test(a_runtime_for_one_program_is_taken_off),
+        cmocka_unit_test(runtimes_of_sanitizers_are_known),
+        cmocka_unit_test(a_runtime_for_one_program_is_taken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * The agent is a guest in the program: no malloc, no stdio, no lock that the program could hold, no libc function that
  * it hooks itself (sys.h has the system calls), errno kept. A hook asks agent_enter() for its thread; NULL means "pass
  * through". Then it reserves words, fills a record, commits. All of it is safe in signal handlers, in constructors that
- * run before ours, after fork, and in threads that are already being torn down.                                       */
+ * run before ours, after fork, and in threads that are already being torn down. */
 #ifndef TACHO_AGENT_CORE_AGENT_H
 #define TACHO_AGENT_CORE_AGENT_H
 
@@ -15,15 +15,15 @@
 #include <emmintrin.h>
 #endif
 
-#include "wire/wire_chunks.h"
-#include "wire/wire.h"
 #include "arena_window.h"
+#include "wire/wire.h"
+#include "wire/wire_chunks.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- Per process --------------------------------------------------------------------------------------------- */
+/* ---- Per process ----------------------------------------------------------------------------------------------- */
 
 enum agent_state {
     AGENT_UNKNOWN = 0, /* not started yet, or a fork wiped the page: the slow path finds out which */
@@ -42,41 +42,45 @@ extern struct agent_switch agent_switch;
 #define AGENT_PAGE_LEAST 4096u     /* bytes: pages are as large as this or larger */
 #define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
 struct agent_filtered_child {
-    _Atomic uintptr_t thread;       /* that has called vfork(): the address of its agent_self */
-    _Atomic uint32_t owner;         /* os_process.c: the pid of the child, while it is one; 0: free */
+    _Atomic uintptr_t thread; /* that has called vfork(): the address of its agent_self */
+    _Atomic uint32_t owner;   /* os_process.c: the pid of the child, while it is one; 0: free */
     struct robust_list link;
     struct robust_list_head list;
 };
 
 struct agent {
-    struct wire_header *arena;      /* of it, the header alone: the rest is in the areas */
-    struct area slots, threads;     /* threads: private half of the slots, same index */
+    struct wire_header *arena;  /* of it, the header alone: the rest is in the areas */
+    struct area slots, threads; /* threads: private half of the slots, same index */
     struct area chunks, note_chunks;
     struct area cuda_buffers;
     struct wire_cuda_buffer *cuda_descriptors;
-    char *cuda_names;               /* so much of it is mapped; it grows, and moves */
+    char *cuda_names;                        /* so much of it is mapped; it grows, and moves */
     size_t cuda_names_bytes;
-    uint32_t clock;                 /* enum wire_clock */
-    uint32_t flags;                 /* enum wire_flag */
+    uint32_t clock;                          /* enum wire_clock */
+    uint32_t flags;                          /* enum wire_flag */
     uint32_t sources;
-    _Atomic uint32_t chosen;        /* of these, what the next range that the program begins is to record */
-    _Atomic uint32_t torch;         /* enum wire_torch_flag: what of PyTorch's operators is recorded, as the program chose last */
+    _Atomic uint32_t chosen;                 /* of these, what the next range that the program begins is to record */
+    _Atomic uint32_t torch;                  /* enum wire_torch_flag: what of PyTorch's operators is recorded,
+                                              * as the program chose last */
     uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
-    uint32_t pid;                   /* 0: it was forked, and has not attached */
-    _Atomic uint32_t first_thread_ended; /* by pthread_exit(): the others go on */
-    _Atomic uint32_t own_threads;   /* that live: of ours, and of CUPTI's those that are known */
-    _Atomic uint32_t calling;       /* threads between agent_begin_calls() and agent_end_calls() */
-    uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
-    uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
+    uint32_t pid;                            /* 0: it was forked, and has not attached */
+    _Atomic uint32_t first_thread_ended;     /* by pthread_exit(): the others go on */
+    _Atomic uint32_t own_threads;            /* that live: of ours, and of CUPTI's those that are known */
+    _Atomic uint32_t calling;                /* threads between agent_begin_calls() and agent_end_calls() */
+    uint32_t left;                           /* agent_leave() was called here or in a process
+                                              * that this one was forked from */
+    uint32_t filtered;                       /* … because of a seccomp filter: programs that
+                                              * it starts are not followed */
     _Atomic uint32_t filtered_children_used; /* of the next, so many have ever been in use: 0 in nearly every program */
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* os_process.h */
-    char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
-    char library[4096];             /* path of the agent itself */
-    char preload[2 * 4096];         /* what LD_PRELOAD must name: the agent, and with a colon the stubs where they are in use */
+    char session[256];      /* value of TACHO_SESSION, for exec hooks and forked children */
+    char library[4096];     /* path of the agent itself */
+    char preload[2 * 4096]; /* what LD_PRELOAD must name: the agent, and with a colon the
+                             * stubs where they are in use */
 };
 extern struct agent agent;
 
-/* ---- Per thread ---------------------------------------------------------------------------------------------- */
+/* ---- Per thread ------------------------------------------------------------------------------------------------ */
 
 #define AGENT_NVTX_DOMAINS 16 /* domains with room in the thread itself; the levels of others are mapped when needed */
 
@@ -99,37 +103,40 @@ struct agent_cuda {
 
 enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_OF_EXEC, AGENT_SCRATCH_USES };
 struct agent_scratch {
-    void *memory;          /* thread.c: mapped when it is first needed */
-    uintptr_t taken;       /* the stack pointer of who has it (of exec: the pid); 0: nobody */
+    void *memory;    /* thread.c: mapped when it is first needed */
+    uintptr_t taken; /* the stack pointer of who has it (of exec: the pid); 0: nobody */
 };
 
-/* Where a thread writes: a chain of chunks. A signal handler that interrupts the thread in the midst of a record writes to the second
- * lane, whose records say where in the first they belong (WIRE_PLACE). One that interrupts a record there has none: its own are lost. */
+/* Where a thread writes: a chain of chunks. A signal handler that interrupts the thread in the midst of a record writes
+ * to the second lane, whose records say where in the first they belong (WIRE_PLACE). One that interrupts a record there
+ * has none: its own are lost. */
 struct agent_lane {
-    unsigned char *cursor;          /* where the next record goes */
+    unsigned char *cursor;    /* where the next record goes */
     unsigned char *limit;
-    struct wire_chunk *chunk;       /* NULL: has none yet */
-    uintptr_t busy;                 /* a record is being written, with this stack pointer */
-    uint64_t place;                 /* of the second lane: in the first, as its last WIRE_PLACE says */
-    uint32_t in_note_chunk;         /* the chunk is one for notes alone: its limit keeps events out */
+    struct wire_chunk *chunk; /* NULL: has none yet */
+    uintptr_t busy;           /* a record is being written, with this stack pointer */
+    uint64_t place;           /* of the second lane: in the first, as its last WIRE_PLACE says */
+    uint32_t in_note_chunk;   /* the chunk is one for notes alone: its limit keeps events out */
 };
 
 struct agent_thread {
     struct agent_lane lanes[WIRE_LANES];
     struct wire_thread *slot;
-    uint32_t call_depth;            /* nesting level of hooked OS calls */
-    uint32_t index;                 /* of the slot */
-    uint32_t range_serial;          /* for nvtxRangeStart ids */
-    uint32_t end_rounds;            /* destructor rounds seen */
-    uintptr_t notes;                /* a note is being written, with this stack pointer: it may take a chunk that events may not */
-    uint32_t timer;                 /* sample.c */
-    struct stack_head *signal_stack; /* sample_stack.c: NULL, or the end of one of ours, in use or not */
-    uint64_t wait_mask;             /* sample_signals.c: of the signals that the call blocks while it waits… */
-    uintptr_t wait_frame;           /* …from the hook with this frame; 0: there is none */
+    uint32_t call_depth;                      /* nesting level of hooked OS calls */
+    uint32_t index;                           /* of the slot */
+    uint32_t range_serial;                    /* for nvtxRangeStart ids */
+    uint32_t end_rounds;                      /* destructor rounds seen */
+    uintptr_t notes;                          /* a note is being written, with this stack pointer: it may take a
+                                               * chunk that events may not */
+    uint32_t timer;                           /* sample.c */
+    struct stack_head *signal_stack;          /* sample_stack.c: NULL, or the end of one of ours, in use or not */
+    uint64_t wait_mask;                       /* sample_signals.c: of the signals that the
+                                               * call blocks while it waits… */
+    uintptr_t wait_frame;                     /* …from the hook with this frame; 0: there is none */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
-    uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
+    uint32_t range_block;                     /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
-    struct agent_level *nvtx_more;  /* by domain: nvtx_agent.c maps and frees it */
+    struct agent_level *nvtx_more;            /* by domain: nvtx_agent.c maps and frees it */
     struct agent_cuda cuda;
     struct agent_scratch scratch[AGENT_SCRATCH_USES];
     uint32_t library_depth;
@@ -137,8 +144,8 @@ struct agent_thread {
 };
 
 /* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone.
- * AGENT_OWN_THREAD: a thread of ours; AGENT_HIDDEN_THREAD: one of the program that works for us just now. No hook sees those
- * two, nor the threads that they create; what they do is no event, so that nothing of it is lost either. */
+ * AGENT_OWN_THREAD: a thread of ours; AGENT_HIDDEN_THREAD: one of the program that works for us just now. No hook sees
+ * those two, nor the threads that they create; what they do is no event, so that nothing of it is lost either. */
 extern __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define AGENT_OWN_THREAD ((struct agent_thread *)1)
 #define AGENT_HIDDEN_THREAD ((struct agent_thread *)2)
@@ -150,8 +157,8 @@ static inline int agent_is_thread(const struct agent_thread *self)
 }
 
 /* Slow paths; they keep errno. */
-struct agent_thread *agent_enter_slow(uint32_t source_bits);  /* first call, after fork, first call of a thread */
-struct agent_thread *agent_thread_slow(void);                 /* the thread, if it can have a slot, whatever is recording */
+struct agent_thread *agent_enter_slow(uint32_t source_bits); /* first call, after fork, first call of a thread */
+struct agent_thread *agent_thread_slow(void); /* the thread, if it can have a slot, whatever is recording */
 
 /* The calling thread if any of these sources (WIRE_BIT()s) is recording, else NULL. */
 static inline struct agent_thread *agent_enter(uint32_t source_bits)
@@ -188,7 +195,7 @@ static inline int agent_attached(void)
     return atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED;
 }
 
-/* ---- The clock ----------------------------------------------------------------------------------------------- */
+/* ---- The clock ------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t agent_ticks(void)
 {
@@ -207,7 +214,7 @@ static inline uint64_t agent_ticks(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- Writing a record ---------------------------------------------------------------------------------------- */
+/* ---- Writing a record ------------------------------------------------------------------------------------------ */
 
 /* Adds one to a word that this thread's own signal handlers count in too: one instruction is not interrupted halfway,
  * and no other thread writes here, so that it needs no lock. */
@@ -247,22 +254,23 @@ static inline uintptr_t agent_frame(void)
 /* In a word that holds the stack pointer of whoever set it: the program has since left a handler by longjmp(). */
 #define AGENT_JUMPED 1u
 
-/* True if whoever set this word to its stack pointer will never clear it: the program has jumped, and here is a frame that lies above.
- * Then the word is 0. A handler that switches to another stack by longjmp(), and comes back, is not told apart where that stack lies
- * close above. */
+/* True if whoever set this word to its stack pointer will never clear it: the program has jumped, and here is a frame
+ * that lies above. Then the word is 0. A handler that switches to another stack by longjmp(), and comes back, is not
+ * told apart where that stack lies close above. */
 int agent_was_left(uintptr_t *word, uintptr_t here);
 
-/* The thread is in the midst of a record: the lane for another, or NULL if there is none. A record that was left by a jump is counted as
- * lost, and its lane is free again. */
+/* The thread is in the midst of a record: the lane for another, or NULL if there is none. A record that was left by a
+ * jump is counted as lost, and its lane is free again. */
 struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here);
 
 /* Makes room in a lane for a record of this size: 0, or -1 when the buffer is full. */
 int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words);
 
-/* Room for a record of so many words (head included) in one of the thread's lanes, its type and size filled in, or NULL: then the event
- * is lost and *fate says why, for the caller to count. Every reserve that succeeds must be followed by emit_commit(). */
-static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane, enum wire_type type,
-                                               uint32_t words, enum wire_fate *fate)
+/* Room for a record of so many words (head included) in one of the thread's lanes, its type and size filled in, or
+ * NULL: then the event is lost and *fate says why, for the caller to count. Every reserve that succeeds must be
+ * followed by emit_commit(). */
+static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane,
+                                               enum wire_type type, uint32_t words, enum wire_fate *fate)
 {
     struct agent_lane *lane = &thread->lanes[WIRE_LANE_THREAD];
     if (unlikely(lane->busy) && !(lane = agent_free_lane(thread, agent_frame()))) {
@@ -271,7 +279,8 @@ static inline struct wire_record *emit_reserve(struct agent_thread *thread, stru
     }
     lane->busy = agent_frame();
     atomic_signal_fence(memory_order_seq_cst);
-    if (unlikely((size_t)(lane->limit - lane->cursor) < (size_t)words * 8) && agent_make_room(thread, lane, words) != 0) {
+    if (unlikely((size_t)(lane->limit - lane->cursor) < (size_t)words * 8) &&
+        agent_make_room(thread, lane, words) != 0) {
         atomic_signal_fence(memory_order_seq_cst);
         lane->busy = 0;
         *fate = WIRE_LOST_BUFFER_FULL;
@@ -304,8 +313,8 @@ static inline void emit_commit(struct agent_lane *lane, const struct wire_record
 }
 
 /* Reserve, or count the loss and return NULL. */
-static inline struct wire_record *emit_begin(struct agent_thread *thread, struct agent_lane **lane, enum wire_source source,
-                                             enum wire_type type, uint32_t words)
+static inline struct wire_record *emit_begin(struct agent_thread *thread, struct agent_lane **lane,
+                                             enum wire_source source, enum wire_type type, uint32_t words)
 {
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, lane, type, words, &fate);
@@ -319,7 +328,8 @@ static inline uint32_t emit_text_words(size_t length)
     return (uint32_t)((length + 8) / 8); /* always at least one zero byte */
 }
 
-/* strlen(), without a call for what is short. Aligned loads never leave the page that the text ends on (but a sanitizer objects). */
+/* strlen(), without a call for what is short. Aligned loads never leave the page that the text ends on
+ * (but a sanitizer objects). */
 __attribute__((no_sanitize("address"))) static inline size_t emit_text_length(const char *text)
 {
 #if defined(__SSE2__)
@@ -335,8 +345,8 @@ __attribute__((no_sanitize("address"))) static inline size_t emit_text_length(co
     return strlen(text);
 }
 
-/* Copies text (length bytes, no NUL inside, at most WIRE_TEXT_MAX) to the end of a record, padded with zeros. Of 4 to 15
- * bytes, the first and the last ones are read and put together, where they overlap too: no loop and no call. */
+/* Copies text (length bytes, no NUL inside, at most WIRE_TEXT_MAX) to the end of a record, padded with zeros. Of 4 to
+ * 15 bytes, the first and the last ones are read and put together, where they overlap too: no loop and no call. */
 static inline void emit_text(uint64_t *to, const char *text, size_t length)
 {
     if (length - 8 < 8) {
@@ -356,34 +366,42 @@ static inline void emit_text(uint64_t *to, const char *text, size_t length)
     }
 }
 
-/* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when the
- * buffer is full; those that are lost even so are counted as such. Keeps errno. */
+/* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when
+ * the buffer is full; those that are lost even so are counted as such. Keeps errno. */
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
 
-/* ---- Room for what is large ------------------------------------------------------------------------------------- */
+/* ---- Room for what is large ------------------------------------------------------------------------------------ */
 
-/* Hooks run on coroutines' stacks and on handlers', which may have a few kilobytes: buffers of more than a few hundred bytes are
- * taken here, once at a time; samples, which may interrupt a hook at any moment, have one of their own. NULL: there is no memory, or
- * this is a handler that has interrupted the hook that has it; either is counted as a lost note. */
+/* Hooks run on coroutines' stacks and on handlers', which may have a few kilobytes: buffers of more than a few
+ * hundred bytes are taken here, once at a time; samples, which may interrupt a hook at any moment, have one of
+ * their own. NULL: there is no memory, or this is a handler that has interrupted the hook that has it; either
+ * is counted as a lost note. */
 #define AGENT_SCRATCH_BYTES 16384u
 void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use);
 void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use);
 
-/* ---- Between the files of the agent ----------------------------------------------------------------------------- */
+/* ---- Between the files of the agent ---------------------------------------------------------------------------- */
 
-void agent_start(void);                /* constructor and first hook: find the session, attach; once */
+void agent_start(void); /* constructor and first hook: find the session, attach; once */
 void agent_after_fork_in_child(void);
-/* No record and no system call of ours from here on; children stay off too. One of the two below gets the result, an open note. */
-struct agent_note { struct agent_lane *lane; struct wire_record *record; /* NULL: it is lost */ };
+/* No record and no system call of ours from here on; children stay off too. One of the two below gets
+ * the result, an open note. */
+struct agent_note {
+    struct agent_lane *lane;
+    struct wire_record *record;                    /* NULL: it is lost */
+};
 struct agent_note agent_leave(enum wire_limit why);
-void agent_has_left(struct agent_note note);  /* for good */
-void agent_come_back(struct agent_note note); /* there was no need to leave */
-void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
+void agent_has_left(struct agent_note note);       /* for good */
+void agent_come_back(struct agent_note note);      /* there was no need to leave */
+void agent_thread_begin(void);                     /* a new thread, called from the pthread_create trampoline */
 void agent_set_thread_name(const char *name);
-void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
+void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in
+                                                    * this process, soon in all */
 void agent_capture_end(enum wire_capture cause);
-void os_exec_child_ended(pid_t child); /* which may have become a program in memory of this thread's */
-void os_exec_prepare(void);          /* takes out of this process's environment what was for its start alone; once */
-void os_resolve(void);               /* real functions behind the hooks; once, before anything is recorded */
+void os_exec_child_ended(pid_t child);             /* which may have become a program in memory of this thread's */
+void os_exec_prepare(void);                        /* takes out of this process's environment what was
+                                                    * for its start alone; once */
+void os_resolve(void);                             /* real functions behind the hooks; once,
+                                                    * before anything is recorded */
 
 #endif

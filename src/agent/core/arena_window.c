@@ -1,8 +1,8 @@
 /* Mapping the arena a window at a time: see arena_window.h. */
+#include "arena_window.h"
 #include "agent.h"
 #include "mappings.h"
 #include "sys.h"
-#include "arena_window.h"
 
 static size_t window_bytes(const struct area *area)
 {
@@ -35,7 +35,8 @@ void *window_map_inherited(size_t bytes)
 
 void *window_map(int descriptor, uint64_t offset, size_t bytes)
 {
-    void *memory = map_unlocked(descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, offset, bytes, MAPPING_OF_PROCESS);
+    void *memory = map_unlocked(descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, offset, bytes,
+                                MAPPING_OF_PROCESS);
     if (!memory)
         return NULL;
     sys_madvise(memory, bytes, MADV_DONTFORK); /* a forked child gets its own, and must not write into its parent's */
@@ -43,7 +44,8 @@ void *window_map(int descriptor, uint64_t offset, size_t bytes)
     return memory;
 }
 
-/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old, and is locked only if that is. */
+/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old, and
+ * is locked only if that is. */
 static char *map_behind(char *mapping, size_t skip, size_t bytes)
 {
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
@@ -80,7 +82,8 @@ int area_grow(struct area *area)
     uint32_t mapped = atomic_load_explicit(&area->mapped, memory_order_acquire), index = mapped / area->per_window;
     if (mapped >= area->count || index >= AREA_WINDOWS)
         return -1;
-    if (area->twin && atomic_load_explicit(&area->twin->mapped, memory_order_acquire) <= mapped && area_grow(area->twin) != 0)
+    if (area->twin && atomic_load_explicit(&area->twin->mapped, memory_order_acquire) <= mapped &&
+        area_grow(area->twin) != 0)
         return -1;
     if (!atomic_load_explicit(&area->windows[index], memory_order_acquire)) {
         char *window = map_window(area, index), *none = NULL;
@@ -103,7 +106,8 @@ uint32_t area_take(struct area *area, _Atomic uint64_t *list, _Atomic uint32_t *
 {
     uint32_t index;
     do
-        index = wire_list_pop_linked(list, taken, atomic_load_explicit(&area->mapped, memory_order_acquire), link_of, area);
+        index = wire_list_pop_linked(list, taken, atomic_load_explicit(&area->mapped, memory_order_acquire), link_of,
+                                     area);
     while (index == WIRE_NONE && area_grow(area) == 0);
     return index;
 }

@@ -1,33 +1,34 @@
-/* The arena as the agent sees it: a window at a time, so that the program's address space, its locked memory and its core
- * dumps grow with what was recorded, not with what could be.
+/* The arena as the agent sees it: a window at a time, so that the program's address space, its locked memory and its
+ * core dumps grow with what was recorded, not with what could be.
  *
- * An area is a row of units of one size (chunks, slots, CUPTI's buffers) that are used from the first on. Its windows are
- * mapped in that order and never unmapped, so that pointers into them stay valid. No descriptor is kept: window k is made
- * from window k - 1 (mremap() with an old size of 0 maps the same file once more and may go beyond the first mapping).
- * Threads that need the same window at the same time all map it; the first one publishes, the others unmap theirs. Nothing
- * here waits, so that all of it may run in signal handlers.                                                            */
+ * An area is a row of units of one size (chunks, slots, CUPTI's buffers) that are used from the first on. Its windows
+ * are mapped in that order and never unmapped, so that pointers into them stay valid. No descriptor is kept: window k
+ * is made from window k - 1 (mremap() with an old size of 0 maps the same file once more and may go beyond the first
+ * mapping). Threads that need the same window at the same time all map it; the first one publishes, the others unmap
+ * theirs. Nothing here waits, so that all of it may run in signal handlers. */
 #ifndef TACHO_AGENT_CORE_ARENA_WINDOW_H
 #define TACHO_AGENT_CORE_ARENA_WINDOW_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define AREA_WINDOWS 256u
 
 struct area {
-    uint32_t unit_bytes, count;     /* of each unit; units that there are */
-    uint32_t per_window;            /* a window of these has whole pages */
-    uint32_t link;                  /* where in a unit the link of its free list is */
-    _Atomic uint32_t mapped;        /* units that can be reached now */
-    int is_private;                 /* memory of this process alone, not of the arena */
-    struct area *twin;              /* an area whose units belong to these, by index: grows first; NULL: none */
-    char *before;                   /* a mapping that ends where the area begins… */
-    size_t before_bytes;            /* …so long; NULL: the first window is there from the start */
+    uint32_t unit_bytes, count; /* of each unit; units that there are */
+    uint32_t per_window;        /* a window of these has whole pages */
+    uint32_t link;              /* where in a unit the link of its free list is */
+    _Atomic uint32_t mapped;    /* units that can be reached now */
+    int is_private;             /* memory of this process alone, not of the arena */
+    struct area *twin;          /* an area whose units belong to these, by index: grows first; NULL: none */
+    char *before;               /* a mapping that ends where the area begins… */
+    size_t before_bytes;        /* …so long; NULL: the first window is there from the start */
     _Atomic(char *) windows[AREA_WINDOWS];
 };
 
-/* A mapping of the arena, or of private memory for a descriptor of -1, that is neither inherited by children nor dumped nor locked.
- * NULL when there is no room. */
+/* A mapping of the arena, or of private memory for a descriptor of -1, that is neither inherited by children nor dumped
+ * nor locked. NULL when there is no room. */
 void *window_map(int descriptor, uint64_t offset, size_t bytes);
 
 /* Private memory that children inherit, and that is not locked either. NULL when there is no room. */

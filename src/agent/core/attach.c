@@ -1,7 +1,7 @@
 /* The handshake: connect to the collector named by TACHO_SESSION, say hello, receive and map the arena.
  *
  * Raw system calls only, and no descriptor stays open afterwards, so that programs that count, close or poll their
- * descriptors never meet ours. Runs in constructors and in forked children: no allocation, no locks.                */
+ * descriptors never meet ours. Runs in constructors and in forked children: no allocation, no locks. */
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,12 +9,13 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "wire/wire_cuda.h"
 #include "core.h"
 #include "session_mark.h"
 #include "sys.h"
+#include "wire/wire_cuda.h"
 
-#define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program for longer, nor its children again */
+/* a stopped or dead collector must not hold up the program for longer, nor its children again */
+#define PATIENCE_SECONDS 2
 #define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
 #define SHORT_PATIENCE_SECONDS 1  /* …and of one that has not answered such a question before */
 
@@ -83,8 +84,8 @@ static int open_session(const struct session *session, uint64_t until_us)
     if (socket < 0)
         return socket;
     set_patience(socket, until_us);
-    /* The file first: only the capture's user can reach it, so that no one else can fill its queue. A process that cannot either
-     * (another user, another root) takes the abstract name. */
+    /* The file first: only the capture's user can reach it, so that no one else can fill its queue. A process that
+     * cannot either (another user, another root) takes the abstract name. */
     int result = session->path ? connect_to(socket, session->path, session->path_length, 0) : -ENOENT;
     if (result < 0 && result != -EAGAIN)
         result = connect_to(socket, session->name, session->name_length, 1);
@@ -98,8 +99,11 @@ static int open_session(const struct session *session, uint64_t until_us)
 static int send_hello(int socket, const struct session *session, enum wire_origin origin)
 {
     struct wire_hello hello = {
-        .magic = WIRE_MAGIC, .version = WIRE_VERSION,
-        .pid = (uint32_t)sys_getpid(), .tid = (uint32_t)sys_gettid(), .parent_pid = (uint32_t)sys_getppid(),
+        .magic = WIRE_MAGIC,
+        .version = WIRE_VERSION,
+        .pid = (uint32_t)sys_getpid(),
+        .tid = (uint32_t)sys_gettid(),
+        .parent_pid = (uint32_t)sys_getppid(),
         .origin = origin,
     };
     memcpy(hello.token, session->token, sizeof hello.token);
@@ -116,9 +120,14 @@ static int send_hello(int socket, const struct session *session, enum wire_origi
 /* 0, or -errno; *descriptor is that of the arena, or -1. */
 static int receive_welcome(int socket, struct wire_welcome *welcome, int *descriptor, uint64_t until_us)
 {
-    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
     struct iovec part = { welcome, sizeof *welcome };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes };
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes
+    };
     long received;
     *descriptor = -1;
     do {
@@ -178,13 +187,17 @@ static int open_cuda(int descriptor, const struct wire_header *arena)
 static int open_areas(int descriptor, const struct wire_header *arena)
 {
     uint32_t chunks = arena->chunk_count;
-    set_area(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, offsetof(struct wire_thread, next_free));
+    set_area(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS,
+             offsetof(struct wire_thread, next_free));
     set_area(&agent.threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, 0);
-    set_area(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
-    set_area(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS), offsetof(struct wire_chunk, next_free));
+    set_area(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS,
+             offsetof(struct wire_chunk, next_free));
+    set_area(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS),
+             offsetof(struct wire_chunk, next_free));
     agent.threads.is_private = 1;
     agent.slots.twin = &agent.threads;
-    if (open_area(&agent.slots, descriptor, WIRE_THREADS_OFFSET) != 0 || open_area(&agent.note_chunks, descriptor, WIRE_CHUNKS_OFFSET) != 0 ||
+    if (open_area(&agent.slots, descriptor, WIRE_THREADS_OFFSET) != 0 ||
+        open_area(&agent.note_chunks, descriptor, WIRE_CHUNKS_OFFSET) != 0 ||
         open_area(&agent.chunks, descriptor, WIRE_CHUNKS_OFFSET + WIRE_NOTE_CHUNKS * WIRE_CHUNK_BYTES) != 0)
         return -ENOMEM;
     return open_cuda(descriptor, arena);
@@ -221,7 +234,8 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
 }
 
 /* One question and its answer: 0, or -errno. */
-static int ask(const struct session *session, enum wire_origin origin, int patience_seconds, struct wire_welcome *welcome, int *descriptor)
+static int ask(const struct session *session, enum wire_origin origin, int patience_seconds,
+               struct wire_welcome *welcome, int *descriptor)
 {
     uint64_t until_us = now_us() + (uint64_t)patience_seconds * 1000000u;
     int socket = open_session(session, until_us);

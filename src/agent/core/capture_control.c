@@ -1,6 +1,7 @@
 /* What a program may ask of its capture: begin and end recording, from NVTX ranges or from the public API.
  *
- * This process switches at once and sets a switch in the arena header; the collector propagates it to all other processes. */
+ * This process switches at once and sets a switch in the arena header; the collector propagates
+ * it to all other processes. */
 #include "core.h"
 #include "sys.h"
 
@@ -8,7 +9,8 @@
 static int counts(enum wire_capture cause)
 {
     uint32_t capture = agent.arena->capture;
-    return cause == WIRE_CAPTURE_CUDA ? capture == WIRE_CAPTURE_API : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
+    return cause == WIRE_CAPTURE_CUDA ? capture == WIRE_CAPTURE_API
+                                      : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
 }
 
 /* All switches are unread: the collector has been stopped for long. The last one counts. */
@@ -37,7 +39,8 @@ static void publish_switch(enum wire_capture cause, int on)
     atomic_store_explicit(&to->number, made + 1, memory_order_release);
 }
 
-/* The collector reads switches in the order of their numbers: a handler that left this by a jump would stop it at a number without a switch. */
+/* The collector reads switches in the order of their numbers: a handler that left this by a jump would stop it at
+ * a number without a switch. */
 static void set_switch(enum wire_capture cause, int on)
 {
     uint64_t mask = sys_hold_signals();

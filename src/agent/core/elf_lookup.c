@@ -1,5 +1,5 @@
-/* Symbols of loaded objects, read from their tables: for when the loader cannot be asked, because it holds its lock or because
- * the question is where its own dlsym() is. Trusts the tables as the loader does.                                   */
+/* Symbols of loaded objects, read from their tables: for when the loader cannot be asked, because it holds its lock or
+ * because the question is where its own dlsym() is. Trusts the tables as the loader does. */
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "elf_lookup.h"
 
 struct tables {
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     const char *strings;
     const uint32_t *hash, *gnu_hash;
 };
@@ -19,7 +19,7 @@ static const void *place(uintptr_t base, ElfW(Addr) address)
     return (const void *)(address < base ? base + address : address);
 }
 
-static struct tables read_tables(uintptr_t base, const ElfW(Dyn) *entry)
+static struct tables read_tables(uintptr_t base, const ElfW(Dyn) * entry)
 {
     struct tables tables = { 0 };
     for (; entry && entry->d_tag != DT_NULL; entry++) {
@@ -47,7 +47,8 @@ static int is_same(const char *a, const char *b)
 static int is_function(const struct tables *tables, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &tables->symbols[index];
-    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && is_same(tables->strings + symbol->st_name, name);
+    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+           is_same(tables->strings + symbol->st_name, name);
 }
 
 /* The index of a symbol, 0 if it is not there. */
@@ -78,7 +79,7 @@ static uint32_t find_by_hash(const struct tables *tables, const char *name)
     return 0;
 }
 
-static void *find(uintptr_t base, const ElfW(Dyn) *dynamic, const char *name)
+static void *find(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
     struct tables tables = read_tables(base, dynamic);
     if (!tables.symbols || !tables.strings)
@@ -87,7 +88,7 @@ static void *find(uintptr_t base, const ElfW(Dyn) *dynamic, const char *name)
     return index ? (void *)(base + tables.symbols[index].st_value) : NULL;
 }
 
-static const ElfW(Phdr) *find_header(const ElfW(Phdr) *headers, size_t count, uint32_t type)
+static const ElfW(Phdr) * find_header(const ElfW(Phdr) * headers, size_t count, uint32_t type)
 {
     for (size_t i = 0; i < count; i++)
         if (headers[i].p_type == type)
@@ -120,7 +121,8 @@ const struct link_map *library_objects(void)
     return NULL;
 }
 
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"), weak)); /* the linker's: where this library begins */
+/* the linker's: where this library begins */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"), weak));
 
 uintptr_t library_own_base(void)
 {

@@ -1,10 +1,12 @@
-/* The libraries that glibc had before 2.34: libdl, libpthread and librt, now all in libc. The agent must not need them, since a
- * minimal root has none of them; but the functions in them are hooked, and on an old glibc they must be found behind the hooks.
+/* The libraries that glibc had before 2.34: libdl, libpthread and librt, now all in libc. The agent must not need
+ * them, since a minimal root has none of them; but the functions in them are hooked, and on an old glibc they must
+ * be found behind the hooks.
  *
- * So the references are weak: a newer glibc, and musl, resolve them from libc. An old one has a way to load a library that
- * needs no libdl (libc uses it for itself): with that, those of the three that exist are loaded when the agent starts. What is
- * missing then gets a stand-in that fails; the functions of libc itself are found all the same. The stand-ins are there before
- * anything is loaded: other threads, and hooks that the loading itself calls, come here meanwhile.                          */
+ * So the references are weak: a newer glibc, and musl, resolve them from libc. An old one has a way to load a
+ * library that needs no libdl (libc uses it for itself): with that, those of the three that exist are loaded when
+ * the agent starts. What is missing then gets a stand-in that fails; the functions of libc itself are found all
+ * the same. The stand-ins are there before anything is loaded: other threads, and hooks that the loading itself
+ * calls, come here meanwhile. */
 #include "libc_loader.h"
 
 #include <errno.h>
@@ -22,7 +24,9 @@
 #pragma weak pthread_setspecific
 #pragma weak pthread_testcancel
 
-struct loader loader = { dlsym, dlvsym, dladdr, dlerror, dlinfo, pthread_key_delete, pthread_setspecific, pthread_testcancel };
+struct loader loader = {
+    dlsym, dlvsym, dladdr, dlerror, dlinfo, pthread_key_delete, pthread_setspecific, pthread_testcancel
+};
 
 /* Only glibc before 2.34 has these. */
 extern void *__libc_dlopen_mode(const char *name, int mode) __attribute__((weak));
@@ -32,7 +36,8 @@ extern void *__libc_dlsym(void *handle, const char *symbol) __attribute__((weak)
 static void *find_in_libc(void *handle, const char *symbol)
 {
     static _Atomic(void *) libc;
-    static _Atomic long opener; /* the thread that is at it: what its loader allocates may come through a hook, and ask here again */
+    static _Atomic long opener; /* the thread that is at it: what its loader allocates may come through
+                                 * a hook, and ask here again */
     long self = sys_gettid();
     if (!atomic_load(&libc)) {
         if (atomic_exchange(&opener, self) == self)
@@ -66,7 +71,11 @@ static void no_cancellation(void)
 {
 }
 
-static const struct { const char *symbol; size_t place; void *stand_in; } functions[] = {
+static const struct {
+    const char *symbol;
+    size_t place;
+    void *stand_in;
+} functions[] = {
     { "dlsym", offsetof(struct loader, dlsym), (void *)find_in_libc },
     { "dlvsym", offsetof(struct loader, dlvsym), NULL },
     { "dladdr", offsetof(struct loader, dladdr), (void *)no_address },
@@ -94,7 +103,8 @@ static void fill_in_stand_ins(void)
 static void replace_stand_ins(void *library)
 {
     for (size_t i = 0; library && i < FUNCTIONS; i++) {
-        void *stand_in = functions[i].stand_in, *found = atomic_load(place_of(i)) == stand_in ? __libc_dlsym(library, functions[i].symbol) : NULL;
+        void *stand_in = functions[i].stand_in,
+             *found = atomic_load(place_of(i)) == stand_in ? __libc_dlsym(library, functions[i].symbol) : NULL;
         if (found)
             atomic_store(place_of(i), found);
     }

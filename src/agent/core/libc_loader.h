@@ -1,5 +1,5 @@
-/* Functions of libc that were in libraries of their own before glibc 2.34: see libc_loader.c. Never call them by their names: that
- * would make the agent need those libraries. */
+/* Functions of libc that were in libraries of their own before glibc 2.34: see libc_loader.c. Never call them by their
+ * names: that would make the agent need those libraries. */
 #ifndef TACHO_AGENT_CORE_LIBC_LOADER_H
 #define TACHO_AGENT_CORE_LIBC_LOADER_H
 

@@ -2,18 +2,18 @@
  *
  * Everything starts from the constructor or from the first hook, whichever comes first: other libraries' constructors
  * run before ours. `started` tells a fresh process from a forked child, since only the page with agent_switch is wiped.
- * Nothing here may fail the program: each failure ends in AGENT_OFF.                                                */
+ * Nothing here may fail the program: each failure ends in AGENT_OFF. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "agent/python/python_agent.h"
 #include "core.h"
-#include "seccomp.h"
 #include "libc_loader.h"
 #include "mappings.h"
-#include "agent/python/python_agent.h"
+#include "seccomp.h"
 #include "sys.h"
 
 struct agent_switch agent_switch;
@@ -60,7 +60,8 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
         python_forget();
         torch_after_attach();
     }
-    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns, memory_order_relaxed);
+    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns,
+                          memory_order_relaxed);
 }
 
 static void find_own_path(void)
@@ -102,7 +103,8 @@ static void start(void)
         set_state(AGENT_OFF);
         return;
     }
-    /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(), which is nearly all of it. */
+    /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(),
+     * which is nearly all of it. */
     sys_madvise(&agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     if (__register_atfork)
         __register_atfork(NULL, NULL, agent_after_fork_in_child, NULL /* never unloaded */);
@@ -179,8 +181,8 @@ static void end_note(struct agent_note note)
     emit_commit(note.lane, note.record);
 }
 
-/* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that was left there by a
- * jump is never done, so this ends. */
+/* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that
+ * was left there by a jump is never done, so this ends. */
 static void wait_for_calls(void)
 {
     struct timespec pause = { .tv_nsec = 100000 };
@@ -284,7 +286,8 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
     struct agent_thread *thread = agent_thread();
     if (!thread) {
         if (agent_attached() && agent_self != AGENT_OWN_THREAD && agent_self != AGENT_HIDDEN_THREAD)
-            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_NO_THREAD], 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_NO_THREAD], 1,
+                                      memory_order_relaxed);
         return;
     }
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;

@@ -13,8 +13,8 @@
 /* Beside the address, which is that of a page. */
 enum {
     INHERITED = 1,
-    HELD = 2,       /* by who goes through the table… */
-    GIVEN_UP = 4,   /* …who is to unmap it */
+    HELD = 2,     /* by who goes through the table… */
+    GIVEN_UP = 4, /* …who is to unmap it */
     FLAGS = AGENT_PAGE_LEAST - 1,
 };
 #define CLAIMED ((uintptr_t)8) /* in place of an address: it comes when `bytes` is there */
@@ -71,7 +71,8 @@ void mappings_after_fork_in_child(void)
     for (uint32_t i = 0; i < ENTRIES; i++) {
         uintptr_t word = atomic_load_explicit(&table[i].word, memory_order_relaxed);
         if (word)
-            atomic_store_explicit(&table[i].word, word & INHERITED && !(word & GIVEN_UP) ? word & ~(uintptr_t)HELD : 0, memory_order_relaxed);
+            atomic_store_explicit(&table[i].word, word & INHERITED && !(word & GIVEN_UP) ? word & ~(uintptr_t)HELD : 0,
+                                  memory_order_relaxed);
     }
 }
 
@@ -98,7 +99,8 @@ int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end)
 static void unlock(struct mapping *mapping)
 {
     uintptr_t word = atomic_load(&mapping->word);
-    if (!(word & ~(uintptr_t)FLAGS) || word & HELD || !atomic_compare_exchange_strong(&mapping->word, &word, word | HELD))
+    if (!(word & ~(uintptr_t)FLAGS) || word & HELD ||
+        !atomic_compare_exchange_strong(&mapping->word, &word, word | HELD))
         return;
     size_t bytes = atomic_load(&mapping->bytes);
     char *address = (char *)(word & ~(uintptr_t)FLAGS);

@@ -1,33 +1,36 @@
 /* The shared objects of the process: what is loaded at the start, and what dlopen and dlclose change.
  *
  * The loader's own list is walked (dl_iterate_phdr) and compared with what was told before. Called from the constructor
- * and after dlopen and dlclose have returned, never from a signal handler or a forked child.                         */
+ * and after dlopen and dlclose have returned, never from a signal handler or a forked child. */
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
-#include "core.h"
-#include "libc_loader.h"
 #include "agent/os/os_hooks.h"
 #include "agent/python/python_agent.h"
+#include "core.h"
+#include "libc_loader.h"
 #include "sys.h"
 
 #define MODULES_MAX 4096
 #define PATH_BYTES 4096
 #define BUILD_ID_WORDS 3 /* 20 bytes as linkers make them, room for 24 */
 
-struct module { uint64_t address; uint32_t round; };
+struct module {
+    uint64_t address;
+    uint32_t round;
+};
 
 static struct module modules[MODULES_MAX];
 static size_t module_count;
 static uint32_t current_round;
 static char torch_path[PATH_BYTES]; /* written when its library is met, which is once */
-static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
-static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
+static _Atomic uint32_t stale;      /* something was loaded without a look afterwards */
+static _Atomic uint32_t walking;    /* one thread at a time; another that comes meanwhile leaves it to the next call */
 
-/* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of one such.
- * The loader itself never looks at notes, so nothing else has checked where they are said to be. */
-static size_t readable_bytes(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
+/* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of
+ * one such. The loader itself never looks at notes, so nothing else has checked where they are said to be. */
+static size_t readable_bytes(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -165,9 +168,12 @@ void modules_after_fork_in_child(void)
     atomic_store(&walking, 0);
 }
 
-/* ---- Functions behind ours --------------------------------------------------------------------------------------------- */
+/* ---- Functions behind ours ------------------------------------------------------------------------------------- */
 
-struct wanted { const char *library, *symbol; void *function; };
+struct wanted {
+    const char *library, *symbol;
+    void *function;
+};
 
 static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
 {
@@ -190,7 +196,7 @@ void *agent_find_function(const char *library, const char *symbol)
     return wanted.function;
 }
 
-/* ---- What changed meanwhile ---------------------------------------------------------------------------------------------- */
+/* ---- What changed meanwhile ------------------------------------------------------------------------------------ */
 
 void agent_modules_changed(void)
 {

@@ -1,6 +1,6 @@
-/* Seccomp filters: a program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be killed for the first
- * system call that the filter does not expect. So this is asked before all else, with the calls by which the loader has
- * just read its libraries: openat, read, close. Without /proc there is no answer, which counts as "no".                 */
+/* Seccomp filters: a program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be killed for
+ * the first system call that the filter does not expect. So this is asked before all else, with the calls by which the
+ * loader has just read its libraries: openat, read, close. Without /proc there is no answer, which counts as "no". */
 #include "seccomp.h"
 
 #include "abi/seccomp_status.h"

@@ -1,4 +1,5 @@
-/* Marks for the collector in the folder of the session: see wire/wire_marks.h. Raw system calls, no descriptor, no memory. */
+/* Marks for the collector in the folder of the session: see wire/wire_marks.h. Raw system calls,
+ * no descriptor, no memory. */
 #include "session_mark.h"
 
 #include <string.h>
@@ -56,7 +57,8 @@ void mark_unrecorded(const char *socket_path, enum wire_cause cause)
     char name[sizeof WIRE_MARK_UNRECORDED + 32] = WIRE_MARK_UNRECORDED;
     struct timespec now = { 0 };
     sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1,
+                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
     *put_hex(end, (uint64_t)sys_getpid()) = 0;
     leave(socket_path, name, causes[cause]);
 }

@@ -1,4 +1,5 @@
-/* Marks for the collector of a session, by the path of its socket (NULL: it has none, and no marks): see wire/wire_marks.h. */
+/* Marks for the collector of a session, by the path of its socket (NULL: it has none, and no
+ * marks): see wire/wire_marks.h. */
 #ifndef TACHO_AGENT_CORE_SESSION_MARK_H
 #define TACHO_AGENT_CORE_SESSION_MARK_H
 

@@ -1,13 +1,13 @@
 /* Copies of stacks: see stack_copy.h.
  *
- * Where a stack ends is not known, and a stack that lay here may have given way to a shorter one. So the kernel copies: it stops where
- * nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.)                                     */
+ * Where a stack ends is not known, and a stack that lay here may have given way to a shorter one. So the kernel copies:
+ * it stops where nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.) */
 #include "stack_copy.h"
 
 #include "abi/registers.h"
-#include "core.h"
 #include "agent/os/os_process.h"
 #include "agent/python/python_agent.h"
+#include "core.h"
 #include "sys.h"
 
 #define PAGE 4096u
@@ -18,9 +18,11 @@ static _Atomic uint32_t refused; /* the kernel does not copy for us: told once, 
 static void refuse(long error)
 {
     if (!atomic_exchange(&refused, 1))
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, error == -EPERM || error == -ENOSYS
-            ? "Calls have no call chains: process_vm_readv() is not allowed here, as the rules of old container runtimes have it."
-            : "Calls have no call chains: a copy of the stack could not be made.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  error == -EPERM || error == -ENOSYS
+                      ? "Calls have no call chains: process_vm_readv() is not allowed here, as the rules of old "
+                        "container runtimes have it."
+                      : "Calls have no call chains: a copy of the stack could not be made.");
 }
 
 /* Page by page, so that what lies before an end is had. */
@@ -40,7 +42,8 @@ long stack_copy_take(void *to, uint64_t from, size_t bytes)
     return got;
 }
 
-void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
+void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of,
+                          const struct chain_registers *registers)
 {
     if (atomic_load_explicit(&refused, memory_order_relaxed) || os_is_filtered_child())
         return;
@@ -68,7 +71,8 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
         refuse(got);
 }
 
-/* Registers that calls preserve are all that a walk needs. They are taken here, and with them this function's own frame. */
+/* Registers that calls preserve are all that a walk needs. They are taken here, and with them
+ * this function's own frame. */
 __attribute__((noinline)) void stack_copy_emit(struct agent_thread *thread, const struct chain_of *of)
 {
     struct chain_registers registers;

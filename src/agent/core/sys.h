@@ -2,7 +2,7 @@
  *
  * libc's wrappers are the functions that the agent hooks, they set errno, and they are cancellation points. These do
  * neither: each returns the kernel's answer, -errno on failure, and never unwinds. Never use a libc system call wrapper
- * in the agent when there is one here.                                                                               */
+ * in the agent when there is one here. */
 #ifndef TACHO_AGENT_CORE_SYS_H
 #define TACHO_AGENT_CORE_SYS_H
 
@@ -42,10 +42,7 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
     register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory", "cc");
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory", "cc");
     return x0;
 }
 #else
@@ -76,7 +73,8 @@ static inline int sys_symlinkat(const char *text, int folder, const char *path)
 {
     return (int)sys_call3(SYS_symlinkat, (long)text, folder, (long)path);
 }
-/* As access(), by the same call that libc makes: with the rights of the real user, without capabilities that exec would take. */
+/* As access(), by the same call that libc makes: with the rights of the real user, without
+ * capabilities that exec would take. */
 static inline int sys_access(const char *path, int mode)
 {
 #if defined(SYS_access)
@@ -171,7 +169,8 @@ static inline int sys_munlock(const void *address, size_t bytes)
 /* ---- Processes, threads, time ---------------------------------------------------------------------------------- */
 
 /* Of a process's memory, this one's too: stops where nothing is mapped. */
-static inline long sys_process_vm_readv(int pid, const struct iovec *to, size_t to_count, const struct iovec *from, size_t from_count)
+static inline long sys_process_vm_readv(int pid, const struct iovec *to, size_t to_count, const struct iovec *from,
+                                        size_t from_count)
 {
     return sys_call6(SYS_process_vm_readv, pid, (long)to, (long)to_count, (long)from, (long)from_count, 0);
 }
@@ -242,10 +241,12 @@ static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
     return (int)sys_call6(SYS_futex, (long)word, 1 | 128 /* FUTEX_WAKE, private */, threads, 0, 0, 0);
 }
 
-/* Holds all signals back but those that the thread brings upon itself, which would end the process then; the mask to release them with. */
+/* Holds all signals back but those that the thread brings upon itself, which would end the process then; the
+ * mask to release them with. */
 static inline uint64_t sys_hold_signals(void)
 {
-    const uint64_t own = 1u << (SIGILL - 1) | 1u << (SIGTRAP - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGSYS - 1);
+    const uint64_t own = 1u << (SIGILL - 1) | 1u << (SIGTRAP - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) |
+                         1u << (SIGSEGV - 1) | 1u << (SIGSYS - 1);
     uint64_t all = ~own, before = 0;
     sys_rt_sigprocmask(SIG_BLOCK, &all, &before);
     return before;
@@ -255,8 +256,9 @@ static inline void sys_release_signals(uint64_t mask)
     sys_rt_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Can the eight bytes around this address be read? The kernel copies a signal mask before it looks at what to do with it, and
- * there is no such thing to do: nothing changes. Filters for system calls let this one through, since libc cannot do without it. */
+/* Can the eight bytes around this address be read? The kernel copies a signal mask before it looks at what to do
+ * with it, and there is no such thing to do: nothing changes. Filters for system calls let this one through, since
+ * libc cannot do without it. */
 static inline int sys_can_read(const void *address)
 {
     return sys_call6(SYS_rt_sigprocmask, -1, (long)((uintptr_t)address & ~(uintptr_t)7), 0, 8, 0, 0) != -EFAULT;

@@ -1,17 +1,17 @@
 /* Threads: a slot and a chain of chunks for each, from its first event to the last of its destructors.
  *
- * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state, slot.first_chunk,
- * chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends gives its slot to the
- * collector (ENDED), who frees it once drained. Nothing here waits for anyone.                                       */
+ * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state,
+ * slot.first_chunk, chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends
+ * gives its slot to the collector (ENDED), who frees it once drained. Nothing here waits for anyone. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "core.h"
-#include "libc_loader.h"
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
+#include "core.h"
+#include "libc_loader.h"
 #include "sys.h"
 
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
@@ -103,9 +103,9 @@ static void at_thread_end(void *value)
     agent_end_calls();
 }
 
-/* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and given back. Values of
- * later keys make glibc allocate, in whichever hook a thread meets first: rather none then. musl, which has no dlvsym, goes on from the key
- * that it gave last, and begins anew behind the very last. */
+/* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and
+ * given back. Values of later keys make glibc allocate, in whichever hook a thread meets first: rather none then. musl,
+ * which has no dlvsym, goes on from the key that it gave last, and begins anew behind the very last. */
 void thread_prepare(void)
 {
     pthread_key_t others[MUSL_KEYS], last = (loader.dlvsym ? EARLY_KEYS : MUSL_KEYS) - 1;
@@ -127,11 +127,13 @@ int thread_give_key_back(void)
     return atomic_exchange(&has_end_key, 0) && loader.pthread_key_delete(end_key) == 0;
 }
 
-/* Without a key this is the end, and what its destructors do is counted as lost. One that called pthread_exit() is not known to
- * have ended. */
+/* Without a key this is the end, and what its destructors do is counted as lost. One that called pthread_exit()
+ * is not known to have ended. */
 void thread_returns(void)
 {
-    struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed) ? agent_self : NULL;
+    struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed)
+                                      ? agent_self
+                                      : NULL;
     if (!agent_is_thread(thread) || !agent_begin_calls())
         return;
     thread_end(thread);
@@ -226,7 +228,8 @@ static uint64_t bytes_of(const struct agent_lane *lane)
     return chunk ? chunk->bytes_before + atomic_load_explicit(&chunk->committed, memory_order_relaxed) : 0;
 }
 
-/* It becomes the lane's chunk; index counts all chunks. Of the one before, nothing may be read once the collector knows of this one. */
+/* It becomes the lane's chunk; index counts all chunks. Of the one before, nothing may be read once the
+ * collector knows of this one. */
 static void enter_chunk(struct agent_thread *thread, struct agent_lane *lane, struct wire_chunk *chunk, uint32_t index)
 {
     _Atomic uint32_t *link = lane->chunk ? &lane->chunk->next : &thread->slot->first_chunk[lane - thread->lanes];
@@ -257,7 +260,8 @@ static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint
 {
     uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
     if (index == WIRE_NONE)
-        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, lane, words) : -1;
+        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, lane, words)
+                                                                               : -1;
     struct wire_chunk *chunk = area_unit(&agent.chunks, index);
     if (lane->chunk)
         populate(chunk, index);
@@ -265,8 +269,8 @@ static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint
     return 0;
 }
 
-/* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the one before as
- * soon as it is linked with the next. */
+/* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the
+ * one before as soon as it is linked with the next. */
 static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child() || !agent_begin_calls())
@@ -278,7 +282,7 @@ static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint3
     return result;
 }
 
-/* ---- Jumps out of handlers --------------------------------------------------------------------------------------- */
+/* ---- Jumps out of handlers ------------------------------------------------------------------------------------- */
 
 static int is_left(uintptr_t word, uintptr_t here)
 {
@@ -293,7 +297,7 @@ int agent_was_left(uintptr_t *word, uintptr_t here)
     return 1;
 }
 
-/* ---- Records of handlers that come in the midst of another ------------------------------------------------------- */
+/* ---- Records of handlers that come in the midst of another ----------------------------------------------------- */
 
 /* Tells where the records that follow belong: 0, or -1 when the buffer is full. */
 static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
@@ -332,8 +336,8 @@ static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_la
     return lane;
 }
 
-/* A record of a handler is left when the one that it interrupted is. The handlers' lane is closed where its next records belong elsewhere
- * than its last: agent_make_room() will tell. */
+/* A record of a handler is left when the one that it interrupted is. The handlers' lane is closed where its next
+ * records belong elsewhere than its last: agent_make_room() will tell. */
 struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here)
 {
     struct agent_lane *own = &thread->lanes[WIRE_LANE_THREAD], *handlers = &thread->lanes[WIRE_LANE_HANDLER];

@@ -1,19 +1,22 @@
 /* CUDA: the entry that the driver calls in the library that CUDA_INJECTION64_PATH names, the life of the source in a
  * process, and what a capture enables. See cuda_agent.h for the other files.
  *
- * The state follows what is to be recorded (cuda_follow): while no capture runs CUPTI is only loaded, or subscribed to the
- * calls that begin a range; both cost a launch nothing that can be measured. What is enabled is changed by one thread at a
- * time: the one that begins or ends the range, before its call returns, else our own. On any failure the source is over and
- * the report says why; all other sources go on.                                                                        */
+ * The state follows what is to be recorded (cuda_follow): while no capture runs CUPTI is only loaded, or subscribed to
+ * the calls that begin a range; both cost a launch nothing that can be measured. What is enabled is changed by one
+ * thread at a time: the one that begins or ends the range, before its call returns, else our own. On any failure the
+ * source is over and the report says why; all other sources go on. */
 #include "cuda_agent.h"
 #include "agent/core/sys.h"
 
-#define PATIENCE_MS 100 /* for the thread that is changing what is enabled: it may wait for a lock of CUPTI's that we hold */
+/* for the thread that is changing what is enabled: it may wait for a lock of CUPTI's that we hold */
+#define PATIENCE_MS 100
 
 struct cuda cuda;
 
 /* What a capture enables beside API calls, and the setting that wants it (0: every one) or replaces it. */
-static const struct { uint32_t kind, wants, unless; } kinds[] = {
+static const struct {
+    uint32_t kind, wants, unless;
+} kinds[] = {
     { CUPTI_KIND_CONCURRENT_KERNEL, 0, 0 },
     { CUPTI_KIND_MEMCPY, 0, 0 },
     { CUPTI_KIND_MEMCPY2, 0, 0 },
@@ -26,15 +29,18 @@ static const struct { uint32_t kind, wants, unless; } kinds[] = {
     { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0 },
     { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0 },
     { CUPTI_KIND_MEMORY_POOL, WIRE_CUDA_MEMORY, 0 },
-    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 }, /* see cuda_enable_unified_memory() */
+    /* see cuda_enable_unified_memory() */
+    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 },
 };
 
-/* ---- Records of ours -------------------------------------------------------------------------------------------------- */
+/* ---- Records of ours ------------------------------------------------------------------------------------------- */
 
 void cuda_emit(const struct cuda_note *note)
 {
     struct agent_thread *self = agent_self;
-    struct agent_thread *thread = self == AGENT_OWN_THREAD ? cuda.own_slot : self == AGENT_HIDDEN_THREAD ? cuda.hidden : agent_thread();
+    struct agent_thread *thread = self == AGENT_OWN_THREAD      ? cuda.own_slot
+                                  : self == AGENT_HIDDEN_THREAD ? cuda.hidden
+                                                                : agent_thread();
     if (!thread || !agent_attached())
         return;
     size_t length = note->text ? strnlen(note->text, WIRE_TEXT_MAX) : 0;
@@ -56,7 +62,10 @@ void cuda_emit(const struct cuda_note *note)
 /* What CUPTI's answer means to a person, and what to do. */
 static const char *sentence_of(int result)
 {
-    static const struct { int number; const char *sentence; } sentences[] = {
+    static const struct {
+        int number;
+        const char *sentence;
+    } sentences[] = {
 #define ROW(name, number, sentence) { number, sentence },
         CUPTI_RESULTS(ROW)
 #undef ROW
@@ -77,7 +86,7 @@ static void refuse(int result, const char *detail)
     atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
 }
 
-/* ---- One at a time ---------------------------------------------------------------------------------------------------- */
+/* ---- One at a time --------------------------------------------------------------------------------------------- */
 
 int cuda_lock(void)
 {
@@ -94,7 +103,7 @@ void cuda_unlock(void)
     atomic_store_explicit(&cuda.switching, 0, memory_order_release);
 }
 
-/* ---- What is enabled -------------------------------------------------------------------------------------------------- */
+/* ---- What is enabled ------------------------------------------------------------------------------------------- */
 
 static int is_wanted(size_t kind)
 {
@@ -107,7 +116,9 @@ void cuda_enable_unified_memory(void)
 {
     if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)))
         return;
-    static const struct { uint32_t flag, counter; } wanted[] = {
+    static const struct {
+        uint32_t flag, counter;
+    } wanted[] = {
         { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_HTOD },
         { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_DTOH },
         { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_DTOD },
@@ -119,10 +130,14 @@ void cuda_enable_unified_memory(void)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (cuda.settings.flags & wanted[i].flag)
             configs[count++] = (struct cupti_unified_memory_config){
-                .scope = CUPTI_UNIFIED_MEMORY_ALL_DEVICES, .kind = wanted[i].counter, .device = 0, .enable = 1,
+                .scope = CUPTI_UNIFIED_MEMORY_ALL_DEVICES,
+                .kind = wanted[i].counter,
+                .device = 0,
+                .enable = 1,
             };
     int result = count && cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter
-                     ? cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter(configs, count) : 0;
+                     ? cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter(configs, count)
+                     : 0;
     if (result)
         cuda_emit(&(struct cuda_note){ .type = WIRE_DIAGNOSTIC, .a = 2, .text = sentence_of(result) });
     cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
@@ -179,7 +194,7 @@ static void end_recording(void)
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
 }
 
-/* ---- The life of the source -------------------------------------------------------------------------------------------- */
+/* ---- The life of the source ------------------------------------------------------------------------------------ */
 
 static int set_attribute(uint32_t attribute, void *value, size_t bytes)
 {
@@ -195,17 +210,21 @@ static uint64_t clock_ns(void)
 static void name_of_other(char *name, size_t bytes)
 {
     struct cupti_subscriber_parameters parameters = {
-        .bytes = CUPTI_SUBSCRIBER_BYTES, .name = "tacho", .old_name = name, .old_name_bytes = bytes,
+        .bytes = CUPTI_SUBSCRIBER_BYTES,
+        .name = "tacho",
+        .old_name = name,
+        .old_name_bytes = bytes,
     };
     void *unused = NULL;
     name[0] = 0;
-    if (cuda.cupti.cuptiSubscribe_v2 && cuda.cupti.cuptiSubscribe_v2(&unused, cuda_callback, NULL, &parameters) == CUPTI_RESULT_SUCCESS)
+    if (cuda.cupti.cuptiSubscribe_v2 &&
+        cuda.cupti.cuptiSubscribe_v2(&unused, cuda_callback, NULL, &parameters) == CUPTI_RESULT_SUCCESS)
         cuda.cupti.cuptiUnsubscribe(unused); /* it has just gone: too late all the same */
     name[bytes - 1] = 0;
 }
 
-/* 0, or CUPTI's answer. Subscribing comes first: it is what CUPTI refuses to a second client, whereas it would let that one
- * put its buffers in place of the first one's. */
+/* 0, or CUPTI's answer. Subscribing comes first: it is what CUPTI refuses to a second client, whereas it would let that
+ * one put its buffers in place of the first one's. */
 static int subscribe(void)
 {
     int result = cuda.cupti.cuptiSubscribe(&cuda.subscriber, cuda_callback, NULL);
@@ -310,13 +329,14 @@ static void learn_sizes(void)
     cupti_layouts_init(&cuda.layouts, cuda.version);
     for (uint32_t kind = 1; kind < CUPTI_KIND_LIMIT; kind++) {
         uint32_t bytes = cupti_bytes_told(&cuda.cupti, kind);
-        if (bytes && bytes != cupti_record_bytes(&cuda.layouts, kind) && cupti_layouts_learn(&cuda.layouts, kind, bytes) == 0)
+        if (bytes && bytes != cupti_record_bytes(&cuda.layouts, kind) &&
+            cupti_layouts_learn(&cuda.layouts, kind, bytes) == 0)
             cuda_name_add(WIRE_CUDA_NAME_RECORD_BYTES, (uint64_t)kind << 32 | bytes, NULL);
     }
 }
 
-/* ThreadSanitizer knows the threads that its own pthread_create() has made. In any other, ours too, memory that CUPTI asks for ends the
- * program. */
+/* ThreadSanitizer knows the threads that its own pthread_create() has made. In any other, ours too, memory that CUPTI
+ * asks for ends the program. */
 extern void __tsan_init(void) __attribute__((weak));
 
 static void set_up(void)
@@ -325,7 +345,9 @@ static void set_up(void)
     if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
         return;
     cuda.pid = agent.pid;
-    const char *failure = __tsan_init ? "The program is built with ThreadSanitizer, which allows no threads but the program's." : cuda_library_load();
+    const char *failure = __tsan_init
+                              ? "The program is built with ThreadSanitizer, which allows no threads but the program's."
+                              : cuda_library_load();
     if (failure) {
         refuse(0, failure);
         return;
@@ -334,8 +356,13 @@ static void set_up(void)
     cuda_api_learn();
     atomic_store_explicit(&agent.arena->cupti_version, cuda.version, memory_order_release);
     uint64_t version = cuda.version;
-    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_LOADED, .a = (uint16_t)cuda_api_last_stage(), .words = &version, .word_count = 1,
-                                   .text = cuda.path });
+    cuda_emit(&(struct cuda_note){
+        .type = WIRE_CUDA_LOADED,
+        .a = (uint16_t)cuda_api_last_stage(),
+        .words = &version,
+        .word_count = 1,
+        .text = cuda.path,
+    });
     atomic_store_explicit(&cuda.state, CUDA_LOADED, memory_order_release);
     change_state(wanted_state(), 0);
     if (cuda_in_use() && cuda_thread_start() != 0) {
@@ -347,7 +374,8 @@ static void set_up(void)
 static void set_up_alone(void)
 {
     if (!cuda_lock()) {
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  "CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time.");
         return;
     }
     sigset_t before;

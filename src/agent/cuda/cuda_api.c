@@ -1,11 +1,12 @@
 /* Calls into CUDA: what each callback id is called, which are recorded, and by whom.
  *
- * Measured on CUPTI 13.0, with a PyTorch operator, which makes five calls of which one matters: with whole kinds enabled (RUNTIME,
- * DRIVER) CUPTI sees all five, and an operator costs 2 µs more, also when four of them are left out one by one. With the
- * chosen calls enabled one by one, and their kinds never, it costs 0.9 µs. But that works only for what is enabled while the first
- * context is made; later it silently does nothing. So CUPTI writes the records of chosen calls where recording begins with CUDA.
- * All else, the other calls at the start and ranges that begin later, comes as callbacks whose records we write ourselves;
- * there calls of the driver that the runtime makes call back too, which costs another 0.5 µs a launch.                    */
+ * Measured on CUPTI 13.0, with a PyTorch operator, which makes five calls of which one matters: with whole kinds
+ * enabled (RUNTIME, DRIVER) CUPTI sees all five, and an operator costs 2 µs more, also when four of them are left out
+ * one by one. With the chosen calls enabled one by one, and their kinds never, it costs 0.9 µs. But that works only for
+ * what is enabled while the first context is made; later it silently does nothing. So CUPTI writes the records of
+ * chosen calls where recording begins with CUDA. All else, the other calls at the start and ranges that begin later,
+ * comes as callbacks whose records we write ourselves; there calls of the driver that the runtime makes call back too,
+ * which costs another 0.5 µs a launch. */
 #include "cuda_agent.h"
 
 #define MISSING_MAX 64u /* ids without a name, one after the other: then there are no more */
@@ -19,8 +20,14 @@ static const struct {
     [CUDA_DRIVER] = { CUPTI_DOMAIN_DRIVER, WIRE_CUDA_NAME_DRIVER },
 };
 
-static const struct { const char *name; uint8_t range; } ranges[] = {
-    { "cudaProfilerStart", 1 }, { "cudaProfilerStop", 2 }, { "cuProfilerStart", 1 }, { "cuProfilerStop", 2 },
+static const struct {
+    const char *name;
+    uint8_t range;
+} ranges[] = {
+    { "cudaProfilerStart", 1 },
+    { "cudaProfilerStop", 2 },
+    { "cuProfilerStart", 1 },
+    { "cuProfilerStop", 2 },
 };
 
 static const char *const unloads[] = { "cuModuleUnload", "cuLibraryUnload", "cudaLibraryUnload" };
@@ -70,7 +77,8 @@ void cuda_api_learn(void)
         uint32_t missing = 0;
         for (uint32_t id = 1; id < CUDA_API_MAX && missing < MISSING_MAX; id++) {
             const char *name = NULL;
-            if (cuda.cupti.cuptiGetCallbackName(domains[domain].domain, id, &name) == CUPTI_RESULT_SUCCESS && name && *name) {
+            if (cuda.cupti.cuptiGetCallbackName(domains[domain].domain, id, &name) == CUPTI_RESULT_SUCCESS && name &&
+                *name) {
                 learn_call(domain, id, name);
                 missing = 0;
             } else {
@@ -80,7 +88,7 @@ void cuda_api_learn(void)
     }
 }
 
-/* ---- Records by CUPTI ----------------------------------------------------------------------------------------------- */
+/* ---- Records by CUPTI ------------------------------------------------------------------------------------------ */
 
 static int can_choose(void)
 {
@@ -112,13 +120,14 @@ enum cuda_stage cuda_api_last_stage(void)
     return cuda.settings.flags & WIRE_CUDA_ALL_CALLS ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN;
 }
 
-/* ---- Callbacks ---------------------------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------------------------- */
 
 int cuda_api_is_ours(const struct cuda_api *api)
 {
     if (api->chosen && !api->refused && atomic_load_explicit(&cuda.by_records, memory_order_relaxed))
         return 0;
-    return is_recorded(api) || (!api->of_cupti && atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL);
+    return is_recorded(api) ||
+           (!api->of_cupti && atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL);
 }
 
 /* All calls have callbacks in the stage that records all: whether a call is made inside another one must be known. */

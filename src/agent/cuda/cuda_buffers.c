@@ -1,11 +1,12 @@
-/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See wire/wire_cuda.h for their life.
+/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See
+ * wire/wire_cuda.h for their life.
  *
- * CUPTI asks for one in a thread that launches, and gives it back in a thread of its own, where the texts that the records
- * point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what it drops;
- * older ones crash, and get memory that nobody reads: its records are counted. A buffer that CUPTI has is never taken away,
- * unmapped or lent again. Nothing here calls CUDA or allocates from the heap.                                           */
-#include "cuda_agent.h"
+ * CUPTI asks for one in a thread that launches, and gives it back in a thread of its own, where the texts that the
+ * records point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what
+ * it drops; older ones crash, and get memory that nobody reads: its records are counted. A buffer that CUPTI has is
+ * never taken away, unmapped or lent again. Nothing here calls CUDA or allocates from the heap. */
 #include "agent/core/sys.h"
+#include "cuda_agent.h"
 
 #define CUPTI_TAKES_NONE 28u           /* from 12.9 on */
 #define EMERGENCY_BYTES 65536u
@@ -19,7 +20,7 @@ struct emergency {
     _Atomic uint32_t state;
 };
 static _Atomic(struct emergency *) emergencies; /* all that there are; none is ever unmapped */
-static uint32_t prepared;              /* buffers that have their pages */
+static uint32_t prepared;                       /* buffers that have their pages */
 
 /* Which of the arena's buffers this is, or WIRE_NONE. */
 static uint32_t index_of(const uint8_t *buffer)
@@ -34,7 +35,7 @@ static uint32_t index_of(const uint8_t *buffer)
     return WIRE_NONE;
 }
 
-/* ---- Lending ----------------------------------------------------------------------------------------------------- */
+/* ---- Lending --------------------------------------------------------------------------------------------------- */
 
 static uint8_t *take_from_arena(void)
 {
@@ -42,7 +43,8 @@ static uint8_t *take_from_arena(void)
     uint32_t index;
     do
         index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken,
-                              atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire), &all->next_free, sizeof *all);
+                              atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire), &all->next_free,
+                              sizeof *all);
     while (index == WIRE_NONE && area_grow(&agent.cuda_buffers) == 0);
     if (index == WIRE_NONE)
         return NULL;
@@ -109,7 +111,7 @@ int cuda_buffers_older_than(uint64_t ns)
     return 0;
 }
 
-/* ---- Taking back ------------------------------------------------------------------------------------------------- */
+/* ---- Taking back ----------------------------------------------------------------------------------------------- */
 
 /* A kernel that the newest context has finished: from here on the chosen calls are enough. */
 static void note_kernel(const struct cupti_layout *layout, const uint8_t *record)
@@ -158,7 +160,8 @@ static void count_lost(const uint8_t *buffer, size_t valid_bytes)
 {
     uint64_t lost = walk(buffer, valid_bytes);
     if (agent_attached())
-        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_GPU_BUFFER], lost, memory_order_relaxed);
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_GPU_BUFFER], lost,
+                                  memory_order_relaxed);
 }
 
 static void take_back_emergency(struct emergency *emergency, size_t valid_bytes)
@@ -198,7 +201,9 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
         walk(buffer, valid_bytes);
         descriptor->bytes = (uint32_t)valid_bytes;
-        descriptor->names_words = (uint32_t)(atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed) / 8);
+        descriptor->names_words = (uint32_t)(atomic_load_explicit(&agent.arena->cuda_names_bytes,
+                                                                  memory_order_relaxed) /
+                                             8);
         descriptor->number = atomic_fetch_add_explicit(&agent.arena->cuda_deliveries, 1, memory_order_relaxed);
         atomic_store_explicit(&descriptor->state, WIRE_CUDA_DELIVERED, memory_order_release);
         atomic_fetch_sub_explicit(&cuda.lent, 1, memory_order_relaxed);

@@ -1,19 +1,24 @@
-/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose callers are
- * wanted or that CUPTI writes no record of, and the calls that begin and end a capture range.
+/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose
+ * callers are wanted or that CUPTI writes no record of, and the calls that begin and end a capture range.
  *
- * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's, whose
- * callback then comes inside: it is the outer call that the program made and that counts. No callback may be enabled for a
- * whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
+ * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's,
+ * whose callback then comes inside: it is the outer call that the program made and that counts. No callback may be
+ * enabled for a whole domain: RESOURCE tells of every launch (MODULE_PROFILED). */
 #include "agent/core/stack_copy.h"
 #include "cuda_agent.h"
 
-struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
+struct context {
+    _Atomic(void *) handle;
+    _Atomic uint32_t id, device;
+};
 static struct context contexts[CUDA_CONTEXTS_MAX];
 
-/* ---- Contexts and streams ------------------------------------------------------------------------------------------ */
+/* ---- Contexts and streams -------------------------------------------------------------------------------------- */
 
 static const uint32_t resources[] = {
-    CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_RESOURCE_STREAM_CREATED,
+    CUPTI_RESOURCE_CONTEXT_CREATED,
+    CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+    CUPTI_RESOURCE_STREAM_CREATED,
     CUPTI_RESOURCE_MODULE_UNLOAD_STARTING,
 };
 
@@ -95,25 +100,23 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
 {
     uint32_t context_id = 0;
     switch (id) {
-    case CUPTI_RESOURCE_CONTEXT_CREATED:
-        context_created(data->context);
-        break;
-    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
-        remove_context(data->context);
-        break;
+    case CUPTI_RESOURCE_CONTEXT_CREATED: context_created(data->context); break;
+    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING: remove_context(data->context); break;
     case CUPTI_RESOURCE_STREAM_CREATED:
         cuda.cupti.cuptiGetContextId(data->context, &context_id);
         tell_stream(data->context, data->stream, context_id);
         break;
-    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING:
-        cuda_names_forget();
-        break;
+    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING: cuda_names_forget(); break;
     }
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
-struct made_call { enum cuda_domain domain; uint32_t id; const struct cupti_call *call; };
+struct made_call {
+    enum cuda_domain domain;
+    uint32_t id;
+    const struct cupti_call *call;
+};
 
 static int result_of(const struct cupti_call *call)
 {
@@ -122,9 +125,13 @@ static int result_of(const struct cupti_call *call)
 
 /* Where a call's block of arguments has its event and its stream. */
 #define NOT_THERE UINT8_MAX
-static const struct { uint8_t event, stream; } places[] = {
-    [CUDA_WAIT_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event), offsetof(struct cuda_event_record_parameters, stream) },
-    [CUDA_WAIT_STREAM_FOR_EVENT] = { offsetof(struct cuda_stream_wait_parameters, event), offsetof(struct cuda_stream_wait_parameters, stream) },
+static const struct {
+    uint8_t event, stream;
+} places[] = {
+    [CUDA_WAIT_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event),
+                                 offsetof(struct cuda_event_record_parameters, stream) },
+    [CUDA_WAIT_STREAM_FOR_EVENT] = { offsetof(struct cuda_stream_wait_parameters, event),
+                                     offsetof(struct cuda_stream_wait_parameters, stream) },
     [CUDA_WAIT_FOR_EVENT] = { offsetof(struct cuda_event_parameters, event), NOT_THERE },
     [CUDA_WAIT_FOR_STREAM] = { NOT_THERE, offsetof(struct cuda_stream_parameters, stream) },
     [CUDA_WAIT_FOR_CONTEXT] = { NOT_THERE, NOT_THERE },
@@ -137,7 +144,8 @@ static void *argument_at(const void *parameters, uint8_t place)
 
 static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, const struct cupti_call *call)
 {
-    void *event = argument_at(call->parameters, places[api->wait].event), *handle = argument_at(call->parameters, places[api->wait].stream);
+    void *event = argument_at(call->parameters, places[api->wait].event),
+         *handle = argument_at(call->parameters, places[api->wait].stream);
     uint8_t per_thread = handle == CUDA_STREAM_PER_THREAD || (!handle && api->per_thread);
     uint32_t stream = CUPTI_NO_SYNC;
     if (places[api->wait].stream != NOT_THERE && call->context)
@@ -176,11 +184,13 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
     uint64_t ticks = agent_ticks() - thread->cuda.start;
     if ((cuda.settings.backtrace_groups >> api->group & 1) &&
         wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
-        stack_copy_emit(thread, &(struct chain_of){ made->domain == CUDA_DRIVER ? WIRE_STACK_CUDA_DRIVER : WIRE_STACK_CUDA_RUNTIME,
-                                               call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
+        stack_copy_emit(thread, &(struct chain_of){
+                                    made->domain == CUDA_DRIVER ? WIRE_STACK_CUDA_DRIVER : WIRE_STACK_CUDA_RUNTIME,
+                                    call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
-    int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT; /* a call that has none passes no block of them */
+    /* a call that has none passes no block of them */
+    int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT;
     if (api->wait && has_arguments && call->result && result_of(call) == 0)
         emit_wait(thread, api, call);
 }
@@ -190,8 +200,9 @@ static uint32_t key_of(const struct made_call *made)
     return (uint32_t)made->domain << 16 | made->id; /* never 0: ids begin at 1 */
 }
 
-/* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call in itself. Where callbacks
- * were switched in the midst of the outer call, or the program left it by longjmp(), its other half never comes. */
+/* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call
+ * in itself. Where callbacks were switched in the midst of the outer call, or the program left it by longjmp(),
+ * its other half never comes. */
 static int is_inside(const struct agent_cuda *state, const struct made_call *made)
 {
     return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
@@ -204,8 +215,11 @@ static void enter_call(struct agent_thread *thread, const struct made_call *made
     if (is_inside(&thread->cuda, made))
         return;
     thread->cuda = (struct agent_cuda){
-        .call = key_of(made), .correlation = made->call->correlation_id, .round = cuda_apis[made->domain][made->id].round,
-        .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed), .start = agent_ticks(),
+        .call = key_of(made),
+        .correlation = made->call->correlation_id,
+        .round = cuda_apis[made->domain][made->id].round,
+        .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed),
+        .start = agent_ticks(),
     };
 }
 
@@ -216,8 +230,8 @@ static int is_left(const struct agent_cuda *state, const struct made_call *made)
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
 }
 
-/* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself: the
- * driver is in the midst of it, with its locks held, and a flush needs the driver. */
+/* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself:
+ * the driver is in the midst of it, with its locks held, and a flush needs the driver. */
 static void unload(uint32_t site)
 {
     if (site == CUPTI_EXIT)
@@ -239,8 +253,10 @@ static void call_made(const struct made_call *made)
     if (api->unloads)
         unload(call->site);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
-    if (!thread && !agent_recording(WIRE_BIT(CUDA)) && atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
-        thread = agent_thread(); /* CUPTI's records of calls go on until our thread has switched it off, so waits do, too */
+    if (!thread && !agent_recording(WIRE_BIT(CUDA)) &&
+        atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
+        thread = agent_thread(); /* CUPTI's records of calls go on until our thread has
+                                  * switched it off, so waits do, too */
     if (!thread)
         return;
     if (call->site == CUPTI_ENTER) {

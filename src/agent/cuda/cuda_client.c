@@ -1,8 +1,8 @@
-/* Programs that use CUPTI themselves, as torch.profiler does. CUPTI serves one client: a second that registers its buffers
- * would take the first one's records away. So the calls by which a client takes CUPTI over stand here, before the library's.
- * While CUDA is recorded they answer what CUPTI says to a second subscriber, which clients know how to live with; with
- * --cuda-yield we give CUPTI up instead. Without CUDA in the capture all of them pass through.
- * A client that looks the functions up in the library itself (dlsym) is refused by CUPTI alone.                          */
+/* Programs that use CUPTI themselves, as torch.profiler does. CUPTI serves one client: a second that registers its
+ * buffers would take the first one's records away. So the calls by which a client takes CUPTI over stand here, before
+ * the library's. While CUDA is recorded they answer what CUPTI says to a second subscriber, which clients know how to
+ * live with; with --cuda-yield we give CUPTI up instead. Without CUDA in the capture all of them pass through. A client
+ * that looks the functions up in the library itself (dlsym) is refused by CUPTI alone. */
 #include "cuda_agent.h"
 
 #define REFUSED CUPTI_RESULT_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
@@ -35,8 +35,9 @@ static int may_pass(void)
         yield_to_program();
         return atomic_load(&cuda.state) == CUDA_OVER;
     }
-    tell_once("The program's own profiler (torch.profiler, or another that uses CUPTI) saw no GPU events, since CUPTI serves one "
-              "profiler at a time: --cuda-yield lets the program have it, -t without cuda leaves CUDA to it as well.");
+    tell_once(
+        "The program's own profiler (torch.profiler, or another that uses CUPTI) saw no GPU events, since CUPTI serves "
+        "one profiler at a time: --cuda-yield lets the program have it, -t without cuda leaves CUDA to it as well.");
     return 0;
 }
 

@@ -1,10 +1,10 @@
 /* The end of a process that used CUDA: CUPTI hands over what it still has, in at most two seconds.
  *
- * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered when
- * the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit() and its
- * like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before.                      */
-#include "cuda_agent.h"
+ * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered
+ * when the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit()
+ * and its like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before. */
 #include "agent/os/os_process.h"
+#include "cuda_agent.h"
 
 #define PATIENCE_NS 2000000000u
 

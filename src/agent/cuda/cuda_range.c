@@ -2,7 +2,7 @@
  *
  * Exported, so that programs which are linked with the CUDA libraries call these first; each goes on to the real one.
  * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
- * (cuda_callbacks.c), where CUDA is in the capture.                                                                    */
+ * (cuda_callbacks.c), where CUDA is in the capture. */
 
 #include "agent/core/core.h"
 #include "agent/core/libc_loader.h"

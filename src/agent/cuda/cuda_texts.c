@@ -1,11 +1,11 @@
 /* The texts that CUPTI's records point to, copied into the arena: see wire/wire_cuda.h.
  *
- * A pointer is looked up for every kernel record, so that it costs one probe of a table. CUPTI keeps a name for as long as
- * its module is loaded; then the address may get another text. So each unloading begins a new round, and in each round a
- * pointer's text is compared once with what was told. One thread of CUPTI's calls this; should a second come, it waits for
- * the first, which never blocks.                                                                                        */
-#include "cuda_agent.h"
+ * A pointer is looked up for every kernel record, so that it costs one probe of a table. CUPTI keeps a name for as long
+ * as its module is loaded; then the address may get another text. So each unloading begins a new round, and in each
+ * round a pointer's text is compared once with what was told. One thread of CUPTI's calls this; should a second come,
+ * it waits for the first, which never blocks. */
 #include "agent/core/sys.h"
+#include "cuda_agent.h"
 
 #define TABLE_SLOTS (1u << 17)
 #define PROBES_MAX 64
@@ -60,7 +60,8 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = (uint32_t)(sizeof(struct wire_cuda_text) / 8) + emit_text_words(length);
     uint64_t at = atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed);
-    if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at || reach(at + (uint64_t)words * 8) != 0)
+    if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at ||
+        reach(at + (uint64_t)words * 8) != 0)
         return UINT32_MAX;
     atomic_store_explicit(&agent.arena->cuda_names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
     struct wire_cuda_text *entry = (struct wire_cuda_text *)(agent.cuda_names + at);
@@ -81,7 +82,8 @@ void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text)
 
 static int still_says(const struct known *known, const char *text)
 {
-    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(agent.cuda_names + (uint64_t)known->offset * 8);
+    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(agent.cuda_names +
+                                                                         (uint64_t)known->offset * 8);
     return strncmp(entry->text, text, WIRE_TEXT_MAX) == 0;
 }
 

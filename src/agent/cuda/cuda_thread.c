@@ -1,20 +1,21 @@
-/* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that begin
- * or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the devices, and
- * makes the last flush when the process ends. It ends the process itself when the program's last thread has called
- * pthread_exit(): libc would wait for this one.
+/* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that
+ * begin or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the
+ * devices, and makes the last flush when the process ends. It ends the process itself when the program's last thread
+ * has called pthread_exit(): libc would wait for this one.
  *
- * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
- * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
- * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes. */
+ * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is
+ * killed is gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time
+ * fills them sooner. All of the program's signals are blocked here, no hook sees this thread, and the collector
+ * leaves out the calls that it makes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "cuda_agent.h"
-#include "agent/os/os_hooks.h"
 #include "agent/core/sys.h"
+#include "agent/os/os_hooks.h"
+#include "cuda_agent.h"
 
 #define TICK_MS 10u
 #define FLUSH_MS 100u
@@ -36,7 +37,7 @@ void cuda_thread_wake(void)
     sys_futex_wake(&cuda.wake, 1);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------------------------------ */
+/* ---- Devices --------------------------------------------------------------------------------------------------- */
 
 /* "0000:17:00.0" as domain << 32 | bus << 16 | device << 8 | function. */
 static uint64_t parse_bus(const char *text)
@@ -44,7 +45,9 @@ static uint64_t parse_bus(const char *text)
     uint64_t parts[4] = { 0 };
     for (int part = 0; *text && part < 4; text++) {
         char c = (char)(*text | 0x20);
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
         if (digit == 16)
             part++;
         else
@@ -80,8 +83,12 @@ static void tell_device(int ordinal)
         if (driver->cuDeviceGetAttribute(&attributes[i], i, device) != 0)
             attributes[i] = 0;
     cuda_emit(&(struct cuda_note){
-        .type = WIRE_CUDA_DEVICE, .a = (uint16_t)ordinal, .b = CUDA_DEVICE_ATTRIBUTES,
-        .words = words, .word_count = sizeof words / sizeof *words, .text = name,
+        .type = WIRE_CUDA_DEVICE,
+        .a = (uint16_t)ordinal,
+        .b = CUDA_DEVICE_ATTRIBUTES,
+        .words = words,
+        .word_count = sizeof words / sizeof *words,
+        .text = name,
     });
 }
 
@@ -103,15 +110,20 @@ static int tell_devices(void)
     return 1;
 }
 
-/* ---- Now and then ------------------------------------------------------------------------------------------------------- */
+/* ---- Now and then ---------------------------------------------------------------------------------------------- */
 
-struct rounds { uint64_t flushed_ms, counted_ms, context_ms; uint32_t contexts; int devices_told; };
+struct rounds {
+    uint64_t flushed_ms, counted_ms, context_ms;
+    uint32_t contexts;
+    int devices_told;
+};
 
 static void count_dropped(void)
 {
     size_t dropped = 0;
     if (cuda.cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_RESULT_SUCCESS && dropped)
-        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_CUPTI], dropped, memory_order_relaxed);
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_CUPTI], dropped,
+                                  memory_order_relaxed);
 }
 
 static void flush(uint32_t flags)
@@ -227,7 +239,8 @@ static void *run(void *unused)
     struct rounds rounds = { 0 };
     atomic_fetch_add(&agent.own_threads, 1);
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
-    atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release); /* before it has a slot */
+    /* before it has a slot */
+    atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release);
     cuda.own_slot = thread_attach();
     agent_self = AGENT_OWN_THREAD;
     while (agent_attached() && !agent.left) {
@@ -244,7 +257,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- From other threads ------------------------------------------------------------------------------------------------- */
+/* ---- From other threads ---------------------------------------------------------------------------------------- */
 
 int cuda_thread_start(void)
 {
@@ -252,8 +265,8 @@ int cuda_thread_start(void)
     return OS_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
 }
 
-/* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread and wait until
- * each has answered. */
+/* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread
+ * and wait until each has answered. */
 void cuda_block_signals(sigset_t *before)
 {
     sigset_t all;

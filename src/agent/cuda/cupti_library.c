@@ -1,16 +1,18 @@
-/* Finding CUPTI at run time: which file, and the functions in it. Nothing is linked, so that one agent serves every CUDA.
+/* Finding CUPTI at run time: which file, and the functions in it. Nothing is linked, so that
+ * one agent serves every CUDA.
  *
- * In this order: what TACHO_CUPTI names; one that the process has loaded; one beside the CUDA libraries that the process has
- * loaded (a toolkit's folders, or those of Python packages); CUDA_HOME and CUDA_PATH; the loader's own path; the places where
- * toolkits are installed. Of several versions, that of the CUDA runtime in use comes first, then the driver's, then older
- * ones: a CUPTI that is newer than the driver does not work. A file that lacks what we need is passed over.              */
+ * In this order: what TACHO_CUPTI names; one that the process has loaded; one beside the CUDA libraries that the
+ * process has loaded (a toolkit's folders, or those of Python packages); CUDA_HOME and CUDA_PATH; the loader's
+ * own path; the places where toolkits are installed. Of several versions, that of the CUDA runtime in use comes
+ * first, then the driver's, then older ones: a CUPTI that is newer than the driver does not work. A file that
+ * lacks what we need is passed over. */
 #include <link.h>
 #include <stdlib.h>
 
 #include "abi/cupti_paths.h"
-#include "cuda_agent.h"
 #include "agent/core/libc_loader.h"
 #include "agent/os/os_hooks.h"
+#include "cuda_agent.h"
 
 #define PATH_BYTES 4096
 #define MAJOR_OLDEST CUPTI_OLDEST_MAJOR
@@ -20,10 +22,11 @@ struct search {
     int majors[MAJOR_NEWEST - MAJOR_OLDEST + 2]; /* in the order to try, ended by 0 */
     char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* libcupti's that the process has, by number; 0: without one */
     char runtime[PATH_BYTES];                    /* its libcudart */
-    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, where Python packages have their libraries */
+    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, where Python
+                                                  * packages have their libraries */
 };
 
-/* ---- Small things --------------------------------------------------------------------------------------------------- */
+/* ---- Small things ---------------------------------------------------------------------------------------------- */
 
 static void add_text(char *to, const char *text)
 {
@@ -61,7 +64,7 @@ static int starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* ---- What the process has ------------------------------------------------------------------------------------------- */
+/* ---- What the process has -------------------------------------------------------------------------------------- */
 
 static void keep(char *to, const char *path, size_t length)
 {
@@ -109,7 +112,7 @@ static void choose_majors(struct search *search)
     search->majors[count] = 0;
 }
 
-/* ---- Trying a file -------------------------------------------------------------------------------------------------- */
+/* ---- Trying a file --------------------------------------------------------------------------------------------- */
 
 static const char *missing; /* a function that the last file lacked */
 
@@ -128,7 +131,8 @@ static int take_functions(void *library)
     const char *name = NULL;
     if (missing || found.cuptiGetVersion(&version) != CUPTI_RESULT_SUCCESS || version < CUPTI_VERSION_11_8)
         return -1;
-    int has = found.cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, &name) == CUPTI_RESULT_SUCCESS && name;
+    int has = found.cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, &name) == CUPTI_RESULT_SUCCESS &&
+              name;
     cuda.cupti = found;
     cuda.version = cupti_version_told_apart(version, has);
     return 0;
@@ -147,7 +151,8 @@ static int try_file(const char *path)
         return -1;
     }
     cuda.library = library;
-    if (loader.dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && strlen(map->l_name) < sizeof cuda.path)
+    if (loader.dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name &&
+        strlen(map->l_name) < sizeof cuda.path)
         path = map->l_name;
     if (strlen(path) < sizeof cuda.path)
         strcpy(cuda.path, path);
@@ -241,7 +246,7 @@ static int try_installed(const struct search *search)
     return -1;
 }
 
-/* ---- For the program's own calls --------------------------------------------------------------------------------------- */
+/* ---- For the program's own calls ------------------------------------------------------------------------------- */
 
 void *cuda_library_function(const char *name)
 {
@@ -277,9 +282,8 @@ const char *cuda_library_load(void)
     else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
              try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
              try_folder(&search, "", "") && try_installed(&search))
-        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, "
-                  "for CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), "
-                  "or name its file in TACHO_CUPTI.";
+        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, for "
+                  "CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), or name its file in TACHO_CUPTI.";
     loader.dlerror(); /* not the program's to see */
     return failure;
 }

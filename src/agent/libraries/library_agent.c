@@ -5,13 +5,13 @@
  * that the collector knows these ranges from those of the program.
  *
  * A call that is left by a jump or an exception has no end of its own: the next call of the thread finds that its frame
- * is dead, and ends it then.                                                                                         */
+ * is dead, and ends it then. */
 #include "library_agent.h"
 
-#include "wire/wire_libraries.h"
 #include "agent/core/core.h"
 #include "agent/nvtx/nvtx_agent.h"
 #include "agent/os/os_hooks.h"
+#include "wire/wire_libraries.h"
 
 static const char *const domain_names[] = {
 #define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
@@ -24,7 +24,8 @@ static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 
 #define STUBS_FILE "libtacho-libraries.so" /* beside the agent */
 
-/* Programs that this one starts are to load the stubs too, also those that it gives an environment of its own making. */
+/* Programs that this one starts are to load the stubs too, also those that it gives an
+ * environment of its own making. */
 static void add_stubs(void)
 {
     const char *slash = strrchr(agent.library, '/');
@@ -59,14 +60,18 @@ static __attribute__((noinline)) uint32_t give_number(const struct agent_library
 {
     uint32_t domain = library_domain(call->library);
     if (!atomic_exchange(&domains_told[call->library], 1))
-        nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = domain, .head = &(uint64_t){ 0 },
-                                       .text = nvtx_ascii(domain_names[call->library]) });
+        nvtx_tell(&(struct nvtx_note){
+            .type = WIRE_NVTX_DOMAIN,
+            .domain = domain,
+            .head = &(uint64_t){ 0 },
+            .text = nvtx_ascii(domain_names[call->library]),
+        });
     uint32_t id = nvtx_register(domain, nvtx_ascii(call->name));
     atomic_store_explicit(call->name_id, id, memory_order_relaxed);
     return id;
 }
 
-/* ---- Frames: the innermost calls that a thread is in, each the place of its stub's frame and its library ------------- */
+/* ---- Frames: the innermost calls that a thread is in, each the place of its stub's frame and its library ------- */
 
 static void pop_last(struct agent_thread *thread)
 {
@@ -74,8 +79,9 @@ static void pop_last(struct agent_thread *thread)
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
-/* The stack grows down: what lies at our place or below it was left, unless we are in a handler on another stack. (A coroutine
- * whose stack lies above that of a call which it interrupts ends that call too early: stacks of programs' own are not known.) */
+/* The stack grows down: what lies at our place or below it was left, unless we are in a handler on another stack.
+ * (A coroutine whose stack lies above that of a call which it interrupts ends that call too early: stacks of
+ * programs' own are not known.) */
 static int was_left(uintptr_t frame, uintptr_t now)
 {
     return frame <= now && os_is_on_this_stack(frame);
@@ -92,7 +98,8 @@ static int begin(const struct agent_library_call *call)
     struct agent_thread *thread = agent_enter(WIRE_BIT(LIBRARY));
     if (!thread || !is_wanted(call))
         return 0;
-    while (thread->library_depth && was_left(thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15, call->frame))
+    while (thread->library_depth &&
+           was_left(thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15, call->frame))
         pop_last(thread);
     if (thread->library_depth == AGENT_LIBRARY_FRAMES) {
         agent_count(thread, WIRE_SOURCE_LIBRARY, WIRE_LOST_BUFFER_FULL);
@@ -102,7 +109,8 @@ static int begin(const struct agent_library_call *call)
     if (unlikely(!id) && !(id = give_number(call)))
         return 0;
     thread->library_frames[thread->library_depth++] = call->frame | call->library;
-    nvtx_push(&(struct nvtx_event){ .domain = library_domain(call->library), .text = { .kind = NVTX_TEXT_REGISTERED, .id = id } });
+    nvtx_push(&(struct nvtx_event){ .domain = library_domain(call->library),
+                                    .text = { .kind = NVTX_TEXT_REGISTERED, .id = id } });
     return 1;
 }
 
@@ -119,7 +127,11 @@ static void end(const struct agent_library_call *call)
 }
 
 static const struct agent_library_calls calls = {
-    .size = sizeof calls, .state = &agent_switch.state, .arena = &agent.arena, .begin = begin, .end = end,
+    .size = sizeof calls,
+    .state = &agent_switch.state,
+    .arena = &agent.arena,
+    .begin = begin,
+    .end = end,
 };
 
 EXPORT const struct agent_library_calls *tacho_agent_library_calls(void)

@@ -9,11 +9,11 @@ struct wire_header;
 
 /* A call that is going on: on the stack of its stub. */
 struct agent_library_call {
-    uint32_t library;               /* enum wire_library */
-    uint32_t is_small;              /* recorded only where the library is asked for with -verbose */
+    uint32_t library;          /* enum wire_library */
+    uint32_t is_small;         /* recorded only where the library is asked for with -verbose */
     const char *name;
-    _Atomic uint32_t *name_id;      /* of this function; 0 until the agent gives it a number */
-    uintptr_t frame;                /* where the stub's frame is; a multiple of 16 */
+    _Atomic uint32_t *name_id; /* of this function; 0 until the agent gives it a number */
+    uintptr_t frame;           /* where the stub's frame is; a multiple of 16 */
 };
 
 struct agent_library_calls {
@@ -21,7 +21,8 @@ struct agent_library_calls {
     /* Recording needs *state == AGENT_ATTACHED, then a bit of (*arena)->recording: for the stubs to look at. */
     _Atomic uint32_t *state;
     struct wire_header **arena;
-    int (*begin)(const struct agent_library_call *call); /* whether it is recorded: then end() must follow. Keeps errno. */
+    /* whether it is recorded: then end() must follow. Keeps errno. */
+    int (*begin)(const struct agent_library_call *call);
     void (*end)(const struct agent_library_call *call);
 };
 

@@ -7,7 +7,7 @@
  * not counted here: the collector sees that it is missing.
  *
  * Signal handlers may push and pop between any two instructions, in balance. Therefore a push takes its level before
- * it writes, and a pop gives it back after.                                                                         */
+ * it writes, and a pop gives it back after. */
 #include "nvtx_agent.h"
 
 #include "agent/core/core.h"
@@ -15,7 +15,7 @@
 
 struct nvtx nvtx;
 
-/* ---- Levels ------------------------------------------------------------------------------------------------------ */
+/* ---- Levels ---------------------------------------------------------------------------------------------------- */
 
 #define LEVELS_MAX 65536u /* a record has 16 bits for it */
 #define DEEP_BYTES (LEVELS_MAX / 8)
@@ -64,7 +64,7 @@ void nvtx_thread_end(struct agent_thread *thread)
     window_unmap(thread->nvtx_more, MORE_BYTES);
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t attribute_words(const struct nvtx_event *event)
 {
@@ -74,7 +74,9 @@ static inline uint32_t attribute_words(const struct nvtx_event *event)
 
 static inline uint32_t text_flag(const struct nvtx_text *text)
 {
-    return text->kind == NVTX_TEXT_NONE ? 0 : text->kind == NVTX_TEXT_REGISTERED ? WIRE_NVTX_REGISTERED : WIRE_NVTX_HAS_TEXT;
+    return text->kind == NVTX_TEXT_NONE         ? 0
+           : text->kind == NVTX_TEXT_REGISTERED ? WIRE_NVTX_REGISTERED
+                                                : WIRE_NVTX_HAS_TEXT;
 }
 
 /* A place in the stream: ticks 0 asks for the time as late as possible, which is right for what begins. */
@@ -88,7 +90,8 @@ struct place {
 
 /* 0, or -1 when the record could not be written. */
 static inline __attribute__((always_inline)) int write_record(struct agent_thread *thread, const struct place *place,
-                                                              const struct nvtx_event *event, const struct nvtx_binary *binary)
+                                                              const struct nvtx_event *event,
+                                                              const struct nvtx_binary *binary)
 {
     uint32_t words = WIRE_HEAD_WORDS + (place->range != 0) + attribute_words(event) + nvtx_text_words(&event->text);
     enum wire_fate fate;
@@ -145,10 +148,11 @@ static inline __attribute__((always_inline)) int write_event(struct agent_thread
 void nvtx_count_no_thread(void)
 {
     if (agent_attached() && agent_recording(WIRE_BIT(NVTX)))
-        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NVTX][WIRE_LOST_NO_THREAD], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NVTX][WIRE_LOST_NO_THREAD], 1,
+                                  memory_order_relaxed);
 }
 
-/* ---- The range that begins a capture ---------------------------------------------------------------------------------- */
+/* ---- The range that begins a capture --------------------------------------------------------------------------- */
 
 /* What stands in nvtx.trigger_range: a start/end range's id, or this for a push (never 0, never an id: those have at
  * most 63 bits). The thread is in it, since each has its own levels. */
@@ -192,11 +196,10 @@ static inline int triggers(void)
 static inline int is_plain(const struct agent_thread *thread)
 {
     return likely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED &&
-                  agent_is_thread(thread) && !triggers() &&
-                  !atomic_load_explicit(&nvtx.unsent, memory_order_relaxed));
+                  agent_is_thread(thread) && !triggers() && !atomic_load_explicit(&nvtx.unsent, memory_order_relaxed));
 }
 
-/* ---- Marks and ranges --------------------------------------------------------------------------------------------------- */
+/* ---- Marks and ranges ------------------------------------------------------------------------------------------ */
 
 static inline __attribute__((always_inline)) void mark(const struct nvtx_event *event)
 {
@@ -229,7 +232,8 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
         return (int)depth;
     }
     *word |= bit;
-    if (unlikely(write_event(thread, &(struct place){ .type = WIRE_NVTX_PUSH, .level = depth, .counts = 1 }, event) != 0))
+    if (unlikely(write_event(thread, &(struct place){ .type = WIRE_NVTX_PUSH, .level = depth, .counts = 1 }, event) !=
+                 0))
         *word &= ~bit;
     return (int)depth;
 }
@@ -310,7 +314,7 @@ void nvtx_end(uint64_t id, const struct nvtx_event *event)
     end(id, event);
 }
 
-/* ---- What programs call -------------------------------------------------------------------------------------------------- */
+/* ---- What programs call ---------------------------------------------------------------------------------------- */
 
 /* Callers built against older headers have a shorter struct: a field is there if the struct reaches to its end. */
 #define HAS(attributes, field)                                                                                       \
@@ -336,7 +340,8 @@ static inline struct nvtx_event from_attributes(const void *domain, const struct
     event.category_color = attributes->category | color << 32;
     if (HAS(attributes, payload)) {
         event.flags |= payload_flags(attributes->payload_type);
-        event.payload = attributes->payload_type >= ABI_PAYLOAD_UINT32 ? attributes->payload.low : attributes->payload.bits;
+        event.payload = attributes->payload_type >= ABI_PAYLOAD_UINT32 ? attributes->payload.low
+                                                                       : attributes->payload.bits;
         if (unlikely(attributes->payload_type == ABI_PAYLOAD_EXTENDED && attributes->reserved0 > 0)) {
             event.binary = (const struct abi_payload_data *)(uintptr_t)attributes->payload.bits;
             event.binary_count = event.binary ? (size_t)attributes->reserved0 : 0;
@@ -450,7 +455,8 @@ static inline int pop_plain(uint32_t domain)
     struct agent_lane *lane;
     uint64_t ticks = agent_ticks();
     struct wire_record *record = level->recorded >> depth & 1
-                                     ? emit_reserve(thread, &lane, WIRE_NVTX_POP, WIRE_HEAD_WORDS, &fate) : NULL;
+                                     ? emit_reserve(thread, &lane, WIRE_NVTX_POP, WIRE_HEAD_WORDS, &fate)
+                                     : NULL;
     if (likely(record != NULL)) {
         *(uint64_t *)record = WIRE_NVTX_POP | WIRE_HEAD_WORDS << 16 | (uint64_t)domain << 32 | (uint64_t)depth << 48;
         record->ticks = ticks;
@@ -472,16 +478,16 @@ static int domain_pop(const void *domain)
 #define CALL(number, name) { number, (abi_function)(uintptr_t)(name) }
 
 static const struct nvtx_callback core_events[] = {
-    CALL(1, mark_ex), CALL(2, mark_a), CALL(3, mark_w), CALL(4, start_ex), CALL(5, start_a), CALL(6, start_w),
-    CALL(7, range_end), CALL(8, push_ex), CALL(9, push_a), CALL(10, push_w), CALL(11, range_pop), { 0, NULL },
+    CALL(1, mark_ex),   CALL(2, mark_a),  CALL(3, mark_w), CALL(4, start_ex), CALL(5, start_a),    CALL(6, start_w),
+    CALL(7, range_end), CALL(8, push_ex), CALL(9, push_a), CALL(10, push_w),  CALL(11, range_pop), { 0, NULL },
 };
 static const struct nvtx_callback core2_events[] = {
-    CALL(1, domain_mark_ex), CALL(2, domain_start_ex), CALL(3, domain_end), CALL(4, domain_push_ex), CALL(5, domain_pop),
-    { 0, NULL },
+    CALL(1, domain_mark_ex), CALL(2, domain_start_ex), CALL(3, domain_end),
+    CALL(4, domain_push_ex), CALL(5, domain_pop),      { 0, NULL },
 };
 
-/* OpenCL's names stay no-ops: a slot that is not filled costs its caller nothing. Libraries that annotate themselves do so
- * in a domain of their own: for them alone, the others are left empty too. */
+/* OpenCL's names stay no-ops: a slot that is not filled costs its caller nothing. Libraries that annotate themselves do
+ * so in a domain of their own: for them alone, the others are left empty too. */
 static const struct {
     enum abi_module module;
     const struct nvtx_callback *callbacks;
@@ -489,12 +495,14 @@ static const struct {
 } attachments[] = {
     { ABI_MODULE_CORE2, core2_events, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
     { ABI_MODULE_CORE2, nvtx_names_core2, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
-    { ABI_MODULE_CORE, core_events, WIRE_BIT(NVTX) }, { ABI_MODULE_CORE, nvtx_names_core, WIRE_BIT(NVTX) },
-    { ABI_MODULE_CUDA, nvtx_names_cuda, WIRE_BIT(NVTX) }, { ABI_MODULE_CUDART, nvtx_names_cudart, WIRE_BIT(NVTX) },
+    { ABI_MODULE_CORE, core_events, WIRE_BIT(NVTX) },
+    { ABI_MODULE_CORE, nvtx_names_core, WIRE_BIT(NVTX) },
+    { ABI_MODULE_CUDA, nvtx_names_cuda, WIRE_BIT(NVTX) },
+    { ABI_MODULE_CUDART, nvtx_names_cudart, WIRE_BIT(NVTX) },
     { ABI_MODULE_SYNC, nvtx_names_sync, WIRE_BIT(NVTX) },
 };
 
-/* ---- Attaching ----------------------------------------------------------------------------------------------------------- */
+/* ---- Attaching ------------------------------------------------------------------------------------------------- */
 
 static void fill_slots(const struct abi_callbacks *table, enum abi_module module, const struct nvtx_callback *callbacks)
 {

@@ -1,16 +1,16 @@
 /* What the files of the NVTX source share: handles, domains, texts, and the journal of names.
  *
- * nvtx_agent.c has the events and the hot path; nvtx_journal.c the domains, strings and names; nvtx_extensions.c the extensions.
- * Handles are numbers with a tag, not pointers: any value a program passes can be judged without touching memory, and a
- * forked child understands those of its parent.                                                                      */
+ * nvtx_agent.c has the events and the hot path; nvtx_journal.c the domains, strings and names; nvtx_extensions.c the
+ * extensions. Handles are numbers with a tag, not pointers: any value a program passes can be judged without touching
+ * memory, and a forked child understands those of its parent. */
 #ifndef TACHO_AGENT_NVTX_NVTX_AGENT_H
 #define TACHO_AGENT_NVTX_NVTX_AGENT_H
 
 #include <string.h>
 
-#include "wire/wire_libraries.h"
-#include "agent/core/agent.h"
 #include "abi/nvtx_abi.h"
+#include "agent/core/agent.h"
+#include "wire/wire_libraries.h"
 
 /* ---- Handles: { tag : 8, zero : 8, domain : 16, id : 32 }; ids count from 1, so that none is NULL -------------- */
 
@@ -24,7 +24,8 @@ static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t 
 #define NVTX_DOMAIN_MAX 65536u
 enum nvtx_domain_flag {
     NVTX_DOMAIN_ON = WIRE_BIT(NVTX),         /* not filtered out: recorded while NVTX is */
-    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY), /* a library's, and that library was asked for: recorded while libraries are */
+    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY), /* a library's, and that library was asked for:
+                                              * recorded while libraries are */
     NVTX_DOMAIN_TRIGGER = 0x80,              /* its ranges may begin a capture */
 };
 
@@ -81,9 +82,9 @@ enum nvtx_text_kind { NVTX_TEXT_NONE, NVTX_TEXT_UTF8, NVTX_TEXT_WIDE, NVTX_TEXT_
 /* A message as the program gave it. The pointer is good during the call only. */
 struct nvtx_text {
     enum nvtx_text_kind kind;
-    uint32_t length;      /* in bytes of UTF-8 */
+    uint32_t length; /* in bytes of UTF-8 */
     const void *pointer;
-    uint64_t id;          /* of a registered string */
+    uint64_t id;     /* of a registered string */
 };
 
 static inline struct nvtx_text nvtx_ascii(const char *text)
@@ -91,8 +92,11 @@ static inline struct nvtx_text nvtx_ascii(const char *text)
     if (unlikely(!text))
         return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
     size_t length = emit_text_length(text);
-    return (struct nvtx_text){ .kind = NVTX_TEXT_UTF8, .pointer = text,
-                               .length = unlikely(length > WIRE_TEXT_MAX) ? WIRE_TEXT_MAX : (uint32_t)length };
+    return (struct nvtx_text){
+        .kind = NVTX_TEXT_UTF8,
+        .pointer = text,
+        .length = unlikely(length > WIRE_TEXT_MAX) ? WIRE_TEXT_MAX : (uint32_t)length,
+    };
 }
 
 struct nvtx_text nvtx_wide(const wchar_t *text);
@@ -116,7 +120,7 @@ static inline void nvtx_put_text(uint64_t *to, const struct nvtx_text *text)
     }
 }
 
-/* ---- The journal: everything that events refer to, kept for forked children and for full buffers ----------------- */
+/* ---- The journal: everything that events refer to, kept for forked children and for full buffers --------------- */
 
 struct nvtx_note {
     enum wire_type type;
@@ -157,10 +161,10 @@ void nvtx_apply_settings(void);
 
 struct nvtx_event {
     uint32_t domain;
-    uint32_t flags;                          /* category, colour and payload, as in enum wire_nvtx_flag */
+    uint32_t flags;                        /* category, colour and payload, as in enum wire_nvtx_flag */
     uint64_t category_color, payload;
     struct nvtx_text text;
-    const struct abi_payload_data *binary;   /* extended payloads */
+    const struct abi_payload_data *binary; /* extended payloads */
     size_t binary_count;
 };
 
@@ -175,10 +179,10 @@ void nvtx_count_no_thread(void);
 struct nvtx_binary {
     uint32_t count, words;
     struct {
-        uint64_t id;        /* schema, or offset of the pointer */
+        uint64_t id;   /* schema, or offset of the pointer */
         const void *from;
-        size_t bytes;       /* as the program says */
-        uint32_t kept;      /* as far as there is room */
+        size_t bytes;  /* as the program says */
+        uint32_t kept; /* as far as there is room */
         uint32_t flags;
     } parts[16];
 };

@@ -3,7 +3,7 @@
  * Descriptions go into the journal; payloads go behind their event as bytes, and the collector reads them. The agent
  * keeps of a schema only what it needs while the program's memory is there: the size, where the program leaves it to
  * us, and where there are pointers to follow (strings, and what is marked for a deep copy). Pointers are good by the
- * program's word, as in every tool; nothing is followed beyond the first level.                                      */
+ * program's word, as in every tool; nothing is followed beyond the first level. */
 #include "wire/wire_nvtx.h"
 
 #include "agent/core/core.h"
@@ -17,19 +17,19 @@
 
 static _Atomic uint32_t dynamic_ids;
 
-/* ---- Shapes: an insert-only hash table; a slot is taken by writing its key, and used once `ready` is set ------------ */
+/* ---- Shapes: an insert-only hash table; a slot is taken by writing its key, and used once `ready` is set ------- */
 
 struct pointer {
     uint32_t offset;
-    uint32_t unit;          /* bytes of what is pointed to, one of it */
-    uint32_t count;         /* 0: up to a zero; else so many, or with length_at the number found there */
+    uint32_t unit;  /* bytes of what is pointed to, one of it */
+    uint32_t count; /* 0: up to a zero; else so many, or with length_at the number found there */
     uint32_t length_at, length_bytes;
 };
 
 struct shape {
     _Atomic uint64_t key;
     _Atomic uint32_t ready;
-    uint32_t size;          /* 0: not known */
+    uint32_t size; /* 0: not known */
     uint32_t pointer_count;
     struct pointer pointers[POINTERS_MAX];
 };
@@ -110,10 +110,8 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
         pointer.length_bytes = entry->detail < index ? wire_type_size(schema->entries[entry->detail].type) : 0;
         pointer.unit = pointer.length_bytes ? pointer.unit : 0;
         break;
-    case WIRE_ENTRY_ZERO_TERMINATED:
-        break;
-    default:
-        pointer.count = string ? 0 : 1;
+    case WIRE_ENTRY_ZERO_TERMINATED: break;
+    default: pointer.count = string ? 0 : 1;
     }
     return pointer;
 }
@@ -153,12 +151,19 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
     atomic_store_explicit(&shape->ready, 1, memory_order_release);
 }
 
-/* ---- Descriptions -------------------------------------------------------------------------------------------------------- */
+/* ---- Descriptions ---------------------------------------------------------------------------------------------- */
 
-static void tell(enum wire_type type, const void *domain, const uint64_t *head, uint32_t words, const char *text, const char *more)
+static void tell(enum wire_type type, const void *domain, const uint64_t *head, uint32_t words, const char *text,
+                 const char *more)
 {
-    nvtx_tell(&(struct nvtx_note){ .type = type, .domain = nvtx_domain_of(domain), .head = head, .head_words = words,
-                                   .text = nvtx_ascii(text), .more = nvtx_ascii(more) });
+    nvtx_tell(&(struct nvtx_note){
+        .type = type,
+        .domain = nvtx_domain_of(domain),
+        .head = head,
+        .head_words = words,
+        .text = nvtx_ascii(text),
+        .more = nvtx_ascii(more),
+    });
 }
 
 static uint64_t new_id(uint64_t wanted)
@@ -187,10 +192,15 @@ static uint64_t schema_register(const void *domain, const struct abi_schema *giv
     for (size_t i = 0; i < schema.entry_count; i++) {
         const struct abi_schema_entry *entry = &schema.entries[i];
         uint64_t words[WIRE_ENTRY_WORDS] = {
-            [WIRE_ENTRY_SCHEMA] = id, [WIRE_ENTRY_INDEX] = i, [WIRE_ENTRY_FLAGS] = entry->flags,
-            [WIRE_ENTRY_TYPE] = entry->type, [WIRE_ENTRY_DETAIL] = entry->detail, [WIRE_ENTRY_OFFSET] = entry->offset,
+            [WIRE_ENTRY_SCHEMA] = id,
+            [WIRE_ENTRY_INDEX] = i,
+            [WIRE_ENTRY_FLAGS] = entry->flags,
+            [WIRE_ENTRY_TYPE] = entry->type,
+            [WIRE_ENTRY_DETAIL] = entry->detail,
+            [WIRE_ENTRY_OFFSET] = entry->offset,
         };
-        tell(WIRE_NVTX_SCHEMA_ENTRY, domain, words, WIRE_ENTRY_WORDS, entry->name ? entry->name : "", entry->description);
+        tell(WIRE_NVTX_SCHEMA_ENTRY, domain, words, WIRE_ENTRY_WORDS, entry->name ? entry->name : "",
+             entry->description);
     }
     return id;
 }
@@ -213,7 +223,9 @@ static uint64_t enum_register(const void *domain, const struct abi_enum *given)
     tell(WIRE_NVTX_ENUM, domain, head, WIRE_ENUM_WORDS, given->fields & ABI_ENUM_NAME ? given->name : NULL, NULL);
     for (size_t i = 0; i < count; i++) {
         uint64_t words[WIRE_ENUM_ENTRY_WORDS] = {
-            [WIRE_ENUM_ENTRY_ENUM] = id, [WIRE_ENUM_ENTRY_INDEX] = i, [WIRE_ENUM_ENTRY_VALUE] = given->entries[i].value,
+            [WIRE_ENUM_ENTRY_ENUM] = id,
+            [WIRE_ENUM_ENTRY_INDEX] = i,
+            [WIRE_ENUM_ENTRY_VALUE] = given->entries[i].value,
             [WIRE_ENUM_ENTRY_FLAG] = given->entries[i].is_flag != 0,
         };
         tell(WIRE_NVTX_ENUM_ENTRY, domain, words, WIRE_ENUM_ENTRY_WORDS, given->entries[i].name, NULL);
@@ -234,7 +246,8 @@ static uint64_t counter_register(const void *domain, const struct abi_counter *g
 {
     if (!given || given->size < sizeof *given || !agent_attached())
         return 0;
-    uint64_t head[WIRE_COUNTER_WORDS] = { [WIRE_COUNTER_ID] = new_id(given->id), [WIRE_COUNTER_SCHEMA] = given->schema,
+    uint64_t head[WIRE_COUNTER_WORDS] = { [WIRE_COUNTER_ID] = new_id(given->id),
+                                          [WIRE_COUNTER_SCHEMA] = given->schema,
                                           [WIRE_COUNTER_SCOPE] = given->scope };
     tell(WIRE_NVTX_COUNTER, domain, head, WIRE_COUNTER_WORDS, given->name ? given->name : "", given->description);
     return head[WIRE_COUNTER_ID];
@@ -245,7 +258,7 @@ static uint8_t domain_is_enabled(const void *domain)
     return nvtx_domain_on(nvtx_domain_of(domain)) != 0;
 }
 
-/* ---- Payloads ------------------------------------------------------------------------------------------------------------- */
+/* ---- Payloads -------------------------------------------------------------------------------------------------- */
 
 static void plan_part(struct nvtx_binary *plan, uint64_t id, const void *from, size_t bytes, uint32_t flags)
 {
@@ -298,9 +311,11 @@ static void plan_pointed(struct nvtx_binary *plan, const struct shape *shape, co
         uint64_t count = pointer->count;
         if (pointer->length_bytes)
             count = pointer->length_at + (uint64_t)pointer->length_bytes <= size
-                        ? read_number(payload + pointer->length_at, pointer->length_bytes) : 0;
-        size_t bytes = pointer->count == 0 ? terminated_bytes(to, pointer->unit)
-                       : count <= POINTED_BYTES_MAX / pointer->unit ? (size_t)count * pointer->unit : POINTED_BYTES_MAX;
+                        ? read_number(payload + pointer->length_at, pointer->length_bytes)
+                        : 0;
+        size_t bytes = pointer->count == 0                          ? terminated_bytes(to, pointer->unit)
+                       : count <= POINTED_BYTES_MAX / pointer->unit ? (size_t)count * pointer->unit
+                                                                    : POINTED_BYTES_MAX;
         plan_part(plan, pointer->offset, to, bytes, WIRE_BINARY_POINTED);
     }
 }
@@ -328,7 +343,8 @@ void nvtx_put_binary(uint64_t *to, const struct nvtx_binary *plan)
         uint32_t kept = plan->parts[i].kept, words = WIRE_HEAD_WORDS + 2 + (kept + 7) / 8;
         struct wire_record *record = (struct wire_record *)to;
         *record = (struct wire_record){
-            .type = WIRE_NVTX_BINARY, .words = (uint16_t)words,
+            .type = WIRE_NVTX_BINARY,
+            .words = (uint16_t)words,
             .flags = (uint8_t)(plan->parts[i].flags | (i + 1 < plan->count ? WIRE_NVTX_HAS_BINARY : 0)),
         };
         record->body[0] = plan->parts[i].id;
@@ -371,7 +387,7 @@ static void end_payload(const void *domain, uint64_t id, const struct abi_payloa
     nvtx_end(id, &event);
 }
 
-/* ---- Samples of counters ---------------------------------------------------------------------------------------------------- */
+/* ---- Samples of counters --------------------------------------------------------------------------------------- */
 
 static void sample(const void *handle, uint64_t counter, enum wire_sample kind, uint64_t word, const void *bytes)
 {
@@ -381,7 +397,8 @@ static void sample(const void *handle, uint64_t counter, enum wire_sample kind, 
         return;
     uint32_t kept = kind == WIRE_SAMPLE_BYTES ? (uint32_t)word : 0;
     struct agent_lane *lane;
-    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_NVTX, WIRE_NVTX_SAMPLE, WIRE_HEAD_WORDS + 2 + (kept + 7) / 8);
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_NVTX, WIRE_NVTX_SAMPLE,
+                                            WIRE_HEAD_WORDS + 2 + (kept + 7) / 8);
     if (!record)
         return;
     record->flags = (uint8_t)kind;
@@ -415,17 +432,19 @@ static void sample_no_value(const void *domain, uint64_t counter, uint8_t reason
     sample(domain, counter, WIRE_SAMPLE_NO_VALUE, reason, NULL);
 }
 
-/* ---- Attaching ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Attaching ------------------------------------------------------------------------------------------------- */
 
 #define CALL(number, name) { number, (abi_function)(uintptr_t)(name) }
 
 /* Ids start at 0 here. What is not filled (deferred events, batches, other clocks) stays a no-op. */
 static const struct nvtx_callback payload_calls[] = {
-    CALL(0, schema_register), CALL(1, enum_register), CALL(2, mark_payload), CALL(3, push_payload), CALL(4, pop_payload),
-    CALL(5, start_payload), CALL(6, end_payload), CALL(7, domain_is_enabled), CALL(12, scope_register),
+    CALL(0, schema_register), CALL(1, enum_register),     CALL(2, mark_payload),
+    CALL(3, push_payload),    CALL(4, pop_payload),       CALL(5, start_payload),
+    CALL(6, end_payload),     CALL(7, domain_is_enabled), CALL(12, scope_register),
 };
 static const struct nvtx_callback counter_calls[] = {
-    CALL(0, counter_register), CALL(1, sample_int64), CALL(2, sample_float64), CALL(3, sample_bytes), CALL(4, sample_no_value),
+    CALL(0, counter_register), CALL(1, sample_int64),    CALL(2, sample_float64),
+    CALL(3, sample_bytes),     CALL(4, sample_no_value),
 };
 static const struct {
     enum abi_extension module;
@@ -442,8 +461,9 @@ EXPORT int InitializeInjectionNvtxExtension(struct abi_extension_info *info);
 int InitializeInjectionNvtxExtension(struct abi_extension_info *info)
 {
     agent_start();
-    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !info || info->size < sizeof *info ||
-        info->compatibility >> 8 != 1 || info->segment_count < 1 || !info->segments || !info->segments->slots)
+    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !info ||
+        info->size < sizeof *info || info->compatibility >> 8 != 1 || info->segment_count < 1 || !info->segments ||
+        !info->segments->slots)
         return 0;
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
         if (extensions[i].module != info->module)

@@ -5,13 +5,13 @@
  * wire record without its time. Space is taken by compare-and-swap and an entry is visible once its state is set, so
  * that threads and signal handlers register side by side without a lock. An entry that no buffer had room for goes on
  * a stack (taken off only as a whole, hence no ABA) and is sent later. A forked child has the memory but a new arena:
- * it sends everything again.                                                                                        */
-#include "wire/wire_nvtx.h"
+ * it sends everything again. */
 #include "agent/core/core.h"
-#include "nvtx_agent.h"
 #include "agent/core/sys.h"
+#include "nvtx_agent.h"
+#include "wire/wire_nvtx.h"
 
-/* ---- Texts --------------------------------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 #define REPLACEMENT 0xFFFDu
 
@@ -81,7 +81,7 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
     return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
 }
 
-/* ---- The journal ------------------------------------------------------------------------------------------------------ */
+/* ---- The journal ----------------------------------------------------------------------------------------------- */
 
 #define BLOCK_WORDS 32768u /* 256 KiB */
 #define BLOCKS_MAX 1024u
@@ -165,10 +165,12 @@ static void send_later(struct entry *first, struct entry *last)
     void *head = atomic_load_explicit(&nvtx.unsent, memory_order_relaxed);
     do
         last->next_unsent = head;
-    while (!atomic_compare_exchange_weak_explicit(&nvtx.unsent, &head, first, memory_order_release, memory_order_relaxed));
+    while (
+        !atomic_compare_exchange_weak_explicit(&nvtx.unsent, &head, first, memory_order_release, memory_order_relaxed));
 }
 
-/* Called before events while something is unsent. Full buffers stay full for a while: do not walk the list each time. */
+/* Called before events while something is unsent. Full buffers stay full for a while: do
+ * not walk the list each time. */
 int nvtx_send_unsent(struct agent_thread *thread)
 {
     static _Atomic uint64_t not_before;
@@ -209,8 +211,10 @@ static uint32_t more_length(const struct nvtx_note *note)
     return note->more.length < room ? note->more.length : room;
 }
 #define HEAD_WORDS_MAX 8u
-_Static_assert((WIRE_HEAD_WORDS + HEAD_WORDS_MAX) * 8 + WIRE_TEXT_MAX + 8 <= WIRE_CHUNK_DATA, "every entry fits into a chunk");
-_Static_assert(WIRE_ENTRY_WORDS <= HEAD_WORDS_MAX && WIRE_SCHEMA_WORDS <= HEAD_WORDS_MAX, "the longest heads there are");
+_Static_assert((WIRE_HEAD_WORDS + HEAD_WORDS_MAX) * 8 + WIRE_TEXT_MAX + 8 <= WIRE_CHUNK_DATA,
+               "every entry fits into a chunk");
+_Static_assert(WIRE_ENTRY_WORDS <= HEAD_WORDS_MAX && WIRE_SCHEMA_WORDS <= HEAD_WORDS_MAX,
+               "the longest heads there are");
 
 static uint32_t note_words(const struct nvtx_note *note)
 {
@@ -235,12 +239,13 @@ static void fill_note(struct wire_record *record, const struct nvtx_note *note, 
 void nvtx_tell(const struct nvtx_note *note)
 {
     if (!(agent.sources & WIRE_BIT(NVTX)) && !nvtx_domain_on(note->domain))
-        return; /* what libraries say of themselves was asked for, and nothing else */
+        return;   /* what libraries say of themselves was asked for, and nothing else */
     uint32_t words = note_words(note);
     struct entry *entry = take_entry(words);
     if (!entry) { /* no memory, or as much as the journal may ever have. A name is no event */
         if (agent_attached())
-            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_BUFFER_FULL], 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_BUFFER_FULL], 1,
+                                      memory_order_relaxed);
         return;
     }
     fill_note(&entry->record, note, words);
@@ -274,7 +279,7 @@ void nvtx_after_attach(void)
         tell_again(thread, block);
 }
 
-/* ---- Settings ------------------------------------------------------------------------------------------------------------ */
+/* ---- Settings -------------------------------------------------------------------------------------------------- */
 
 /* A text among the arena's settings, or NULL. */
 static const char *setting(uint32_t offset)
@@ -296,9 +301,11 @@ static uint8_t domain_flags(const struct nvtx_text *name)
 {
     const char *include = setting(agent.arena->domain_include), *exclude = setting(agent.arena->domain_exclude);
     const char *trigger = setting(agent.arena->capture_domain);
-    int on = (agent.sources & WIRE_BIT(NVTX)) && (!include || listed(include, name)) && !(exclude && listed(exclude, name));
-    int begins = !trigger ? !name : strcmp(trigger, "*") == 0 || (name && nvtx_text_is(name, trigger)) ||
-                                        (!name && strcmp(trigger, "default") == 0);
+    int on = (agent.sources & WIRE_BIT(NVTX)) && (!include || listed(include, name)) &&
+             !(exclude && listed(exclude, name));
+    int begins = !trigger ? !name
+                          : strcmp(trigger, "*") == 0 || (name && nvtx_text_is(name, trigger)) ||
+                                (!name && strcmp(trigger, "default") == 0);
     return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (name && library_owns(name) ? NVTX_DOMAIN_LIBRARY : 0) |
                      (begins ? NVTX_DOMAIN_TRIGGER : 0));
 }
@@ -315,7 +322,8 @@ static _Atomic uint32_t told_elsewhere;
 
 static void keep_name(uint32_t id, const struct nvtx_text *name)
 {
-    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || id >= sizeof other_domains / sizeof *other_domains)
+    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) ||
+        id >= sizeof other_domains / sizeof *other_domains)
         return;
     struct nvtx_text start = *name;
     start.length = name->length < sizeof *other_domains ? name->length : sizeof *other_domains - 1;
@@ -329,7 +337,9 @@ int nvtx_elsewhere_told(void)
 
 void nvtx_tell_elsewhere(uint32_t domain)
 {
-    const char *name = domain == 0 ? "default" : domain < sizeof other_domains / sizeof *other_domains ? other_domains[domain] : "";
+    const char *name = domain == 0                                             ? "default"
+                       : domain < sizeof other_domains / sizeof *other_domains ? other_domains[domain]
+                                                                               : "";
     if (!atomic_exchange(&told_elsewhere, 1))
         emit_note(WIRE_CAPTURE_ELSEWHERE, 0, NULL, 0, name);
 }
@@ -373,7 +383,7 @@ int nvtx_text_is(const struct nvtx_text *text, const char *wanted)
     return 0;
 }
 
-/* ---- Domains, strings, categories ---------------------------------------------------------------------------------------- */
+/* ---- Domains, strings, categories ------------------------------------------------------------------------------ */
 
 uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max)
 {
@@ -402,7 +412,8 @@ const void *nvtx_new_domain(struct nvtx_text name)
     if (!(flags & NVTX_DOMAIN_TRIGGER))
         keep_name(id, &name);
     if (nvtx_domain_on(id))
-        nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = id, .head = &(uint64_t){ 0 }, .text = name });
+        nvtx_tell(
+            &(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = id, .head = &(uint64_t){ 0 }, .text = name });
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_DOMAIN, 0, id);
 }
 static const void *domain_create_a(const char *name)
@@ -471,7 +482,7 @@ static void initialize(const void *reserved)
     (void)reserved;
 }
 
-/* ---- Threads and resources -------------------------------------------------------------------------------------------------- */
+/* ---- Threads and resources ------------------------------------------------------------------------------------- */
 
 static void thread_a(uint32_t tid, const char *name)
 {
@@ -499,10 +510,11 @@ static void tell_resource(enum wire_resource resource, uint32_t domain, uint64_t
 {
     uint64_t head[] = { identifier, handle };
     uint8_t flags = (uint8_t)resource;
-    if (name.kind == NVTX_TEXT_REGISTERED) /* a name that is itself a registered string: [its id] in place of the text */
+    if (name.kind == NVTX_TEXT_REGISTERED) /* a name that is itself a registered string:
+                                            * [its id] in place of the text */
         flags |= WIRE_NVTX_REGISTERED;
-    nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_RESOURCE, .flags = flags, .domain = domain, .head = head, .head_words = 2,
-                                   .text = name });
+    nvtx_tell(&(struct nvtx_note){
+        .type = WIRE_NVTX_RESOURCE, .flags = flags, .domain = domain, .head = head, .head_words = 2, .text = name });
 }
 
 static const void *resource_create(const void *domain, const struct abi_resource *attributes)
@@ -516,7 +528,8 @@ static const void *resource_create(const void *domain, const struct abi_resource
     uint32_t id = nvtx_take_number(&nvtx.resource_count, UINT32_MAX - 1), number = nvtx_domain_of(domain);
     if (!id)
         return NULL;
-    tell_resource(resource, number, attributes->identifier, id, nvtx_message(attributes->message_type, attributes->message));
+    tell_resource(resource, number, attributes->identifier, id,
+                  nvtx_message(attributes->message_type, attributes->message));
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_RESOURCE, number, id);
 }
 
@@ -525,8 +538,13 @@ static void resource_destroy(const void *handle)
     uint64_t bits = (uint64_t)(uintptr_t)handle, head[] = { 0, (uint32_t)bits };
     if (bits >> 48 != (uint64_t)NVTX_TAG_RESOURCE << 8)
         return;
-    nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_RESOURCE, .flags = WIRE_RESOURCE_DESTROYED, .domain = (uint16_t)(bits >> 32),
-                                   .head = head, .head_words = 2 });
+    nvtx_tell(&(struct nvtx_note){
+        .type = WIRE_NVTX_RESOURCE,
+        .flags = WIRE_RESOURCE_DESTROYED,
+        .domain = (uint16_t)(bits >> 32),
+        .head = head,
+        .head_words = 2,
+    });
 }
 
 #define CUDA_NAMES(function, argument, resource)                                                                     \
@@ -543,7 +561,7 @@ CUDA_NAMES(cuda_context, const void *, WIRE_RESOURCE_CUDA_CONTEXT)
 CUDA_NAMES(cuda_stream, const void *, WIRE_RESOURCE_CUDA_STREAM)
 CUDA_NAMES(cuda_event, const void *, WIRE_RESOURCE_CUDA_EVENT)
 
-/* ---- User-defined synchronisation objects --------------------------------------------------------------------------------------- */
+/* ---- User-defined synchronisation objects ---------------------------------------------------------------------- */
 
 static const void *sync_create(const void *domain, const struct abi_sync *attributes)
 {
@@ -557,7 +575,8 @@ static const void *sync_create(const void *domain, const struct abi_sync *attrib
         return NULL;
     uint64_t head = id;
     uint8_t flags = WIRE_SYNC_CREATE | (name.kind == NVTX_TEXT_REGISTERED ? WIRE_NVTX_REGISTERED : 0);
-    nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_SYNC, .flags = flags, .domain = number, .head = &head, .head_words = 1, .text = name });
+    nvtx_tell(&(struct nvtx_note){
+        .type = WIRE_NVTX_SYNC, .flags = flags, .domain = number, .head = &head, .head_words = 1, .text = name });
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_SYNC, number, id);
 }
 
@@ -599,7 +618,7 @@ static void sync_releasing(const void *handle)
     sync_event(handle, WIRE_SYNC_RELEASING);
 }
 
-/* ---- Callback tables ------------------------------------------------------------------------------------------------------------ */
+/* ---- Callback tables ------------------------------------------------------------------------------------------- */
 
 #define CALL(number, name) { number, (abi_function)(uintptr_t)(name) }
 
@@ -607,19 +626,38 @@ const struct nvtx_callback nvtx_names_core[] = {
     CALL(12, category_a), CALL(13, category_w), CALL(14, thread_a), CALL(15, thread_w), { 0, NULL },
 };
 const struct nvtx_callback nvtx_names_core2[] = {
-    CALL(6, resource_create), CALL(7, resource_destroy), CALL(8, domain_category_a), CALL(9, domain_category_w),
-    CALL(10, register_string_a), CALL(11, register_string_w), CALL(12, domain_create_a), CALL(13, domain_create_w),
-    CALL(14, domain_destroy), CALL(15, initialize), { 0, NULL },
+    CALL(6, resource_create),
+    CALL(7, resource_destroy),
+    CALL(8, domain_category_a),
+    CALL(9, domain_category_w),
+    CALL(10, register_string_a),
+    CALL(11, register_string_w),
+    CALL(12, domain_create_a),
+    CALL(13, domain_create_w),
+    CALL(14, domain_destroy),
+    CALL(15, initialize),
+    { 0, NULL },
 };
 const struct nvtx_callback nvtx_names_cuda[] = {
-    CALL(1, cuda_device_a), CALL(2, cuda_device_w), CALL(3, cuda_context_a), CALL(4, cuda_context_w),
-    CALL(5, cuda_stream_a), CALL(6, cuda_stream_w), CALL(7, cuda_event_a), CALL(8, cuda_event_w), { 0, NULL },
+    CALL(1, cuda_device_a),  CALL(2, cuda_device_w), CALL(3, cuda_context_a),
+    CALL(4, cuda_context_w), CALL(5, cuda_stream_a), CALL(6, cuda_stream_w),
+    CALL(7, cuda_event_a),   CALL(8, cuda_event_w),  { 0, NULL },
 };
 const struct nvtx_callback nvtx_names_cudart[] = {
-    CALL(1, cuda_device_a), CALL(2, cuda_device_w), CALL(3, cuda_stream_a), CALL(4, cuda_stream_w),
-    CALL(5, cuda_event_a), CALL(6, cuda_event_w), { 0, NULL },
+    CALL(1, cuda_device_a),
+    CALL(2, cuda_device_w),
+    CALL(3, cuda_stream_a),
+    CALL(4, cuda_stream_w),
+    CALL(5, cuda_event_a),
+    CALL(6, cuda_event_w),
+    { 0, NULL },
 };
 const struct nvtx_callback nvtx_names_sync[] = {
-    CALL(1, sync_create), CALL(2, sync_destroy), CALL(3, sync_acquire_start), CALL(4, sync_acquire_failed),
-    CALL(5, sync_acquire_success), CALL(6, sync_releasing), { 0, NULL },
+    CALL(1, sync_create),
+    CALL(2, sync_destroy),
+    CALL(3, sync_acquire_start),
+    CALL(4, sync_acquire_failed),
+    CALL(5, sync_acquire_success),
+    CALL(6, sync_releasing),
+    { 0, NULL },
 };

@@ -1,8 +1,8 @@
 /* Looking at a program before it is executed: see exec_image.h.
  *
- * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls that the
- * program's loader makes as well (access, openat, read, pread64, close), and fcntl; no allocation. Trusts no
- * number in a file. */
+ * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls
+ * that the program's loader makes as well (access, openat, read, pread64, close), and fcntl; no allocation.
+ * Trusts no number in a file. */
 #include "exec_image.h"
 
 #include <elf.h>
@@ -40,7 +40,8 @@ struct program {
 
 static int read_part(const struct program *program, size_t index, Elf64_Phdr *part)
 {
-    return sys_pread(program->file, part, sizeof *part, (int64_t)(program->parts + index * sizeof *part)) == (long)sizeof *part;
+    return sys_pread(program->file, part, sizeof *part, (int64_t)(program->parts + index * sizeof *part)) ==
+           (long)sizeof *part;
 }
 
 /* Where an address of the program lies in the file; 0 if nowhere. */
@@ -56,7 +57,8 @@ static uint64_t file_offset(const struct program *program, uint64_t address)
 /* Calls visit for each entry of the dynamic section until it answers something other than 0, and returns that. */
 typedef uint64_t entry_visitor(const struct program *program, const Elf64_Dyn *entry, uint64_t strings, char *runtime);
 
-static uint64_t visit_entries(const struct program *program, const Elf64_Phdr *dynamic, entry_visitor *visit, uint64_t strings, char *runtime)
+static uint64_t visit_entries(const struct program *program, const Elf64_Phdr *dynamic, entry_visitor *visit,
+                              uint64_t strings, char *runtime)
 {
     Elf64_Dyn entries[ENTRIES];
     uint64_t left = dynamic->p_filesz, offset = dynamic->p_offset;
@@ -95,7 +97,11 @@ static uint64_t find_runtime(const struct program *program, const Elf64_Dyn *ent
 
 static void look_at_program(struct image *image, int file, const Elf64_Ehdr *header)
 {
-    struct program program = { .file = file, .parts = header->e_phoff, .part_count = header->e_phnum < PARTS_MAX ? header->e_phnum : PARTS_MAX };
+    struct program program = {
+        .file = file,
+        .parts = header->e_phoff,
+        .part_count = header->e_phnum < PARTS_MAX ? header->e_phnum : PARTS_MAX,
+    };
     Elf64_Phdr part;
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != OWN_MACHINE) {
         image->is_foreign = 1;
@@ -122,7 +128,8 @@ static int open_file(int folder, const char *path)
     return sys_openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* What execvp() would run: executable, and no folder. -ENOENT: it would look further. -EACCES: this one, which cannot be read. */
+/* What execvp() would run: executable, and no folder. -ENOENT: it would look further. -EACCES: this
+ * one, which cannot be read. */
 static int open_executable(const char *path)
 {
     char byte;
@@ -178,7 +185,8 @@ static char *interpreter_of(char *head)
     return *path ? path : NULL;
 }
 
-/* What runs a file that is no program; -1 if nothing does. A function of its own: programs need not have its line on their stack. */
+/* What runs a file that is no program; -1 if nothing does. A function of its own: programs need not
+ * have its line on their stack. */
 static __attribute__((noinline)) int open_interpreter(int file, int searched)
 {
     char line[HEAD_BYTES + 1];
@@ -195,7 +203,8 @@ static void look_at_file(struct image *image, int file, int is_ours, int searche
     Elf64_Ehdr header;
     for (int depth = 0; depth < SCRIPT_DEPTH && file >= 0; depth++) {
         int next = -1;
-        if (sys_pread(file, &header, sizeof header, 0) == (long)sizeof header && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+        if (sys_pread(file, &header, sizeof header, 0) == (long)sizeof header &&
+            memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
             look_at_program(image, file, &header);
         else
             next = open_interpreter(file, searched && depth == 0);

@@ -1,21 +1,21 @@
 /* The exec family and posix_spawn: whatever environment a program passes on, its new image is to be followed.
  *
- * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers, in scratch memory of the thread:
- * stacks can be small, and malloc is not for signal handlers. The program's own strings are passed as they are. A program that cannot
- * have the agent (exec_image.c) gets an environment without it. */
+ * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers, in scratch memory
+ * of the thread: stacks can be small, and malloc is not for signal handlers. The program's own strings are passed as
+ * they are. A program that cannot have the agent (exec_image.c) gets an environment without it. */
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/wire_marks.h"
 #include "abi/sanitizer_runtimes.h"
 #include "agent/core/core.h"
-#include "exec_image.h"
 #include "agent/core/seccomp.h"
+#include "agent/core/sys.h"
+#include "exec_image.h"
 #include "os_hooks.h"
 #include "os_process.h"
-#include "agent/core/sys.h"
+#include "wire/wire_marks.h"
 
 #define STACK_MAX 4096 /* bytes that a changed environment may take there, if there is no scratch memory */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
@@ -33,7 +33,7 @@ struct request {
     strings environment;
     int file, flags;
     int searched; /* along PATH */
-    pid_t *pid; /* of posix_spawn */
+    pid_t *pid;   /* of posix_spawn */
     const void *actions, *attributes;
 };
 
@@ -71,8 +71,9 @@ static int can_read_text(const char *text, struct reach *reach)
     return 0;
 }
 
-/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so they find out first.
- * A filter of the program's may forbid the question, but not where libc makes the same system call anyway: in posix_spawn(). */
+/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so
+ * they find out first. A filter of the program's may forbid the question, but not where libc makes the same system call
+ * anyway: in posix_spawn(). */
 static int can_be_read(const struct request *request, int may_ask)
 {
     struct reach reach = { may_ask, UINTPTR_MAX };
@@ -110,7 +111,10 @@ static int names_agent(const char *list)
 }
 
 /* Variables that name the agent, and the source that wants it there; 0: every capture. */
-static const struct { const char name[INJECTION_BYTES]; uint32_t source; } injections[] = {
+static const struct {
+    const char name[INJECTION_BYTES];
+    uint32_t source;
+} injections[] = {
     { "NVTX_INJECTION64_PATH", 0 },
     { "CUDA_INJECTION64_PATH", WIRE_BIT(CUDA) },
 };
@@ -119,7 +123,7 @@ static const struct { const char name[INJECTION_BYTES]; uint32_t source; } injec
 struct found {
     size_t count;
     const char *preload, *session; /* values, or NULL */
-    int has_runtime; /* in LD_PRELOAD, for another program: `preload` is without it */
+    int has_runtime;               /* in LD_PRELOAD, for another program: `preload` is without it */
     const char *injections[INJECTIONS];
 };
 
@@ -177,10 +181,11 @@ static void make_preload(char *to, const char *own, const char *runtime)
 }
 
 /* Fills a changed environment: room for its pointers, and for the texts that are new. */
-typedef void environment_change(char **environment, char *texts, const struct request *request, const struct found *found,
-                                const char *runtime);
+typedef void environment_change(char **environment, char *texts, const struct request *request,
+                                const struct found *found, const char *runtime);
 
-static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found, const char *runtime)
+static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found,
+                      const char *runtime)
 {
     char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
     size_t count = 0;
@@ -234,7 +239,8 @@ static char *without_agent(char *to, const char *list)
     return to;
 }
 
-static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found, const char *runtime)
+static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found,
+                         const char *runtime)
 {
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
@@ -258,7 +264,7 @@ enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 
 struct plan {
     enum change change;
-    pid_t caller;        /* 0: it is not attached */
+    pid_t caller;          /* 0: it is not attached */
     enum wire_cause cause; /* of WIRE_EXEC and WIRE_CHILD */
     struct found found;
     struct image image;
@@ -270,7 +276,8 @@ static void look_at_program(struct image *image, const struct request *request)
     exec_image_look(image, request->file, is_file ? NULL : request->path, request->searched);
 }
 
-/* Why the new program is not to have the agent, if so. Its loader would complain of what it cannot load on the program's stderr. */
+/* Why the new program is not to have the agent, if so. Its loader would complain of what it cannot
+ * load on the program's stderr. */
 static enum wire_cause cause_against(const struct image *image)
 {
     if (image->is_foreign)
@@ -283,7 +290,8 @@ static enum wire_cause cause_against(const struct image *image)
 static int is_complete(const struct plan *plan)
 {
     const struct found *found = &plan->found;
-    int complete = found->preload && names_agent(found->preload) && found->session && !found->has_runtime && !plan->image.runtime[0];
+    int complete = found->preload && names_agent(found->preload) && found->session && !found->has_runtime &&
+                   !plan->image.runtime[0];
     for (size_t i = 0; i < INJECTIONS; i++)
         complete &= !lacks(found, i);
     return complete;
@@ -296,7 +304,8 @@ static void make_plan(struct plan *plan, const struct request *request)
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return;
     look_at(&plan->found, request->environment);
-    if (plan->found.session && strcmp(plan->found.session, agent.session) != 0) /* another capture's, begun inside this one */
+    /* another capture's, begun inside this one */
+    if (plan->found.session && strcmp(plan->found.session, agent.session) != 0)
         return;
     plan->cause = WIRE_CAUSE_FILTERED;
     if (!os_is_filtered() && !seccomp_is_new()) {
@@ -308,7 +317,7 @@ static void make_plan(struct plan *plan, const struct request *request)
         plan->cause = WIRE_CAUSE_STATIC;
 }
 
-/* ---- A changed environment ------------------------------------------------------------------------------------------- */
+/* ---- A changed environment ------------------------------------------------------------------------------------- */
 
 struct layout {
     environment_change *change;
@@ -322,16 +331,17 @@ static int run_in(char **room, const struct request *request, const struct plan 
     return request->run(request, room);
 }
 
-/* The thread's, if nobody has it: a hook that a handler has interrupted, or a child that shares the thread's memory, at the same time if it
- * is none of vfork(). A child that has become its program never gives it back, and cannot be told from one that is about to: its parent
- * does, once the child has ended (os_exec_child_ended()). */
+/* The thread's, if nobody has it: a hook that a handler has interrupted, or a child that shares the thread's memory, at
+ * the same time if it is none of vfork(). A child that has become its program never gives it back, and cannot be told
+ * from one that is about to: its parent does, once the child has ended (os_exec_child_ended()). */
 static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
 {
     struct agent_thread *thread = plan->caller ? agent_thread() : NULL;
     struct agent_scratch *scratch = thread ? &thread->scratch[AGENT_SCRATCH_OF_EXEC] : NULL;
     uintptr_t nobody = 0;
     if (!scratch || bytes > AGENT_SCRATCH_BYTES ||
-        !__atomic_compare_exchange_n(&scratch->taken, &nobody, (uintptr_t)plan->caller, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        !__atomic_compare_exchange_n(&scratch->taken, &nobody, (uintptr_t)plan->caller, 0, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
         return NULL;
     if (!scratch->memory && !os_is_filtered_child())
         scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
@@ -346,7 +356,8 @@ void os_exec_child_ended(pid_t child)
     struct agent_thread *thread = agent_thread();
     uintptr_t holder = (uintptr_t)child;
     if (thread)
-        __atomic_compare_exchange_n(&thread->scratch[AGENT_SCRATCH_OF_EXEC].taken, &holder, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        __atomic_compare_exchange_n(&thread->scratch[AGENT_SCRATCH_OF_EXEC].taken, &holder, 0, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
 }
 
 static int run_on_stack(const struct request *request, const struct plan *plan, const struct layout *layout)
@@ -359,7 +370,9 @@ static int run_on_stack(const struct request *request, const struct plan *plan, 
 static int run_in_mapping(const struct request *request, const struct plan *plan, const struct layout *layout)
 {
     size_t bytes = layout->words * 8;
-    char **room = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **room = agent.left || os_is_filtered_child()
+                      ? (char **)-ENOMEM
+                      : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(room))
         return request->run(request, request->environment);
     int result = run_in(room, request, plan, layout);
@@ -367,11 +380,13 @@ static int run_in_mapping(const struct request *request, const struct plan *plan
     return result;
 }
 
-static int run_changed(const struct request *request, const struct plan *plan, environment_change *change, const char *runtime)
+static int run_changed(const struct request *request, const struct plan *plan, environment_change *change,
+                       const char *runtime)
 {
     const struct found *found = &plan->found;
-    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
-                   sizeof PRELOAD_VARIABLE + strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
+    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session +
+                   INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) + sizeof PRELOAD_VARIABLE +
+                   strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
     struct layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
     layout.words = layout.pointers + (texts + 7) / 8;
     struct agent_scratch *scratch = take_scratch(plan, layout.words * 8);
@@ -385,12 +400,9 @@ static int run_changed(const struct request *request, const struct plan *plan, e
 static int run_as_planned(const struct request *request, const struct plan *plan)
 {
     switch (plan->change) {
-    case WITH_AGENT:
-        return run_changed(request, plan, add_agent, plan->image.runtime);
-    case WITHOUT_AGENT:
-        return run_changed(request, plan, remove_agent, "");
-    default:
-        return request->run(request, request->environment);
+    case WITH_AGENT: return run_changed(request, plan, add_agent, plan->image.runtime);
+    case WITHOUT_AGENT: return run_changed(request, plan, remove_agent, "");
+    default: return request->run(request, request->environment);
     }
 }
 
@@ -435,7 +447,9 @@ static int execute(const struct request *request)
     else
         os_clear_silent_exec();
     if (thread) {
-        struct os_call call = { .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start };
+        struct os_call call = {
+            .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start
+        };
         if (call.duration < agent.osrt_threshold_ticks)
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
         else
@@ -464,27 +478,72 @@ static int run_execveat(const struct request *request, strings environment)
 
 int os_hook_execve(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execve, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .run = run_execve,
+        .function = OSRT_execve,
+        .path = path,
+        .arguments = arguments,
+        .environment = environment,
+    });
 }
 int os_hook_execvpe(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execvpe, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .searched = 1,
+        .run = run_execvpe,
+        .function = OSRT_execvpe,
+        .path = path,
+        .arguments = arguments,
+        .environment = environment,
+    });
 }
 int os_hook_fexecve(int file, strings arguments, strings environment)
 {
-    return execute(&(struct request){ .run = run_fexecve, .function = OSRT_fexecve, .path = NULL, .arguments = arguments, .environment = environment, .file = file });
+    return execute(&(struct request){
+        .run = run_fexecve,
+        .function = OSRT_fexecve,
+        .path = NULL,
+        .arguments = arguments,
+        .environment = environment,
+        .file = file,
+    });
 }
 int os_hook_execveat(int folder, const char *path, strings arguments, strings environment, int flags)
 {
-    return execute(&(struct request){ .run = run_execveat, .function = OSRT_execveat, .path = path, .arguments = arguments, .environment = environment, .file = folder, .flags = flags });
+    return execute(&(struct request){
+        .run = run_execveat,
+        .function = OSRT_execveat,
+        .path = path,
+        .arguments = arguments,
+        .environment = environment,
+        .file = folder,
+        .flags = flags,
+    });
 }
 int os_hook_execv(const char *path, strings arguments)
 {
-    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execv, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .run = run_execve,
+        .function = OSRT_execv,
+        .path = path,
+        .arguments = arguments,
+        .environment = environ,
+    });
 }
 int os_hook_execvp(const char *path, strings arguments)
 {
-    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execvp, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .searched = 1,
+        .run = run_execvpe,
+        .function = OSRT_execvp,
+        .path = path,
+        .arguments = arguments,
+        .environment = environ,
+    });
 }
 
 /* The argument list of execl and its kin, up to its NULL, as an array on the stack of the caller. */
@@ -508,14 +567,29 @@ int os_hook_execl(const char *path, const char *first, ...)
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execl, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .run = run_execve,
+        .function = OSRT_execl,
+        .path = path,
+        .arguments = arguments,
+        .environment = environ,
+    });
 }
 int os_hook_execlp(const char *path, const char *first, ...)
 {
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execlp, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .searched = 1,
+        .run = run_execvpe,
+        .function = OSRT_execlp,
+        .path = path,
+        .arguments = arguments,
+        .environment = environ,
+    });
 }
 int os_hook_execle(const char *path, const char *first, ...)
 {
@@ -523,23 +597,30 @@ int os_hook_execle(const char *path, const char *first, ...)
     TAKE_ARGUMENTS(first, count, arguments)
     strings environment = va_arg(list, strings); /* behind the NULL */
     va_end(list);
-    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execle, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){
+        .file = AT_FDCWD,
+        .run = run_execve,
+        .function = OSRT_execle,
+        .path = path,
+        .arguments = arguments,
+        .environment = environment,
+    });
 }
 
 /* ---- posix_spawn ----------------------------------------------------------------------------------------------- */
 
-#define SPAWN(symbol, is_searched)                                                                                          \
-    static int run_##symbol(const struct request *request, strings environment)                                      \
-    {                                                                                                                \
-        return OS_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                   \
-                               request->arguments, environment);                                                     \
-    }                                                                                                                \
-    int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                  \
-                         strings arguments, strings environment)                                                     \
-    {                                                                                                                \
-        return spawn(&(struct request){ .file = AT_FDCWD, .searched = is_searched, .run = run_##symbol,              \
-                                        .function = OSRT_##symbol, .path = path, .pid = pid, .arguments = arguments, \
-                                        .environment = environment, .actions = actions, .attributes = attributes }); \
+#define SPAWN(symbol, is_searched)                                                                                     \
+    static int run_##symbol(const struct request *request, strings environment)                                        \
+    {                                                                                                                  \
+        return OS_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                     \
+                               request->arguments, environment);                                                       \
+    }                                                                                                                  \
+    int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                    \
+                         strings arguments, strings environment)                                                       \
+    {                                                                                                                  \
+        return spawn(&(struct request){ .file = AT_FDCWD, .searched = is_searched, .run = run_##symbol,                \
+                                        .function = OSRT_##symbol, .path = path, .pid = pid, .arguments = arguments,   \
+                                        .environment = environment, .actions = actions, .attributes = attributes });   \
     }
 
 static int timed_spawn(const struct request *request, const struct plan *plan)

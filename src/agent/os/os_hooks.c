@@ -2,8 +2,8 @@
 #include "os_hooks.h"
 
 #include "agent/core/stack_copy.h"
-#include "agent/sampling/sample_stack.h"
 #include "agent/core/sys.h"
+#include "agent/sampling/sample_stack.h"
 
 int os_is_on_this_stack(uintptr_t frame)
 {
@@ -38,7 +38,8 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
         return _URC_CONTINUE_UNWIND;
     }
-    struct os_call call = { .thread = thread, .start = atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) };
+    struct os_call call = { .thread = thread,
+                            .start = atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) };
     uint32_t function = atomic_load_explicit(&thread->slot->call_function, memory_order_relaxed);
     if (os_end(&call))
         os_emit(&call, (enum osrt_function)function, -1, ECANCELED);

@@ -6,8 +6,8 @@
  *
  * A thread that is cancelled unwinds through a hook and never comes back to it. A cleanup in the hook would need the
  * unwinder's own library; instead every hook names os_unwind() as its personality routine, which the unwinder calls on
- * its way through, and which needs nothing. A signal handler that jumps out of a call (siglongjmp) tells nobody: the next
- * call puts the nesting level right, since a frame that lies below the caller's is dead (os_resync).                   */
+ * its way through, and which needs nothing. A signal handler that jumps out of a call (siglongjmp) tells nobody: the
+ * next call puts the nesting level right, since a frame that lies below the caller's is dead (os_resync). */
 #ifndef TACHO_AGENT_OS_OS_HOOKS_H
 #define TACHO_AGENT_OS_OS_HOOKS_H
 
@@ -29,8 +29,8 @@
 #include <sys/wait.h>
 #include <unwind.h>
 
-#include "wire/wire_osrt.h"
 #include "agent/core/agent.h"
+#include "wire/wire_osrt.h"
 
 /* ---- The real functions ---------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,8 @@ void *os_find(enum osrt_function function);
 /* ---- The hooks ------------------------------------------------------------------------------------------------- */
 
 #define OS(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
-#define OS_OWN(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) \
+    EXPORT type os_hook_##symbol parameters __asm__(#symbol);
 #include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
@@ -78,7 +79,8 @@ struct os_call {
  * left by a jump are taken off, and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
 
-/* A handler may run on a stack of its own: where that lies says nothing of the frames on the thread's. A system call. */
+/* A handler may run on a stack of its own: where that lies says nothing of the frames on
+ * the thread's. A system call. */
 int os_is_on_this_stack(uintptr_t frame);
 
 /* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
@@ -86,12 +88,13 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /* Writes the record, or counts the loss. Keeps errno. Single words, so that the call can live in registers. */
-void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start, uint64_t duration_and_error,
-                   int64_t value);
+void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
+                   uint64_t duration_and_error, int64_t value);
 
 /* Inlined into the hook, which thereby gets its personality routine. Nothing that may be cancelled must be called
  * between os_begin() and os_end() but the one real function, and before os_begin() nothing at all in the same frame. */
-__attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
+__attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread,
+                                                                     enum osrt_function function)
 {
     __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
     uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
@@ -135,8 +138,9 @@ static inline void os_emit(const struct os_call *call, enum osrt_function functi
     os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
 }
 
-/* Reading functions return the same at the end of a stream as on an error; which it was, the stream knows. It is asked without
- * its lock, which another thread may hold for as long as it waits for input. (libc's header would put its own FILE here.) */
+/* Reading functions return the same at the end of a stream as on an error; which it was, the stream knows. It
+ * is asked without its lock, which another thread may hold for as long as it waits for input. (libc's header
+ * would put its own FILE here.) */
 extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 
 /* By the `fails` of a row: the error number of a call with this result, 0 if it did not fail. */
@@ -152,7 +156,8 @@ extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 #define OS_ERROR_STREAM_SHORT(result) ((result) < count && size && !os_stream_has_ended(stream) ? errno : 0)
 
 /* The body of a hook from here on: call the real function, timed, and return its result. */
-#define OS_TIMED(os_thread, type, symbol, arguments, fails) OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
+#define OS_TIMED(os_thread, type, symbol, arguments, fails) \
+    OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
 
 /* The same with another value in the record. */
 #define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \

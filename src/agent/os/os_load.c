@@ -1,19 +1,20 @@
 /* dlopen, dlmopen, dlclose: timed, and followed by a look at what is loaded now.
  *
- * glibc searches along the RUNPATH or RPATH of the object that called dlopen, which it knows by the return address. A
- * hook that calls the real function takes the caller's place, and libraries are no longer found. So dlopen here is a few
- * instructions that ask os_choose_dlopen() where to go on, and jump there with the caller's return address in place:
- * to the hook where the caller cannot matter, else straight to the real function, untimed (and counted as such).
+ * glibc searches along the RUNPATH or RPATH of the object that called dlopen, which it knows by the return
+ * address. A hook that calls the real function takes the caller's place, and libraries are no longer found. So
+ * dlopen here is a few instructions that ask os_choose_dlopen() where to go on, and jump there with the caller's
+ * return address in place: to the hook where the caller cannot matter, else straight to the real function,
+ * untimed (and counted as such).
  *
- * When the caller matters: the name has a $TOKEN; or a bare name, and the caller has a RUNPATH; or the caller is a library
- * and some library has an RPATH, which objects loaded by it inherit in ways that cannot be seen from outside. The main
- * program's RPATH is searched for every caller.                                                                      */
+ * When the caller matters: the name has a $TOKEN; or a bare name, and the caller has a RUNPATH; or the caller is a
+ * library and some library has an RPATH, which objects loaded by it inherit in ways that cannot be seen from outside.
+ * The main program's RPATH is searched for every caller. */
 #include <link.h>
 #include <string.h>
 
 #include "agent/core/core.h"
-#include "os_hooks.h"
 #include "agent/torch/torch_agent.h"
+#include "os_hooks.h"
 
 /* ---- Does the caller matter? ----------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *
  * The trylock of every kind of mutex gives what its lock would give (EOWNERDEAD of a robust one, the next level of a
  * recursive one), or EBUSY; then the real lock has the last word (EDEADLK of an error-checking one). Timed calls that
- * would be refused for their clock or time go to the real function at once.                                          */
+ * would be refused for their clock or time go to the real function at once. */
 #include <semaphore.h>
 #include <threads.h>
 
@@ -20,16 +20,17 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
     return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && valid_time(until);
 }
 
-/* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a writer. musl has
- * other things there (and no dlvsym, by which it is told). */
+/* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a
+ * writer. musl has other things there (and no dlvsym, by which it is told). */
 enum { MUTEX_OWNER = 2, RWLOCK_WRITER = 6, NO_HOLDER = -1 };
 static inline uint64_t holder_of(const void *lock, int word)
 {
-    return word != NO_HOLDER && loader.dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED) : 0;
+    return word != NO_HOLDER && loader.dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED)
+                                              : 0;
 }
 
-/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder` the word that
- * tells who has it. */
+/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder`
+ * the word that tells who has it. */
 #define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try, holder)                                 \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
@@ -63,18 +64,24 @@ static inline uint64_t holder_of(const void *lock, int word)
 #define EXPAND(macro, ...) macro(__VA_ARGS__)
 
 LOCK(pthread_mutex_lock, (void *lock), (lock), ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, 1, MUTEX_OWNER)
-EXPAND(LOCK, pthread_mutex_timedlock, TIMED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_time(until), MUTEX_OWNER)
-EXPAND(LOCK, pthread_mutex_clocklock, CLOCKED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_clock(clock, until), MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_timedlock, TIMED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_time(until),
+       MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_clocklock, CLOCKED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY,
+       valid_clock(clock, until), MUTEX_OWNER)
 TRY(pthread_mutex_trylock, lock)
 
 LOCK(pthread_rwlock_rdlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, 1, RWLOCK_WRITER)
-EXPAND(LOCK, pthread_rwlock_timedrdlock, TIMED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
-EXPAND(LOCK, pthread_rwlock_clockrdlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedrdlock, TIMED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_time(until),
+       RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockrdlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY,
+       valid_clock(clock, until), RWLOCK_WRITER)
 TRY(pthread_rwlock_tryrdlock, lock)
 
 LOCK(pthread_rwlock_wrlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, 1, RWLOCK_WRITER)
-EXPAND(LOCK, pthread_rwlock_timedwrlock, TIMED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
-EXPAND(LOCK, pthread_rwlock_clockwrlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedwrlock, TIMED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_time(until),
+       RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockwrlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY,
+       valid_clock(clock, until), RWLOCK_WRITER)
 TRY(pthread_rwlock_trywrlock, lock)
 
 LOCK(pthread_spin_lock, (void *lock), (lock), ERROR_NUMBER, pthread_spin_trylock, lock, EBUSY, 1, NO_HOLDER)

@@ -1,17 +1,17 @@
-/* mlockall(): locks the program's memory, and not the agent's, which would count against the program's limit and stay in memory for
- * nothing.
+/* mlockall(): locks the program's memory, and not the agent's, which would count against the program's limit and
+ * stay in memory for nothing.
  *
- * The kernel can only lock all mappings; those of the agent are unlocked after it. It refuses where the limit has no room for all of
- * them, even if it has room for the program's: then those are locked one by one. Mappings that the agent makes later are not locked
- * in the first place (arena_window.c).                                                                                               */
+ * The kernel can only lock all mappings; those of the agent are unlocked after it. It refuses where the limit has no
+ * room for all of them, even if it has room for the program's: then those are locked one by one. Mappings that the
+ * agent makes later are not locked in the first place (arena_window.c). */
 #include <link.h>
 #include <sys/mman.h>
 
 #include "agent/core/core.h"
 #include "agent/core/mappings.h"
+#include "agent/core/sys.h"
 #include "os_hooks.h"
 #include "os_process.h"
-#include "agent/core/sys.h"
 
 #ifndef MLOCK_ONFAULT
 #define MLOCK_ONFAULT 1
@@ -35,7 +35,7 @@ static void note_libraries(void)
         dl_iterate_phdr(note_library, NULL);
 }
 
-/* ---- The program's own mappings ---------------------------------------------------------------------------------------------- */
+/* ---- The program's own mappings -------------------------------------------------------------------------------- */
 
 typedef void visit_part(uintptr_t first, size_t bytes, void *context);
 
@@ -99,21 +99,24 @@ static void add_bytes(uintptr_t first, size_t bytes, void *sum)
 
 static void lock_part(uintptr_t first, size_t bytes, void *flags)
 {
-    sys_mlock2((const void *)first, bytes, *(const int *)flags); /* one that cannot be read is locked as well, with an error */
+    /* one that cannot be read is locked as well, with an error */
+    sys_mlock2((const void *)first, bytes, *(const int *)flags);
 }
 
-/* The kernel's answer would be 0 without the agent: there is room for all, so that none of the calls can fail for the limit. */
+/* The kernel's answer would be 0 without the agent: there is room for all, so that none of the
+ * calls can fail for the limit. */
 static int lock_programs_memory(int flags)
 {
     struct rlimit limit;
     uint64_t bytes = 0;
     int part_flags = flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0, later = flags & MCL_FUTURE ? flags & ~MCL_CURRENT : 0;
-    if (sys_getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || visit_programs_memory(add_bytes, &bytes) != 0 || bytes > limit.rlim_cur)
+    if (sys_getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || visit_programs_memory(add_bytes, &bytes) != 0 ||
+        bytes > limit.rlim_cur)
         return -1;
     return sys_mlockall(later) == 0 ? visit_programs_memory(lock_part, &part_flags) : -1;
 }
 
-/* ---- The hook ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The hook -------------------------------------------------------------------------------------------------- */
 
 static int lock_all(int flags)
 {

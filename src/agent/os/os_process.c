@@ -1,16 +1,16 @@
 /* Processes: fork, the wait calls (which tell how a child ended), exits, and names of threads.
  *
- * fork() needs no care here beyond not touching the parent's memory in the child: the handler that lifecycle.c registers has
- * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
- * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
+ * fork() needs no care here beyond not touching the parent's memory in the child: the handler that lifecycle.c
+ * registers has run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it
+ * says about itself (exit, exec) would be taken for its parent's, so those records ask who is calling. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire_marks.h"
 #include "agent/core/core.h"
+#include "agent/core/sys.h"
 #include "os_hooks.h"
 #include "os_process.h"
-#include "agent/core/sys.h"
+#include "wire/wire_marks.h"
 
 void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_cause cause, const char *path)
 {
@@ -62,10 +62,10 @@ pid_t os_hook_fork(void)
     return child;
 }
 
-/* ---- Filtered children ------------------------------------------------------------------------------------------ */
+/* ---- Filtered children ----------------------------------------------------------------------------------------- */
 
-/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex): a child that exec or
- * its filter ends cannot say so itself, and its parent may never wait for it. */
+/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex):
+ * a child that exec or its filter ends cannot say so itself, and its parent may never wait for it. */
 #define FREE_MASK FUTEX_TID_MASK               /* none of these: 0, or as the kernel leaves it */
 #define CLAIMED (FUTEX_OWNER_DIED | 1u)        /* neither free nor held */
 
@@ -75,7 +75,8 @@ static struct agent_filtered_child *find_filtered_child(void)
     for (uint32_t i = 0; i < used; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];
         uint32_t owner = atomic_load_explicit(&child->owner, memory_order_relaxed);
-        if (owner && !(owner & FUTEX_OWNER_DIED) && atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
+        if (owner && !(owner & FUTEX_OWNER_DIED) &&
+            atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
             return child;
     }
     return NULL;
@@ -91,7 +92,8 @@ static void hold(struct agent_filtered_child *child, pid_t pid)
 {
     child->link.next = &child->list.list;
     child->list.list.next = &child->link;
-    child->list.futex_offset = (long)offsetof(struct agent_filtered_child, owner) - (long)offsetof(struct agent_filtered_child, link);
+    child->list.futex_offset = (long)offsetof(struct agent_filtered_child, owner) -
+                               (long)offsetof(struct agent_filtered_child, link);
     child->list.list_op_pending = NULL;
     atomic_store(&child->thread, (uintptr_t)&agent_self);
     atomic_store(&child->owner, (uint32_t)pid);
@@ -101,7 +103,8 @@ static void hold(struct agent_filtered_child *child, pid_t pid)
 
 void os_note_filtered_child(pid_t pid)
 {
-    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL); /* which may take a chunk, and that a system call */
+    /* which may take a chunk, and that a system call */
+    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL);
     for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];
         uint32_t owner = atomic_load(&child->owner), used = atomic_load(&agent.filtered_children_used);
@@ -188,7 +191,8 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
     if (information->si_code == CLD_EXITED)
         note_status(information->si_pid, (information->si_status & 0xff) << 8, options);
     else if (information->si_code == CLD_KILLED || information->si_code == CLD_DUMPED)
-        note_status(information->si_pid, (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0), options);
+        note_status(information->si_pid,
+                    (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0), options);
     return result;
 }
 

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "wire/wire_marks.h"
 #include "agent/core/agent.h"
+#include "wire/wire_marks.h"
 
 /* Attached, and not a vfork child that borrows its parent's memory. */
 int os_is_own_process(void);
@@ -22,9 +22,9 @@ void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_ca
 void os_set_silent_exec(enum wire_cause cause, const char *path);
 void os_clear_silent_exec(void);
 
-/* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
- * killed for any system call of ours, getpid() too: so it leaves word before that, which ends by itself when the child does, or becomes
- * another program. */
+/* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp
+ * filter may be killed for any system call of ours, getpid() too: so it leaves word before that, which ends by itself
+ * when the child does, or becomes another program. */
 pid_t os_filtered_child(void); /* its number; 0: the caller is none */
 static inline int os_is_filtered_child(void)
 {

@@ -2,9 +2,9 @@
  *
  * Of a function with several versions, plain dlsym may give the oldest (RTLD_NEXT does), whose data is laid out
  * differently: the version is asked for by name, which passes over another guest's hooks (a sanitizer's) that have no
- * version; those are next in line all the same (a program that was linked with them asks for no version either, and gets our
- * hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a
- * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
+ * version; those are next in line all the same (a program that was linked with them asks for no version either, and
+ * gets our hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a program
+ * that looks for it with dlsym finds our hook all the same, and that answer when it calls it. */
 #include <link.h>
 #include <string.h>
 
@@ -27,7 +27,10 @@ static const char *const symbols[OSRT_FUNCTION_COUNT] = {
 #define OLD_PREFIX "os_old_" /* hooks of older versions, see versions.x86_64.map */
 
 #if defined(__x86_64__)
-static const struct { uint16_t function; const char *version; } versions[] = {
+static const struct {
+    uint16_t function;
+    const char *version;
+} versions[] = {
     { OSRT_pthread_cond_wait, "GLIBC_2.3.2" },
     { OSRT_pthread_cond_timedwait, "GLIBC_2.3.2" },
     { OSRT_pthread_cond_signal, "GLIBC_2.3.2" },
@@ -114,7 +117,8 @@ static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
     return one || other;
 }
 
-/* dladdr() would tell too, after a look at each symbol of the library: some 30 us a call, at the start of every program. */
+/* dladdr() would tell too, after a look at each symbol of the library: some 30 us a call, at
+ * the start of every program. */
 static int are_of_one_library(const void *one, const void *other)
 {
     struct pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };

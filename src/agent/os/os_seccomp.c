@@ -1,16 +1,16 @@
-/* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one system call
- * of its own, or one read of the time stamp counter, could kill the program.
+/* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one
+ * system call of its own, or one read of the time stamp counter, could kill the program.
  *
- * A seccomp filter outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only gives up
- * privileges is left alone as well, since a filter often comes next and not through libc; but the programs that it starts find
- * out by themselves whether they are behind a filter (seccomp.c).                                                         */
+ * A seccomp filter outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only
+ * gives up privileges is left alone as well, since a filter often comes next and not through libc; but the programs
+ * that it starts find out by themselves whether they are behind a filter (seccomp.c). */
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
 #include "agent/core/core.h"
+#include "agent/core/sys.h"
 #include "os_hooks.h"
 #include "os_process.h"
-#include "agent/core/sys.h"
 
 #define NO_LIMIT WIRE_LIMIT_COUNT
 
@@ -26,13 +26,15 @@ static enum wire_limit limit_of_prctl(int option, unsigned long a, unsigned long
 
 static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
 {
-    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? WIRE_LIMIT_FILTER : NO_LIMIT;
+    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? WIRE_LIMIT_FILTER
+                                                                                                    : NO_LIMIT;
 }
 
 enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
-/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked for before the call,
- * since behind a filter getpid() could be fatal. A process that was forked and not attached does not know its own: 0. */
+/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked
+ * for before the call, since behind a filter getpid() could be fatal. A process that was forked and not attached
+ * does not know its own: 0. */
 static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 {
     if (limit == NO_LIMIT || os_is_filtered())
@@ -69,7 +71,8 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
     OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
 }
 
-static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, unsigned long b, unsigned long c,
+                          unsigned long d)
 {
     struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
@@ -91,13 +94,14 @@ int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 
 /* ---- syscall --------------------------------------------------------------------------------------------------- */
 
-/* Called by the instructions below alone: for the two system calls that can limit a process, and to find the real function. */
+/* Called by the instructions below alone: for the two system calls that can limit a process, and
+ * to find the real function. */
 __attribute__((used)) long os_limiting_syscall(long number, long a, long b, long c, long d, long e);
 __attribute__((used)) void *os_find_syscall(void);
 __attribute__((used, visibility("hidden"))) void *os_real_syscall;
 
-/* seccomp() with SECCOMP_FILTER_FLAG_TSYNC answers the id of a thread that could not have the filter, and no thread has it then.
- * With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it answers an error, and a number is that of a listener. */
+/* seccomp() with SECCOMP_FILTER_FLAG_TSYNC answers the id of a thread that could not have the filter, and no thread has
+ * it then. With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it answers an error, and a number is that of a listener. */
 static int has_failed(long number, unsigned long flags, long result)
 {
     enum { TSYNC = 1 << 0, TSYNC_ESRCH = 1 << 4 };
@@ -107,7 +111,7 @@ static int has_failed(long number, unsigned long flags, long result)
 long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
 {
     enum wire_limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
-                                             : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
+                                                  : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
     struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
     long result = OS_REAL(syscall)(number, a, b, c, d, e);
@@ -121,11 +125,12 @@ void *os_find_syscall(void)
     return os_real_syscall;
 }
 
-/* All other numbers go on to the real function by a jump, with all registers and the stack as they are: the call may be one that
- * returns twice, in a child on the same stack (vfork), or not at all. */
+/* All other numbers go on to the real function by a jump, with all registers and the stack as they are: the call may be
+ * one that returns twice, in a child on the same stack (vfork), or not at all. */
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 #if defined(__x86_64__)
+/* clang-format off */
 __asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, @function\nsyscall:\n"
         ".cfi_startproc\n"
         "endbr64\n"
@@ -183,4 +188,5 @@ __asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, %function\nsyscall:\n
         "ldp x29, x30, [sp], 80\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"
         "br x16\n"
         ".cfi_endproc\n.size syscall, . - syscall\n");
+/* clang-format on */
 #endif

@@ -2,7 +2,7 @@
  * nanoseconds, less than reading a clock: those are counted as untimed. What is timed may go to the file.
  *
  * Whether the buffer has room is read from glibc's FILE, as its own getc_unlocked does; with another libc every call is
- * timed. It is read without the stream's lock: a wrong guess costs a measurement, never correctness.                  */
+ * timed. It is read without the stream's lock: a wrong guess costs a measurement, never correctness. */
 #include "os_hooks.h"
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));

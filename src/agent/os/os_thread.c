@@ -1,7 +1,8 @@
 /* pthread_create: a new thread tells the agent before it runs the program's function.
  *
- * The two words that must travel (function, argument) wait in a block of a private pool, a list as in wire_chunks.h. No malloc.
- * When all blocks are under way the thread is created as the program asked, and is noticed at its first hook.         */
+ * The two words that must travel (function, argument) wait in a block of a private pool, a list as in
+ * wire_chunks.h. No malloc. When all blocks are under way the thread is created as the program asked, and is
+ * noticed at its first hook. */
 #include "agent/core/core.h"
 #include "os_hooks.h"
 
@@ -50,7 +51,8 @@ static void *begin_own_thread(void *taken)
 }
 
 /* The real call, through a block if there is one. */
-static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument, void *(*begin)(void *))
+static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument,
+                  void *(*begin)(void *))
 {
     struct block *block = take_block();
     if (!block)
@@ -79,13 +81,13 @@ int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*st
     return result;
 }
 
-/* The agent has one of the keys that a process can have, to learn of the ends of threads; the program gets it when it needs it.
- * These make no records. */
+/* The agent has one of the keys that a process can have, to learn of the ends of threads; the program gets it when it
+ * needs it. These make no records. */
 #define KEY(symbol, parameters)                                                                                      \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
         int result = OS_REAL(symbol)(key, destructor);                                                               \
         return result != 0 && thread_give_key_back() ? OS_REAL(symbol)(key, destructor) : result;                    \
     }
-KEY(pthread_key_create, (pthread_key_t *key, void (*destructor)(void *)))
+KEY(pthread_key_create, (pthread_key_t * key, void (*destructor)(void *)))
 KEY(tss_create, (void *key, void (*destructor)(void *)))

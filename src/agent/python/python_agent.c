@@ -1,12 +1,13 @@
 /* The Python frames that the calling thread is in: see python_agent.h.
  *
- * The thread itself reads them, from where it stands: its own frames do not change meanwhile, whoever has the GIL. Stacks are
- * numbered by a hash of their frames; the text of one is put together and told when its thread first meets it, so that later ones cost
- * the walk alone. Each thread tells its own: what another told may be read after it. A number whose place in the table another one took
- * is told again, which does no harm.
+ * The thread itself reads them, from where it stands: its own frames do not change meanwhile, whoever has the GIL.
+ * Stacks are numbered by a hash of their frames; the text of one is put together and told when its thread first meets
+ * it, so that later ones cost the walk alone. Each thread tells its own: what another told may be read after it. A
+ * number whose place in the table another one took is told again, which does no harm.
  *
- * Inside an operator of PyTorch the frames are there. A call into libc may come at any moment, from a thread whose state the end of
- * the interpreter has freed meanwhile (a daemon's), or from a handler: there the kernel reads, which knows what is mapped. */
+ * Inside an operator of PyTorch the frames are there. A call into libc may come at any moment, from a thread whose
+ * state the end of the interpreter has freed meanwhile (a daemon's), or from a handler: there the kernel reads,
+ * which knows what is mapped. */
 #include "python_agent.h"
 
 #include <pthread.h>
@@ -14,8 +15,8 @@
 #include "abi/python_layout.h"
 #include "agent/core/core.h"
 #include "agent/core/libc_loader.h"
-#include "agent/os/os_hooks.h"
 #include "agent/core/sys.h"
+#include "agent/os/os_hooks.h"
 
 #define FRAMES_MAX 128
 #define TOLD_MAX 16384u
@@ -25,12 +26,12 @@ enum python_use { PYTHON_OF_OPERATOR, PYTHON_OF_CALL };
 
 static struct {
     struct python_runtime python;
-    void *(*this_thread)(void); /* PyGILState_GetThisThreadState(): looks at thread-local storage alone */
+    void *(*this_thread)(void);      /* PyGILState_GetThisThreadState(): looks at thread-local storage alone */
     _Atomic int state;
     _Atomic uint64_t told[TOLD_MAX]; /* number and thread, mixed */
 } stacks;
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 static int read_own(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -72,7 +73,7 @@ static int read_through_kernel(void *context, uint64_t address, void *buffer, si
     return 0;
 }
 
-/* ---- The interpreter ----------------------------------------------------------------------------------------------------------- */
+/* ---- The interpreter ------------------------------------------------------------------------------------------- */
 
 static void *find(const char *symbol)
 {
@@ -99,7 +100,8 @@ int python_prepare(void)
             symbols[i] = (uint64_t)find(python_symbols[i]);
         keep_loaded((void *)stacks.this_thread);
         loader.dlerror();
-        atomic_store(&stacks.state, python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
+        atomic_store(&stacks.state,
+                     python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
     }
     return atomic_load(&stacks.state) == READABLE ? 0 : -1;
 }
@@ -109,20 +111,23 @@ void python_found(void)
     if (!agent.arena->python || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
         return;
     if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED)
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Calls and samples have no Python stacks: this Python is not known here (CPython 3.9 to 3.14 with a GIL is).");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  "Calls and samples have no Python stacks: this Python is not known here (CPython 3.9 to 3.14 with a "
+                  "GIL is).");
 }
 
 void python_forget(void)
 {
     int opening = OPENING; /* by a thread that is not in this process: the next one opens it */
     atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
-    if (atomic_load_explicit(&stacks.state, memory_order_relaxed) != READABLE) /* most forked children: not a page is touched */
+    /* most forked children: not a page is touched */
+    if (atomic_load_explicit(&stacks.state, memory_order_relaxed) != READABLE)
         return;
     for (uint32_t i = 0; i < TOLD_MAX; i++)
         atomic_store_explicit(&stacks.told[i], 0, memory_order_relaxed);
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -149,7 +154,8 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     const char *characters = object + stacks.python.at[is_ascii ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
     uint64_t first = length > CHARACTERS ? length - CHARACTERS : 0;
     hash = mix(hash, length);
-    for (uint64_t at = first; at < length; at += 8, word = 0) { /* of wide ones the first half or quarter: each has so many bytes at least */
+    /* of wide ones the first half or quarter: each has so many bytes at least */
+    for (uint64_t at = first; at < length; at += 8, word = 0) {
         memcpy(&word, characters + at, length - at < 8 ? length - at : 8);
         hash = mix(hash, word);
     }
@@ -167,9 +173,9 @@ struct stack {
 };
 _Static_assert(sizeof(struct stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
 
-/* Of a code object with what tells it from one that lay there before: code that is made on the fly often has the same name, and its
- * texts lie where those of the one before lay. To read them through the kernel would cost more than all the rest: numbers of calls
- * differ from second to second instead, and a stale one is forgotten soon. */
+/* Of a code object with what tells it from one that lay there before: code that is made on the fly often has the same
+ * name, and its texts lie where those of the one before lay. To read them through the kernel would cost more than all
+ * the rest: numbers of calls differ from second to second instead, and a stale one is forgotten soon. */
 static uint64_t number_of(const struct stack *stack)
 {
     enum { SECOND_SHIFT = 31 }; /* about: of a counter's ticks or of ns */
@@ -187,10 +193,13 @@ static uint64_t number_of(const struct stack *stack)
     return hash ? hash : 1;
 }
 
-/* ---- Texts --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 /* Where a text is put together: in the record itself. */
-struct output { char *bytes; size_t used; };
+struct output {
+    char *bytes;
+    size_t used;
+};
 
 static void add_text(struct output *out, const char *text)
 {
@@ -211,7 +220,8 @@ static void add_number(struct output *out, uint32_t number)
 }
 
 /* The table of lines is copied to where the record has room behind the text. */
-static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code, int64_t instruction)
+static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code,
+                        int64_t instruction)
 {
     const unsigned char *table = (const unsigned char *)code->lines;
     if (stack->use == PYTHON_OF_CALL) {
@@ -224,7 +234,8 @@ static uint32_t line_of(const struct stack *stack, const struct output *out, con
     return line > 0 ? (uint32_t)line : 0;
 }
 
-/* "file(line): function", as torch has it: without the class. Frames are parted by semicolons, so that none may be within. */
+/* "file(line): function", as torch has it: without the class. Frames are parted by semicolons,
+ * so that none may be within. */
 static void add_operator_frame(struct output *out, struct python_code *code, uint32_t line)
 {
     const char *dot = strrchr(code->name, '.');
@@ -268,8 +279,9 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
     uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
     enum wire_fate fate;
     struct agent_lane *lane;
-    struct wire_record *record = stack->use == PYTHON_OF_CALL ? emit_reserve(thread, &lane, WIRE_PYTHON_STACK, most, &fate)
-                                                              : emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
+    struct wire_record *record = stack->use == PYTHON_OF_CALL
+                                     ? emit_reserve(thread, &lane, WIRE_PYTHON_STACK, most, &fate)
+                                     : emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
     if (!record)
         return 0;
     struct output out = { (char *)(record->body + 1), 0 };
@@ -283,7 +295,7 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
     return 1;
 }
 
-/* ---- Stacks -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 /* A state that is not this thread's has been freed, and is another's or nobody's by now. */
 static int read_stack(struct stack *stack)
@@ -312,7 +324,7 @@ static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack
 }
 
 static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use,
-                                                             enum agent_scratch_use scratch)
+                                                          enum agent_scratch_use scratch)
 {
     struct stack *stack = agent_scratch_take(thread, scratch);
     if (!stack)
@@ -335,5 +347,6 @@ uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use
 {
     if (!(agent.arena->python & use) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
-    return number_of_stack(thread, PYTHON_OF_CALL, use == WIRE_PYTHON_SAMPLES ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
+    return number_of_stack(thread, PYTHON_OF_CALL,
+                           use == WIRE_PYTHON_SAMPLES ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
 }

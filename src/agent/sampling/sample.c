@@ -1,31 +1,33 @@
-/* Samples of CPU time where the kernel's perf events are refused (containers): each thread has a timer on its own CPU clock, whose signal
- * is handled in it; the handler copies its registers and the top of its stack into a record.
+/* Samples of CPU time where the kernel's perf events are refused (containers): each thread has a timer on its own CPU
+ * clock, whose signal is handled in it; the handler copies its registers and the top of its stack into a record.
  *
- * SIGURG is used, because it does nothing where no one handles it (one that is still on its way when a program calls exec must not
- * end the next), because debuggers pass it on without a word, and because hardly any program has a use for it. Once the program shows
- * that it has one (sample_signals.c), it gets the signal as if we had never been there, and there are no more samples. A thread's timer
- * only runs while the thread does, and the kernel sends its signal on the way back to user space: a call that sleeps is not
- * interrupted. SA_RESTART covers older kernels.
+ * SIGURG is used, because it does nothing where no one handles it (one that is still on its way when a program calls
+ * exec must not end the next), because debuggers pass it on without a word, and because hardly any program has a use
+ * for it. Once the program shows that it has one (sample_signals.c), it gets the signal as if we had never been there,
+ * and there are no more samples. A thread's timer only runs while the thread does, and the kernel sends its signal on
+ * the way back to user space: a call that sleeps is not interrupted. SA_RESTART covers older kernels.
  *
- * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the program's runs there. The
- * stack is copied by a system call that fails where a plain read would fault. Nothing here allocates or takes a lock.           */
+ * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the
+ * program's runs there. The stack is copied by a system call that fails where a plain read would fault. Nothing here
+ * allocates or takes a lock. */
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 
 #include "abi/registers.h"
-#include "agent/core/stack_copy.h"
 #include "agent/core/core.h"
+#include "agent/core/stack_copy.h"
+#include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
 #include "agent/python/python_agent.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
-#include "agent/core/sys.h"
 
-#define SAMPLE_MAX 64u       /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock
-                              * ticks, and catches up. More means that the signal was blocked */
+/* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock ticks, and catches
+ * up. More means that the signal was blocked */
+#define SAMPLE_MAX 64u
 #define NO_TIMER 0           /* agent_thread.timer is the kernel's number and 1 */
 #define PERIOD_LEAST_NS 100000u
 
@@ -33,9 +35,10 @@
 #define REGISTERS 17u
 static void read_registers(const ucontext_t *context, uint64_t *out)
 {
-    static const unsigned char places[REGISTERS] = { /* by DWARF's numbers */
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
-        REG_R14, REG_R15, REG_RIP,
+    static const unsigned char places[REGISTERS] = {
+        /* by DWARF's numbers */
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
     };
     for (unsigned i = 0; i < REGISTERS; i++)
         out[i] = (uint64_t)context->uc_mcontext.gregs[places[i]];
@@ -55,7 +58,7 @@ _Static_assert(REGISTERS <= WIRE_SAMPLE_REGISTERS_MAX, "the collector has room f
 enum { SIGNAL_FREE, SIGNAL_OURS, SIGNAL_PROGRAMS };
 static _Atomic uint32_t signal_owner; /* a forked child has its parent's handlers too */
 
-/* ---- The handler ----------------------------------------------------------------------------------------------------------- */
+/* ---- The handler ----------------------------------------------------------------------------------------------- */
 
 /* An alternate stack that the program has set without libc may be a small one. */
 static int has_room(const stack_t *alternate, const char *here)
@@ -67,16 +70,20 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
 {
     const struct wire_sample_settings *settings = &agent.arena->samples;
     uint32_t room = settings->stack_bytes & ~7u;
-    uint64_t python = has_room(&context->uc_stack, __builtin_frame_address(0)) ? python_stack_now(thread, WIRE_PYTHON_SAMPLES) : 0;
+    uint64_t python = has_room(&context->uc_stack, __builtin_frame_address(0))
+                          ? python_stack_now(thread, WIRE_PYTHON_SAMPLES)
+                          : 0;
     struct agent_lane *lane;
-    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE,
+                                            WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
     if (!record)
         return;
     record->ticks = agent_ticks();
     record->body[0] = periods * settings->period_ns;
     record->body[1] = python;
     read_registers(context, record->body + 2);
-    long got = room ? stack_copy_take(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room) : 0;
+    long got = room ? stack_copy_take(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room)
+                    : 0;
     uint32_t copied = got > 0 ? (uint32_t)got & ~7u : 0;
     record->a = REGISTERS;
     record->b = (uint16_t)copied;
@@ -97,18 +104,20 @@ static void take_sample(int signal_number, siginfo_t *information, void *context
     errno = saved_errno;
 }
 
-/* ---- The signal ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The signal ------------------------------------------------------------------------------------------------ */
 
 int sample_is_handler(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == take_sample;
 }
 
-/* Asks the kernel only where the answer can be yes: behind a seccomp filter the question alone could kill the program. */
+/* Asks the kernel only where the answer can be yes: behind a seccomp filter the question
+ * alone could kill the program. */
 int sample_has_signal(void)
 {
     struct sigaction now;
-    if (agent.left || atomic_load_explicit(&signal_owner, memory_order_relaxed) != SIGNAL_OURS || os_is_filtered_child())
+    if (agent.left || atomic_load_explicit(&signal_owner, memory_order_relaxed) != SIGNAL_OURS ||
+        os_is_filtered_child())
         return 0;
     return OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
 }
@@ -118,7 +127,8 @@ int sample_is_over(void)
     return atomic_load_explicit(&signal_owner, memory_order_relaxed) == SIGNAL_PROGRAMS;
 }
 
-/* The handler, if no one else has one: 0, or -1. It is set once: a later time might be after the program has set its own. */
+/* The handler, if no one else has one: 0, or -1. It is set once: a later time might be after
+ * the program has set its own. */
 static int take_signal(void)
 {
     struct sigaction now, ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
@@ -138,15 +148,16 @@ static int take_signal(void)
         return 0;
     }
     if (atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_PROGRAMS)
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CPU samples were not taken in a program that uses SIGURG itself, the signal that they come by.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  "CPU samples were not taken in a program that uses SIGURG itself, the signal that they come by.");
     return -1;
 }
 
-/* ---- Threads without samples ------------------------------------------------------------------------------------------------- */
+/* ---- Threads without samples ----------------------------------------------------------------------------------- */
 
 static const char *const reasons[WIRE_FATE_COUNT] = {
-    [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals that the user may have "
-                             "pending (ulimit -i), or they could not get a signal stack.",
+    [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals "
+                             "that the user may have pending (ulimit -i), or they could not get a signal stack.",
 };
 static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* the process that it was told in: once is enough */
 
@@ -157,10 +168,11 @@ static void count_unsampled(enum wire_fate cause)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, reasons[cause]);
 }
 
-/* ---- Timers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Timers ---------------------------------------------------------------------------------------------------- */
 
-/* A timer holds one of the signals that the user may have pending for as long as it lives: half of them are left to the program, and to
- * all others of its user. The collector says how many there are for timers: reading it here would take a descriptor of the program's. */
+/* A timer holds one of the signals that the user may have pending for as long as it lives: half of them are left to the
+ * program, and to all others of its user. The collector says how many there are for timers: reading it here would take
+ * a descriptor of the program's. */
 static int take_spare_signal(void)
 {
     uint32_t left = atomic_load_explicit(&agent.arena->timers_left, memory_order_relaxed);
@@ -190,7 +202,8 @@ static int stop_timer(struct agent_thread *thread)
 /* 0: it stands still. */
 static void set_timer(int timer, uint64_t period_ns)
 {
-    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
+    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u),
+                               .tv_nsec = (long)(period_ns % 1000000000u) };
     struct itimerspec when = { .it_interval = period, .it_value = period };
     sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
 }
@@ -223,7 +236,8 @@ void sample_thread_begin(struct agent_thread *thread)
     enum wire_fate fate = take_signal() == 0 ? start_timer(thread, period_ns) : WIRE_UNSAMPLED_SIGNAL;
     if (fate != SAMPLE_HAS_STACK)
         count_unsampled(fate);
-    else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) /* just now, and this timer was not seen */
+    else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) /* just now, and this
+                                                                                   * timer was not seen */
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
 }
 
@@ -274,8 +288,8 @@ static void set_timers(uint64_t period_ns)
 
 static int has_ended_relay;
 
-/* Other threads keep our stack, since each can change its own alone: their handlers with SA_ONSTACK run there. So does the caller where the
- * program may believe that the stack is its own (sample_relay.c). */
+/* Other threads keep our stack, since each can change its own alone: their handlers with SA_ONSTACK run there. So does
+ * the caller where the program may believe that the stack is its own (sample_relay.c). */
 static int end_relay(void)
 {
     int has_ended = relay_end();
@@ -309,16 +323,19 @@ void sample_not_in_child(void)
 void sample_give_signal_back(void)
 {
     uint64_t none[4] = { 0 }; /* as the kernel has it: libc's function would leave a trace in the flags */
-    if (!os_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) || atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_OURS)
+    if (!os_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) ||
+        atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_OURS)
         return;
     for (uint32_t stopped = stop_timers(); stopped > 0; stopped--)
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
     /* The kernel drops those that wait, since by default they do nothing. */
     sys_call6(SYS_rt_sigaction, SAMPLE_SIGNAL, (long)none, 0, 8, 0, 0);
-    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "No more CPU samples were taken in a program that began to use SIGURG itself, the signal that they come by.");
+    emit_note(
+        WIRE_DIAGNOSTIC, 2, NULL, 0,
+        "No more CPU samples were taken in a program that began to use SIGURG itself, the signal that they come by.");
 }
 
-/* ---- Sums ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Sums ------------------------------------------------------------------------------------------------------ */
 
 /* Times that it was put on a CPU are those that it was taken off one, and this one. */
 void sample_note_sums(void)

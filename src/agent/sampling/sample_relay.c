@@ -1,24 +1,26 @@
-/* The program's handlers that ask for the alternate stack (SA_ONSTACK), where samples come by timers: the kernel has a stack of ours
- * then (sample_stack.c), and would enter them there. So it enters relay_entry() instead, which moves the kernel's signal frame to where it
- * would be without us, and goes on with the program's handler. The handler returns to the kernel by the moved frame, and nothing is left on
- * our stack: it may jump out, switch contexts or never return.
+/* The program's handlers that ask for the alternate stack (SA_ONSTACK), where samples come by timers: the kernel has a
+ * stack of ours then (sample_stack.c), and would enter them there. So it enters relay_entry() instead, which moves the
+ * kernel's signal frame to where it would be without us, and goes on with the program's handler. The handler returns to
+ * the kernel by the moved frame, and nothing is left on our stack: it may jump out, switch contexts or never return.
  *
- * The frame is all that lies between the stack pointer at the entry and the end of our stack. It may be moved in steps that keep its
- * alignment, because it has no addresses of itself but those that relocate() knows. No signal comes before it is in its place: the kernel
- * blocks them all when it enters relay_entry(), which blocks those that the handler is to be entered with as soon as it has left our stack.
- * A fault while it is moved ends the program, as it does where the kernel finds no room for a frame.
+ * The frame is all that lies between the stack pointer at the entry and the end of our stack. It may be moved in steps
+ * that keep its alignment, because it has no addresses of itself but those that relocate() knows. No signal comes
+ * before it is in its place: the kernel blocks them all when it enters relay_entry(), which blocks those that the
+ * handler is to be entered with as soon as it has left our stack. A fault while it is moved ends the program, as it
+ * does where the kernel finds no room for a frame.
  *
- * A handler that is entered elsewhere is run where it is: the thread has no stack of ours, or another handler has called relay_entry(). */
+ * A handler that is entered elsewhere is run where it is: the thread has no stack of ours, or another handler
+ * has called relay_entry(). */
 #include "sample_relay.h"
 
 #include <string.h>
 #include <ucontext.h>
 
 #include "agent/core/core.h"
+#include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
 #include "sample_stack.h"
-#include "agent/core/sys.h"
 
 #define SIGNALS 65u    /* from 1 */
 #define VERSIONS 8u    /* of an action: whoever reads one is not disturbed by so many later ones */
@@ -44,18 +46,20 @@ struct entry {
     void *information, *context;
     uint64_t mask;
 };
-_Static_assert(offsetof(struct entry, stack) == 0 && offsetof(struct entry, handler) == 8 && offsetof(struct entry, number) == 16 &&
-                   offsetof(struct entry, information) == 24 && offsetof(struct entry, context) == 32 &&
-                   offsetof(struct entry, mask) == 40 && sizeof(struct entry) == 48, "relay_entry() knows where they are");
+_Static_assert(offsetof(struct entry, stack) == 0 && offsetof(struct entry, handler) == 8 &&
+                   offsetof(struct entry, number) == 16 && offsetof(struct entry, information) == 24 &&
+                   offsetof(struct entry, context) == 32 && offsetof(struct entry, mask) == 40 &&
+                   sizeof(struct entry) == 48,
+               "relay_entry() knows where they are");
 
 __attribute__((visibility("hidden"))) void relay_entry(int number, siginfo_t *information, void *context);
-__attribute__((visibility("hidden"), used)) void relay_move(int number, siginfo_t *information, ucontext_t *context, char *stack,
-                                                            struct entry *entry);
+__attribute__((visibility("hidden"), used)) void relay_move(int number, siginfo_t *information, ucontext_t *context,
+                                                            char *stack, struct entry *entry);
 
-/* ---- Frames ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
-/* relay_entry() uses no register that a function must keep, since it may be called as one. After the last system call signals may come,
- * and samples with them, which use our stack from its end: nothing there is read any more. */
+/* relay_entry() uses no register that a function must keep, since it may be called as one. After the last system call
+ * signals may come, and samples with them, which use our stack from its end: nothing there is read any more. */
 #if defined(__x86_64__)
 enum { RED_ZONE = 128, IS_ROOM_CHECKED = 1, CONTEXT_OFFSET = 8 };
 __asm__(".pushsection .text\n"
@@ -76,7 +80,7 @@ __asm__(".pushsection .text\n"
         "    movq (%rsp), %rsp\n"
         "    pushq %rax\n"
         "    pushq %rcx\n"
-        "    movl $2, %edi\n" /* SIG_SETMASK */
+        "    movl $2, %edi\n"  /* SIG_SETMASK */
         "    xorl %edx, %edx\n"
         "    movl $8, %r10d\n"
         "    movl $14, %eax\n" /* rt_sigprocmask */
@@ -129,10 +133,10 @@ __asm__(".pushsection .text\n"
         "    sub x14, x9, x14\n"
         "    add x29, x29, x14\n" /* the frame has a link of the chain of frames */
         "    mov sp, x9\n"
-        "    mov x0, #2\n" /* SIG_SETMASK */
+        "    mov x0, #2\n"        /* SIG_SETMASK */
         "    mov x2, #0\n"
         "    mov x3, #8\n"
-        "    mov x8, #135\n" /* rt_sigprocmask */
+        "    mov x8, #135\n"      /* rt_sigprocmask */
         "    svc #0\n"
         "    mov x0, x11\n"
         "    mov x1, x12\n"
@@ -157,7 +161,10 @@ static void relocate(ucontext_t *context, const char *from, const char *end, ptr
 {
     const uint32_t extra_magic = 0x45585401;
     char *at = (char *)context->uc_mcontext.__reserved, *last = at + sizeof context->uc_mcontext.__reserved;
-    struct { uint32_t magic, size; uint64_t data; } record;
+    struct {
+        uint32_t magic, size;
+        uint64_t data;
+    } record;
     for (;; at += record.size) {
         memcpy(&record, at, sizeof record);
         if (record.magic == 0 || record.size < sizeof record || record.size > (size_t)(last - at) - sizeof record)
@@ -177,12 +184,13 @@ static char *frame_address(const stack_t *program, const ucontext_t *context, co
     int is_inside = sample_stack_contains(program, below), is_entered = !is_inside && !(program->ss_flags & SS_DISABLE);
     uintptr_t place = (is_entered ? first + program->ss_size : below) - bytes;
     place -= (place - (uintptr_t)frame) % ALIGNMENT;
-    int has_room = !IS_ROOM_CHECKED || !(is_inside || is_entered) || (place > first && place - first <= program->ss_size);
+    int has_room = !IS_ROOM_CHECKED || !(is_inside || is_entered) ||
+                   (place > first && place - first <= program->ss_size);
     return has_room ? (char *)place : NULL;
 }
 
-/* Go sets its alternate stacks without libc, and keeps one that the kernel has already, ours: its handlers must run there. It is known by
- * SIGURG, which it always takes, and then there are no more samples to make room for. */
+/* Go sets its alternate stacks without libc, and keeps one that the kernel has already, ours: its handlers must run
+ * there. It is known by SIGURG, which it always takes, and then there are no more samples to make room for. */
 static int must_stay_on_ours(const stack_t *program)
 {
     return (program->ss_flags & SS_DISABLE) && sample_is_over();
@@ -202,16 +210,17 @@ static ptrdiff_t move_frame(ucontext_t *context, char *frame)
     return place - frame;
 }
 
-/* The mask that was in effect when the signal came. A call that waits with a mask of its own is not over then, but the frame has the mask
- * of after it. Only the first handler is entered so; but if that has no SA_ONSTACK, it is not seen here, and a signal that comes
- * right after its return is taken for the first. */
+/* The mask that was in effect when the signal came. A call that waits with a mask of its own is not over then, but the
+ * frame has the mask of after it. Only the first handler is entered so; but if that has no SA_ONSTACK, it is not seen
+ * here, and a signal that comes right after its return is taken for the first. */
 static uint64_t mask_before(const ucontext_t *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     uint64_t mask;
     int has_waited = agent_is_thread(thread) && thread->wait_frame - stack_pointer(context) < WAIT_BYTES;
     if (has_waited && result_of_call(context) == -EINTR) {
-        thread->wait_frame = 0; /* the call is over when the handler returns, but its result still stands in the register */
+        /* the call is over when the handler returns, but its result still stands in the register */
+        thread->wait_frame = 0;
         return thread->wait_mask;
     }
     memcpy(&mask, &context->uc_sigmask, sizeof mask);
@@ -235,7 +244,7 @@ void relay_move(int number, siginfo_t *information, ucontext_t *context, char *s
     entry->context = (char *)context + distance;
 }
 
-/* ---- Actions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Actions --------------------------------------------------------------------------------------------------- */
 
 const struct relay_action *relay_latest(int number)
 {
@@ -265,7 +274,8 @@ static int is_to_wrap(int number, const struct sigaction *action)
     void *handler = (void *)action->sa_handler;
     if (!relay_has_begun() || number <= 0 || (uint32_t)number >= SIGNALS)
         return 0;
-    if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == (void *)relay_entry)
+    if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN ||
+        handler == (void *)relay_entry)
         return 0;
     return os_is_own_process();
 }
@@ -293,16 +303,19 @@ static const struct sigaction *unwrap(int number, const struct sigaction *action
 
 static int is_same(const struct sigaction *a, const struct sigaction *b)
 {
-    return a->sa_sigaction == b->sa_sigaction && a->sa_flags == b->sa_flags && memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) == 0;
+    return a->sa_sigaction == b->sa_sigaction && a->sa_flags == b->sa_flags &&
+           memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) == 0;
 }
 
 /* An action that another thread has set in the meantime stays. */
-static void change_actions(const struct sigaction *(*change)(int number, const struct sigaction *action, struct sigaction *room))
+static void change_actions(const struct sigaction *(*change)(int number, const struct sigaction *action,
+                                                             struct sigaction *room))
 {
     int saved_errno = errno; /* libc keeps some numbers to itself */
     for (int number = 1; number < (int)SIGNALS; number++) {
         struct sigaction now, room, before;
-        if (number == SAMPLE_SIGNAL || OS_REAL(sigaction)(number, NULL, &now) != 0 || change(number, &now, &room) != &room)
+        if (number == SAMPLE_SIGNAL || OS_REAL(sigaction)(number, NULL, &now) != 0 ||
+            change(number, &now, &room) != &room)
             continue;
         if (OS_REAL(sigaction)(number, &room, &before) == 0 && !is_same(&before, &now))
             OS_REAL(sigaction)(number, change(number, &before, &room), NULL);

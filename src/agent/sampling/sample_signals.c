@@ -1,17 +1,18 @@
-/* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it sets a handler, ignores it
- * or waits for it, it gets the signal back; and as long as it has not, nothing that it asks tells of ours. Handlers of other signals may
- * have to be entered by way of ours (sample_relay.c), of which nothing is told either.
+/* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it
+ * sets a handler, ignores it or waits for it, it gets the signal back; and as long as it has not, nothing that
+ * it asks tells of ours. Handlers of other signals may have to be entered by way of ours (sample_relay.c), of
+ * which nothing is told either.
  *
- * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself is not
- * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
+ * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself
+ * is not seen. All of these may run in signal handlers and in vfork children, whose handlers are their own. */
 #include "agent/core/core.h"
+#include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
-#include "agent/core/sys.h"
 
-/* ---- Setting a handler --------------------------------------------------------------------------------------------- */
+/* ---- Setting a handler ----------------------------------------------------------------------------------------- */
 
 /* The default, where ours stands for it: nothing is to be done, and samples go on. */
 static int is_default_already(int number, const void *handler)
@@ -65,7 +66,7 @@ int os_hook_sigignore(int number)
     return OS_REAL(sigignore)(number);
 }
 
-/* ---- Waiting for it ------------------------------------------------------------------------------------------------ */
+/* ---- Waiting for it -------------------------------------------------------------------------------------------- */
 
 static void look_at_set(const sigset_t *set)
 {
@@ -93,12 +94,13 @@ static void look_at_set(const sigset_t *set)
 WAIT_FOR(signalfd, (int file, const sigset_t *set, int flags), (file, set, flags), MINUS_ONE)
 WAIT_FOR(sigwait, (const sigset_t *set, int *number), (set, number), ERROR_NUMBER)
 WAIT_FOR(sigwaitinfo, (const sigset_t *set, siginfo_t *information), (set, information), MINUS_ONE)
-WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struct timespec *timeout), (set, information, timeout), MINUS_ONE)
+WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struct timespec *timeout),
+         (set, information, timeout), MINUS_ONE)
 
-/* ---- Seeing ours where none should be ------------------------------------------------------------------------------ */
+/* ---- Seeing ours where none should be -------------------------------------------------------------------------- */
 
-/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. The mask to wait with; a
- * kernel's is of one word, and so is what some programs give. */
+/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. The mask to
+ * wait with; a kernel's is of one word, and so is what some programs give. */
 static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 {
     if (!mask || !relay_has_begun() || os_is_filtered_child() || !sys_can_read(mask))
@@ -107,7 +109,8 @@ static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
     return copy;
 }
 
-/* What a handler that ends the waiting is entered with follows from this mask, of which its frame does not tell (sample_relay.c). */
+/* What a handler that ends the waiting is entered with follows from this mask, of which its frame does
+ * not tell (sample_relay.c). */
 static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -134,13 +137,19 @@ static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
         return result;                                                                                               \
     }
 WAIT_WITH(sigsuspend, (const sigset_t *mask), (mask))
-WAIT_WITH(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask), (files, count, timeout, mask))
-WAIT_WITH(__ppoll_chk, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room),
+WAIT_WITH(ppoll, (struct pollfd * files, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+          (files, count, timeout, mask))
+WAIT_WITH(__ppoll_chk,
+          (struct pollfd * files, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room),
           (files, count, timeout, mask, room))
-WAIT_WITH(pselect, (int count, fd_set *to_read, fd_set *to_write, fd_set *to_except, const struct timespec *timeout, const sigset_t *mask),
+WAIT_WITH(pselect,
+          (int count, fd_set *to_read, fd_set *to_write, fd_set *to_except, const struct timespec *timeout,
+           const sigset_t *mask),
           (count, to_read, to_write, to_except, timeout, mask))
-WAIT_WITH(epoll_pwait, (int epoll, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask), (epoll, events, count, timeout_ms, mask))
-WAIT_WITH(epoll_pwait2, (int epoll, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+WAIT_WITH(epoll_pwait, (int epoll, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
+          (epoll, events, count, timeout_ms, mask))
+WAIT_WITH(epoll_pwait2,
+          (int epoll, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
           (epoll, events, count, timeout, mask))
 
 int os_hook_sigpending(sigset_t *set)
@@ -151,16 +160,18 @@ int os_hook_sigpending(sigset_t *set)
     return result;
 }
 
-/* ---- Leaving a handler by a jump ----------------------------------------------------------------------------------- */
+/* ---- Leaving a handler by a jump ------------------------------------------------------------------------------- */
 
-/* What it interrupted may be the agent, in the midst of a record: whoever finds that unfinished may look whether it was left. */
+/* What it interrupted may be the agent, in the midst of a record: whoever finds that unfinished may
+ * look whether it was left. */
 static void note_jump(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     if (!agent_is_thread(thread))
         return;
-    uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy, &thread->notes,
-                           &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
+    uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy,
+                           &thread->notes, &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken,
+                           &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;

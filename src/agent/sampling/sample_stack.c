@@ -1,22 +1,24 @@
-/* The stack that handlers of samples run on (sample.c). The kernel has one of ours for each sampled thread, whatever the program has set: a
- * coroutine may have no room for the kernel's signal frame, and an alternate stack of the program's is the program's alone.
+/* The stack that handlers of samples run on (sample.c). The kernel has one of ours for each sampled thread, whatever
+ * the program has set: a coroutine may have no room for the kernel's signal frame, and an alternate stack of the
+ * program's is the program's alone.
  *
- * The program does not see it: sigaltstack() answers with the stack that it has set, and its handlers with SA_ONSTACK are moved to where
- * the kernel would have put them (sample_relay.c). What the kernel says counts, and nothing that is remembered: the return from a handler puts
- * back the stack that was there before it, and a forked child has its parent's. So the stack that the kernel has tells which one of the
- * program's it stands for, by its size: the end is always the same, and the first address is the lowest and 16 bytes more for each of the
- * last few stacks that the program has set. They are kept behind the end, with a mark by which our stack is known.
+ * The program does not see it: sigaltstack() answers with the stack that it has set, and its handlers with SA_ONSTACK
+ * are moved to where the kernel would have put them (sample_relay.c). What the kernel says counts, and nothing that is
+ * remembered: the return from a handler puts back the stack that was there before it, and a forked child has its
+ * parent's. So the stack that the kernel has tells which one of the program's it stands for, by its size: the end is
+ * always the same, and the first address is the lowest and 16 bytes more for each of the last few stacks that the
+ * program has set. They are kept behind the end, with a mark by which our stack is known.
  *
- * Only calls of libc are seen. A stack that is set by a system call is the kernel's, and samples run on it.                           */
+ * Only calls of libc are seen. A stack that is set by a system call is the kernel's, and samples run on it. */
 #include "sample_stack.h"
 
 #include <sys/auxv.h>
 
 #include "agent/core/core.h"
+#include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
 #include "sample_relay.h"
-#include "agent/core/sys.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -26,7 +28,8 @@
 #endif
 #define FRAME_USUAL 4096u    /* what kernels that do not tell can need: those with larger registers do */
 #define STACK_STEP 65536u    /* whole pages, whatever their size */
-#define KEPT 64u             /* a stack that was set so many ago, in a handler that has not returned since, is forgotten */
+/* a stack that was set so many ago, in a handler that has not returned since, is forgotten */
+#define KEPT 64u
 #define KEPT_STEP 16u
 #define MARK UINT64_C(0x6b63617473207374)
 
@@ -57,13 +60,14 @@ static char *end_of(const stack_t *stack)
     return (char *)stack->ss_sp + stack->ss_size;
 }
 
-/* ---- What it stands for ------------------------------------------------------------------------------------------------------ */
+/* ---- What it stands for ---------------------------------------------------------------------------------------- */
 
 static int is_ours(const stack_t *stack)
 {
     size_t shorter = stack_bytes() - stack->ss_size;
     const struct stack_head *head = (const void *)end_of(stack);
-    return shorter < KEPT * KEPT_STEP && shorter % KEPT_STEP == 0 && sys_can_read(head) && head->mark == (MARK ^ (uintptr_t)head);
+    return shorter < KEPT * KEPT_STEP && shorter % KEPT_STEP == 0 && sys_can_read(head) &&
+           head->mark == (MARK ^ (uintptr_t)head);
 }
 
 const stack_t *sample_stack_stands_for(const stack_t *stack)
@@ -79,7 +83,9 @@ static int is_same(const stack_t *a, const stack_t *b)
 
 static stack_t ours_for(struct stack_head *head, const stack_t *program)
 {
-    stack_t kept = { .ss_sp = program->ss_sp, .ss_flags = program->ss_flags & ~SS_ONSTACK, .ss_size = program->ss_size };
+    stack_t kept = { .ss_sp = program->ss_sp,
+                     .ss_flags = program->ss_flags & ~SS_ONSTACK,
+                     .ss_size = program->ss_size };
     uint32_t index = 0;
     while (index < KEPT && !is_same(&head->kept[index], &kept))
         index++;
@@ -125,7 +131,7 @@ void sample_stack_disarm(const stack_t *stack)
     }
 }
 
-/* ---- Of a thread ----------------------------------------------------------------------------------------------------------- */
+/* ---- Of a thread ----------------------------------------------------------------------------------------------- */
 
 static size_t mapping_bytes(void)
 {
@@ -186,7 +192,7 @@ void sample_stack_take(struct agent_thread *thread)
         window_unmap(mapping_of(head), mapping_bytes());
 }
 
-/* ---- sigaltstack() --------------------------------------------------------------------------------------------------------- */
+/* ---- sigaltstack() --------------------------------------------------------------------------------------------- */
 
 /* The kernel refuses another stack to whoever runs on the one that is set. */
 static int is_refused(const stack_t *set)

@@ -10,12 +10,15 @@
 #define SAMPLE_HAS_STACK WIRE_FATE_COUNT
 enum wire_fate sample_stack_give(struct agent_thread *thread);
 void sample_stack_take(struct agent_thread *thread);
-int sample_stack_give_back(void); /* the program's own to the calling thread, ours stays mapped: whether the kernel has none of ours now */
+int sample_stack_give_back(void); /* the program's own to the calling thread, ours stays mapped: whether the
+                                   * kernel has none of ours now */
 
 /* Of a stack that the kernel has: the one of the program's that it stands for, or NULL: it is not ours. */
 const stack_t *sample_stack_stands_for(const stack_t *stack);
-int sample_stack_contains(const stack_t *stack, uintptr_t address); /* never in one with SS_AUTODISARM, as in the kernel */
-void sample_stack_disarm(const stack_t *stack); /* a handler was entered that was interrupted with this one, which is ours */
-void sample_stack_ask(stack_t *stack);            /* as sigaltstack() answers the calling thread */
+/* never in one with SS_AUTODISARM, as in the kernel */
+int sample_stack_contains(const stack_t *stack, uintptr_t address);
+void sample_stack_disarm(const stack_t *stack); /* a handler was entered that was interrupted
+                                                 * with this one, which is ours */
+void sample_stack_ask(stack_t *stack);          /* as sigaltstack() answers the calling thread */
 
 #endif

@@ -1,12 +1,13 @@
-/* The functions that stubs stand before, as the .calls files list them; the same files, in the same order, as in stubs.S. */
+/* The functions that stubs stand before, as the .calls files list them; the same files, in the
+ * same order, as in stubs.S. */
 #include <errno.h>
 #include <stddef.h>
 
 #include "agent/core/sys.h"
-#include "wire/wire_libraries.h"
-#include "wire/wire.h"
 #include "stub_enter.h"
 #include "stubs.h"
+#include "wire/wire.h"
+#include "wire/wire_libraries.h"
 
 _Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as stub_enter.h says");
 _Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as stub_enter.h says");
@@ -38,14 +39,18 @@ const uint32_t library_function_count = COUNT;
 _Atomic(void *) library_real[COUNT];
 static _Atomic uint32_t name_ids[COUNT];
 
-/* ---- A call ----------------------------------------------------------------------------------------------------- */
+/* ---- A call ---------------------------------------------------------------------------------------------------- */
 
 #define PAGE_BYTES 4096u
 #define SPARE_WORDS 16u /* copied beside what is known, if there are so many: a newer version may have more arguments */
 
 static _Atomic uint32_t no_agent;
 static struct wire_header *no_arena;
-struct library_look library_look = { .state = &no_agent, .arena = &no_arena, .recording = offsetof(struct wire_header, recording) };
+struct library_look library_look = {
+    .state = &no_agent,
+    .arena = &no_arena,
+    .recording = offsetof(struct wire_header, recording),
+};
 
 static _Atomic(const struct agent_library_calls *) agent_calls;
 
@@ -79,10 +84,12 @@ static int is_readable(uintptr_t page)
     return sys_call6(SYS_rt_sigprocmask, -1, (long)page, 0, 8, 0, 0) == -EINVAL;
 }
 
-/* As many words as known versions have, and the spare ones, unless the stack ends before: as stacks of coroutines may. */
+/* As many words as known versions have, and the spare ones, unless the stack ends before: as
+ * stacks of coroutines may. */
 static uint64_t stack_bytes(const struct library_function *function, const void *arguments)
 {
-    static __thread uintptr_t known_page __attribute__((tls_model("initial-exec"))); /* that this thread has asked about */
+    /* that this thread has asked about */
+    static __thread uintptr_t known_page __attribute__((tls_model("initial-exec")));
     uint64_t wanted = (function->stack_words + SPARE_WORDS) * 8u;
     uint64_t room = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
     uintptr_t next = (uintptr_t)arguments + room;
@@ -106,7 +113,10 @@ void *library_begin(uint32_t number, struct library_call *call, const void *argu
     if (!agent)
         return real;
     call->call = (struct agent_library_call){
-        .library = function->library, .is_small = function->is_small, .name = function->name, .name_id = &name_ids[number],
+        .library = function->library,
+        .is_small = function->is_small,
+        .name = function->name,
+        .name_id = &name_ids[number],
         .frame = (uintptr_t)call & ~(uintptr_t)15,
     };
     call->stack_bytes = stack_bytes(function, arguments);
@@ -119,7 +129,7 @@ void library_end(const struct library_call *call)
     atomic_load_explicit(&agent_calls, memory_order_relaxed)->end(&call->call);
 }
 
-/* ---- How wide the vector registers are -------------------------------------------------------------------------- */
+/* ---- How wide the vector registers are ------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #include <cpuid.h>

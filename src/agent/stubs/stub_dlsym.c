@@ -1,8 +1,10 @@
-/* dlsym(): whoever loads a library and asks for its functions by name gets the stubs, as those do who are linked with it.
+/* dlsym(): whoever loads a library and asks for its functions by name gets the stubs, as those
+ * do who are linked with it.
  *
- * The real dlsym() looks at who called it when asked for the next or the default symbol: such calls go straight on, by a
- * jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. Sanitizers' runtimes ask before they are
- * ready for a call of dl_iterate_phdr(), which they stand before: the loader's list is walked instead, where it can be found. */
+ * The real dlsym() looks at who called it when asked for the next or the default symbol: such calls go straight on, by
+ * a jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. Sanitizers'
+ * runtimes ask before they are ready for a call of dl_iterate_phdr(), which they stand before: the loader's list is
+ * walked instead, where it can be found. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -10,7 +12,7 @@
 
 #include "stubs.h"
 
-/* ---- The real one ----------------------------------------------------------------------------------------------------- */
+/* ---- The real one ---------------------------------------------------------------------------------------------- */
 
 struct search {
     uintptr_t own_base;
@@ -64,7 +66,7 @@ void library_forget_error(void)
         real();
 }
 
-/* ---- Who asks for a function of the table ------------------------------------------------------------------------------ */
+/* ---- Who asks for a function of the table ---------------------------------------------------------------------- */
 
 /* The table is sorted by name. */
 static uint32_t number_of(const char *name)
@@ -93,8 +95,8 @@ static int is_vendor(const void *caller)
     return strncmp(file, "libcu", 5) == 0 || strncmp(file, "libnccl", 7) == 0;
 }
 
-/* The rest of dlsym() for a handle. A function that is not the one which the stub calls stays what it is: a second copy of a
- * library, in another version. */
+/* The rest of dlsym() for a handle. A function that is not the one which the stub calls stays what it is: a second copy
+ * of a library, in another version. */
 void *library_dlsym_handle(void *handle, const char *name)
 {
     void *address = library_dlsym(handle, name);

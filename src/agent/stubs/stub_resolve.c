@@ -1,17 +1,17 @@
 /* Finding the function behind a stub: the next one that the loader would have taken, else one in a library that the
  * program has loaded for itself alone (as Python's modules do).
  *
- * A library that a function was found in is never unloaded again: its address is kept.                              */
+ * A library that a function was found in is never unloaded again: its address is kept. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
 
-#include "wire/wire_libraries.h"
 #include "stubs.h"
+#include "wire/wire_libraries.h"
 
-/* How the files begin that hold a library's functions, the best first: a library may come in parts, whose functions have the
- * names of those that the whole one has. */
+/* How the files begin that hold a library's functions, the best first: a library may come in parts, whose functions
+ * have the names of those that the whole one has. */
 static const char *const files[][3] = {
     [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
     [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
@@ -24,7 +24,7 @@ static const char *const files[][3] = {
 struct search {
     const struct library_function *function;
     uintptr_t own_base;
-    uint32_t rank;       /* of what was found */
+    uint32_t rank; /* of what was found */
     void *found;
 };
 
@@ -64,7 +64,8 @@ static void *search_all(const struct library_function *function)
 
 typedef void *open_function(const char *path, int flags);
 
-/* One more opening, never closed, keeps the library. Not with the agent's dlopen(), which stands before us and would record it. */
+/* One more opening, never closed, keeps the library. Not with the agent's dlopen(), which stands
+ * before us and would record it. */
 static void keep(const void *address)
 {
     Dl_info found;

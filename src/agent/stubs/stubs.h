@@ -2,7 +2,7 @@
  * when each begins and ends. It is preloaded only when such calls are to be recorded.
  *
  * A stub knows a function's name and nothing of its parameters (stubs.S). What it adds must not be seen by either side:
- * every register and every word of the stack that can hold an argument or a result arrives as it was.               */
+ * every register and every word of the stack that can hold an argument or a result arrives as it was. */
 #ifndef TACHO_AGENT_STUBS_STUBS_H
 #define TACHO_AGENT_STUBS_STUBS_H
 
@@ -10,15 +10,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "agent/libraries/library_agent.h"
 #include "agent/core/elf_lookup.h"
+#include "agent/libraries/library_agent.h"
 
 /* A row of the .calls files, in their order; stubs.S gives each its number. */
 struct library_function {
     const char *name;
-    uint8_t library;      /* enum wire_library */
+    uint8_t library;     /* enum wire_library */
     uint8_t is_small;
-    uint8_t stack_words;  /* of arguments that its known versions may have on the stack */
+    uint8_t stack_words; /* of arguments that its known versions may have on the stack */
 };
 extern const struct library_function library_functions[];
 extern const uint32_t library_function_count;
@@ -38,13 +38,13 @@ extern struct library_look {
 /* One call, on the stack of library_enter(). */
 struct library_call {
     struct agent_library_call call;
-    uint64_t stack_bytes;  /* to be copied for the real function; a multiple of 16 */
-    uint32_t is_recorded;  /* 0: jump to the real function and be gone */
+    uint64_t stack_bytes; /* to be copied for the real function; a multiple of 16 */
+    uint32_t is_recorded; /* 0: jump to the real function and be gone */
 };
 _Static_assert(sizeof(struct library_call) <= 48, "enter_*.S keeps so much room");
 
-/* Called by library_enter(), which has put all arguments away. `arguments`: where those on the stack begin. Returns the real
- * function; for one that no library has, something that fails. */
+/* Called by library_enter(), which has put all arguments away. `arguments`: where those on the stack begin. Returns the
+ * real function; for one that no library has, something that fails. */
 void *library_begin(uint32_t number, struct library_call *call, const void *arguments);
 void library_end(const struct library_call *call);
 

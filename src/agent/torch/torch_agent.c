@@ -1,29 +1,30 @@
 /* The operators of PyTorch, through the observers that it has for its own profiler.
  *
- * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the end of each
- * operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed has not changed since
- * 1.11 and neither have the functions used here since 1.12; versions before have a row each. Where the fields of at::RecordFunction lie has
- * changed with the version and with how the library was compiled. So one operator of our own is run first, whose fields are known, and the
- * layout is the one that shows them.
- * If none does, the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs,
- * where they are asked for, are read by version number: see torch_ivalues.c.
+ * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the
+ * end of each operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed
+ * has not changed since 1.11 and neither have the functions used here since 1.12; versions before have a row each.
+ * Where the fields of at::RecordFunction lie has changed with the version and with how the library was compiled. So one
+ * operator of our own is run first, whose fields are known, and the layout is the one that shows them. If none does,
+ * the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs, where
+ * they are asked for, are read by version number: see torch_ivalues.c.
  *
- * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked child has it
- * too and attaches at its next operator.                                                                                     */
+ * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked
+ * child has it too and attaches at its next operator. */
 #include "torch_agent.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "wire/wire_torch.h"
 #include "agent/core/core.h"
 #include "agent/core/libc_loader.h"
+#include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
 #include "agent/python/python_agent.h"
-#include "agent/core/sys.h"
+#include "wire/wire_torch.h"
 
-/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. Behind the functions lie the probability
- * (1.0), before it up to 1.9 another function (none), then a byte for each scope and for each wish. */
+/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. Behind
+ * the functions lie the probability (1.0), before it up to 1.9 another function (none), then a byte for
+ * each scope and for each wish. */
 enum { FUNCTION_SCOPES = 4, EDGE_SCOPE = 6, USER_SCOPE = 7 }; /* those of functions have always had their numbers */
 struct callback {
     void *start, *end;
@@ -36,8 +37,8 @@ static const struct generation {
     uint8_t probability, scopes, scope_count, needs_inputs, needs_numbers; /* in rest */
     uint8_t user_scope;
 } generations[] = {
-    { 1, 8, 8, 16, 5, 21, 22, 4 }, { 1, 9, 8, 16, 5, 21, 23, 4 }, { 1, 10, 0, 8, 6, 14, 16, 5 }, { 1, 11, 0, 8, 10, 18, 20, USER_SCOPE },
-    { 1, 12, 0, 8, 10, 18, 20, USER_SCOPE },
+    { 1, 8, 8, 16, 5, 21, 22, 4 },           { 1, 9, 8, 16, 5, 21, 23, 4 },           { 1, 10, 0, 8, 6, 14, 16, 5 },
+    { 1, 11, 0, 8, 10, 18, 20, USER_SCOPE }, { 1, 12, 0, 8, 10, 18, 20, USER_SCOPE },
 };
 enum { LAST_GENERATION = sizeof generations / sizeof *generations - 1 };
 static const struct generation *generation;
@@ -62,7 +63,11 @@ static struct {
     const void *undefined;
 } calls;
 
-static const struct { const char *symbol; void **function; int is_optional; } symbols[] = {
+static const struct {
+    const char *symbol;
+    void **function;
+    int is_optional;
+} symbols[] = {
     { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&calls.add_callback, 0 },
     { "_ZN2at14removeCallbackEm", (void **)&calls.remove_callback, 0 },
     { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 1 },
@@ -71,7 +76,8 @@ static const struct { const char *symbol; void **function; int is_optional; } sy
     { "_ZN2at14RecordFunctionD1Ev", (void **)&calls.destroy, 0 },
     { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&calls.thread, 0 },
     { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&calls.before_text, 1 },
-    { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
+    { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_"
+      "wrapperIKN3c1014FunctionSchemaEEEEl",
       (void **)&calls.before, 1 },
     { "_ZN3c1019UndefinedTensorImpl10_singletonE", (void **)&calls.undefined, 1 },
 };
@@ -81,13 +87,14 @@ static struct torch_version version;
 static _Atomic uint32_t state; /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks;
-static uint64_t observer;        /* torch's number of our callback; whoever has `asked` from 0 writes it */
-static _Atomic uint32_t asked;   /* torch_follow() since it was last done: 0 when nobody is at it */
+static uint64_t observer;      /* torch's number of our callback; whoever has `asked` from 0 writes it */
+static _Atomic uint32_t asked; /* torch_follow() since it was last done: 0 when nobody is at it */
 static const char *refusal;
 
-/* ---- Each operator ------------------------------------------------------------------------------------------------------ */
+/* ---- Each operator --------------------------------------------------------------------------------------------- */
 
-/* What the begin hands to the end, to say that it was recorded. Torch deletes it, through its table of virtual functions. */
+/* What the begin hands to the end, to say that it was recorded. Torch deletes it, through its
+ * table of virtual functions. */
 static void keep(void *context)
 {
 }
@@ -114,8 +121,8 @@ static inline uint16_t scope_of(const void *fields)
     return scope == generation->user_scope ? USER_SCOPE : scope < FUNCTION_SCOPES ? scope : EDGE_SCOPE;
 }
 
-static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words,
-                                uint64_t stack)
+static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs,
+                                uint32_t input_words, uint64_t stack)
 {
     const char *name = name_of(function, &layout);
     const void *fields = fields_of(function, &layout);
@@ -155,15 +162,18 @@ static inline int is_set(_Atomic int *flag)
 static __attribute__((noinline)) void give_up_inputs(void)
 {
     if (atomic_exchange(&with_inputs, 0))
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded any more: tensors are not as this version of it "
-                                               "should have them.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  "Shapes of PyTorch's operators are not recorded any more: tensors are not as this version of it "
+                  "should have them.");
 }
 
 static uint32_t read_inputs(uint64_t *words, const void *fields)
 {
     enum { VALUE_BYTES = 16 };
     uint64_t first = torch_word(fields, layout.inputs), behind = torch_word(fields, layout.inputs + 8u);
-    return first ? torch_inputs_read(words, WIRE_TORCH_INPUT_WORDS, (const void *)first, layout.inputs_are_vector ? (behind - first) / VALUE_BYTES : behind) : 0;
+    return first ? torch_inputs_read(words, WIRE_TORCH_INPUT_WORDS, (const void *)first,
+                                     layout.inputs_are_vector ? (behind - first) / VALUE_BYTES : behind)
+                 : 0;
 }
 
 static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
@@ -187,7 +197,8 @@ static inline void *begin(const void *function)
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
         return NULL;
-    return is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function) : write_begin(thread, function, NULL, 0, 0);
+    return is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function)
+                                                       : write_begin(thread, function, NULL, 0, 0);
 }
 
 static void end(const void *function, const void *context)
@@ -196,7 +207,8 @@ static void end(const void *function, const void *context)
     struct agent_thread *thread = context == RECORDED ? agent_thread() : NULL;
     enum wire_fate fate;
     struct agent_lane *lane;
-    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate)
+                                        : NULL;
     if (!record) /* the operator has its row all the same, without an end */
         return;
     record->ticks = ticks;
@@ -213,37 +225,51 @@ static void end(const void *function, const void *context)
         return result;                                                                                               \
     }
 #elif defined(__aarch64__) /* in x8, which C has no word for */
-#define START(symbol, function)                                                                                      \
-    __attribute__((used)) void *torch_c_##function(const void *operator);                                             \
+#define START(symbol, function)                                                                                        \
+    __attribute__((used)) void *torch_c_##function(const void *operator);                                              \
     void *torch_c_##function(const void *operator)                                                                     \
-    {                                                                                                                \
-        return function(operator);                                                                                   \
-    }                                                                                                                \
-    __attribute__((visibility("hidden"))) void **symbol(void **result, const void *operator);                                                              \
-    __asm__(".text\n.p2align 4\n.type " #symbol ", %function\n" #symbol ":\n"                                        \
-            ".cfi_startproc\nhint 34\n"                                                                              \
-            "stp x29, x30, [sp, -32]!\n.cfi_def_cfa_offset 32\n.cfi_offset 29, -32\n.cfi_offset 30, -24\n"           \
+    {                                                                                                                  \
+        return function(operator);                                                                                     \
+    }                                                                                                                  \
+    __attribute__((visibility("hidden"))) void **symbol(void **result, const void *operator);                          \
+    __asm__(".text\n.p2align 4\n.type " #symbol ", %function\n" #symbol ":\n"                                          \
+            ".cfi_startproc\nhint 34\n"                                                                                \
+            "stp x29, x30, [sp, -32]!\n.cfi_def_cfa_offset 32\n.cfi_offset 29, -32\n.cfi_offset 30, -24\n"             \
             "mov x29, sp\nstr x8, [sp, 16]\nbl torch_c_" #function "\nldr x8, [sp, 16]\nstr x0, [x8]\n"                \
-            "ldp x29, x30, [sp], 32\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\nret\n"                 \
+            "ldp x29, x30, [sp], 32\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\nret\n"                   \
             ".cfi_endproc\n.size " #symbol ", . - " #symbol "\n");
 #endif
 START(torch_start, begin)
 
-/* ---- The trial ------------------------------------------------------------------------------------------------------------ */
+/* ---- The trial ------------------------------------------------------------------------------------------------- */
 
 #define TRIAL_SEQUENCE 0x7461636865
 static const char trial_name[] = "tacho: is this how operators look?";
 
-/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either kind; named inputs came with 2.4.
- * Before, the name of the operator, which is two such strings, lies before the scope. */
-static const struct { uint32_t minor; struct torch_layout layout; } layouts[] = { /* of 1.minor; 12: and all that came later */
-#define LAYOUT(sequence, named_inputs)                                                                               \
-    { 12, { 0, 0, sequence, (sequence) + 8, 88, 96, (sequence) + 48 + (named_inputs), (sequence) + 56 + (named_inputs), 0 } }
+/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either kind; named
+ * inputs came with 2.4. Before, the name of the operator, which is two such strings, lies before the scope. */
+/* of 1.minor; 12: and all that came later */
+static const struct {
+    uint32_t minor;
+    struct torch_layout layout;
+} layouts[] = {
+#define LAYOUT(sequence, named_inputs)                                                                                 \
+    { 12, { 0, 0, sequence, (sequence) + 8, 88, 96, (sequence) + 48 + (named_inputs),                                  \
+            (sequence) + 56 + (named_inputs), 0 } }
 #define OLDER(minor, state, name, sequence, scope)                                                                  \
     { minor, { state, name, sequence, (sequence) + 8, (scope) + 8, scope, (scope) + 16, (scope) + 24, 1 } }
-    LAYOUT(200, 56), LAYOUT(176, 56), LAYOUT(200, 0), LAYOUT(176, 0),
-    OLDER(8, 8, 184, 192, 248), OLDER(8, 8, 184, 192, 296), OLDER(9, 8, 184, 192, 288), OLDER(9, 8, 184, 192, 336),
-    OLDER(10, 8, 184, 192, 288), OLDER(10, 8, 184, 192, 336), OLDER(11, 0, 216, 224, 320), OLDER(11, 0, 216, 248, 392),
+    LAYOUT(200, 56),
+    LAYOUT(176, 56),
+    LAYOUT(200, 0),
+    LAYOUT(176, 0),
+    OLDER(8, 8, 184, 192, 248),
+    OLDER(8, 8, 184, 192, 296),
+    OLDER(9, 8, 184, 192, 288),
+    OLDER(9, 8, 184, 192, 336),
+    OLDER(10, 8, 184, 192, 288),
+    OLDER(10, 8, 184, 192, 336),
+    OLDER(11, 0, 216, 224, 320),
+    OLDER(11, 0, 216, 248, 392),
 #undef LAYOUT
 #undef OLDER
 };
@@ -260,13 +286,15 @@ static struct trial trial;
 static int fits(const void *function, const struct torch_layout *tried)
 {
     const void *fields = fields_of(function, tried);
-    if (!fields || torch_word(fields, tried->sequence) != TRIAL_SEQUENCE || torch_word(fields, tried->thread) != calls.thread() ||
+    if (!fields || torch_word(fields, tried->sequence) != TRIAL_SEQUENCE ||
+        torch_word(fields, tried->thread) != calls.thread() ||
         ((const unsigned char *)fields)[tried->scope] != generation->user_scope)
         return 0;
     uint64_t number = torch_word(fields, tried->number);
     const char *name = name_of(function, tried);
-    return torch_word(fields, tried->inputs) == 0 && torch_word(fields, tried->inputs + 8u) == 0 && torch_word(fields, tried->forward_thread) == 0 &&
-           number > trial.last_number && number < UINT32_MAX && name && strcmp(name, trial_name) == 0;
+    return torch_word(fields, tried->inputs) == 0 && torch_word(fields, tried->inputs + 8u) == 0 &&
+           torch_word(fields, tried->forward_thread) == 0 && number > trial.last_number && number < UINT32_MAX &&
+           name && strcmp(name, trial_name) == 0;
 }
 
 static void *look(const void *function)
@@ -299,7 +327,8 @@ static void run_trial(void)
     if (calls.before_text)
         calls.before_text(function, trial_name, TRIAL_SEQUENCE);
     else
-        calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name }, TRIAL_SEQUENCE);
+        calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name },
+                     TRIAL_SEQUENCE);
     calls.destroy(function);
     trial.function = NULL;
 }
@@ -320,7 +349,7 @@ static int find_layout(struct callback callback)
     return 0;
 }
 
-/* ---- The version ------------------------------------------------------------------------------------------------------------- */
+/* ---- The version ----------------------------------------------------------------------------------------------- */
 
 static uint32_t read_number(const char **at)
 {
@@ -374,10 +403,10 @@ static void find_version(const char *library)
         read_version(library, "../build-version", "");
 }
 
-/* ---- Installing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Installing ------------------------------------------------------------------------------------------------ */
 
-static const char too_old[] = "This PyTorch has no observers of the kind known here (releases 1.8 and later have): its own NVTX annotation, "
-                              "torch.autograd.profiler.emit_nvtx, is recorded.";
+static const char too_old[] = "This PyTorch has no observers of the kind known here (releases 1.8 and later have): its "
+                              "own NVTX annotation, torch.autograd.profiler.emit_nvtx, is recorded.";
 
 static const char *look_up(const char *path)
 {
@@ -396,7 +425,9 @@ static const char *look_up(const char *path)
         return NULL;
     if (!calls.construct || !calls.name)
         return too_old;
-    return calls.before_text || calls.before ? NULL : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
+    return calls.before_text || calls.before
+               ? NULL
+               : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
 }
 
 /* Whether inputs are to be read, and can be. */
@@ -408,7 +439,8 @@ static int wants_inputs(void)
     if (known < 0) {
         known = torch_inputs_prepare(&version, calls.undefined) == 0;
         if (!known)
-            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
+            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                      "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
     }
     return known && !torch_inputs_are_refuted();
 }
@@ -421,11 +453,13 @@ static int wants_stacks(void)
     if (python_prepare() == 0)
         return 1;
     if (!told++)
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+                  "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
     return 0;
 }
 
-/* A callback is exchanged while operators run; before 1.12 that is not safe, so there it stays, and gets inputs from the start. */
+/* A callback is exchanged while operators run; before 1.12 that is not safe, so there it stays, and
+ * gets inputs from the start. */
 static int can_be_exchanged(void)
 {
     return generation == &generations[LAST_GENERATION];
@@ -449,14 +483,16 @@ static struct callback our_callback(void)
     return callback;
 }
 
-/* From 1.12 on all are alike. How a callback looks before, its number says, of releases alone: "1.11.0a0" may be as 1.10 is. */
+/* From 1.12 on all are alike. How a callback looks before, its number says, of releases alone:
+ * "1.11.0a0" may be as 1.10 is. */
 static const struct generation *find_generation(void)
 {
     size_t release = strspn(version.text, "0123456789.");
     if (calls.construct && calls.name)
         return &generations[LAST_GENERATION];
     for (size_t i = 0; i < LAST_GENERATION; i++)
-        if (version.major == generations[i].major && version.minor == generations[i].minor && (!version.text[release] || version.text[release] == '+'))
+        if (version.major == generations[i].major && version.minor == generations[i].minor &&
+            (!version.text[release] || version.text[release] == '+'))
             return &generations[i];
     return NULL;
 }
@@ -526,7 +562,7 @@ void torch_found(const char *path)
 void torch_after_attach(void)
 {
     uint32_t installing = INSTALLING;
-    atomic_store(&asked, 0); /* whoever was at it is not in this process */
+    atomic_store(&asked, 0);                                          /* whoever was at it is not in this process */
     if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* and may have a lock of torch's */
         refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
     if (!(agent.sources & WIRE_BIT(TORCH)))

@@ -1,23 +1,28 @@
 /* The memory of PyTorch: what its allocators report to its profiler, if there is one.
  *
- * These stand before the functions of libc10 by which allocators ask whether anybody wants to know, and tell. Each goes on to the
- * real one, so that a profiler of the program's own hears the same. Allocators on the CPU remember the sizes of what they handed
- * out only while somebody wants to know; so the answer is yes from the start, whether or not recording is on just then.
+ * These stand before the functions of libc10 by which allocators ask whether anybody wants to know, and tell. Each goes
+ * on to the real one, so that a profiler of the program's own hears the same. Allocators on the CPU remember the sizes
+ * of what they handed out only while somebody wants to know; so the answer is yes from the start, whether or not
+ * recording is on just then.
  *
- * Allocators call these with their locks held. Nothing here may wait for the loader's lock: see find().                      */
+ * Allocators call these with their locks held. Nothing here may wait for the loader's lock: see find(). */
 #include <link.h>
 #include <stdbool.h>
 
-#include "wire/wire_torch.h"
 #include "agent/core/core.h"
 #include "agent/core/elf_lookup.h"
 #include "torch_agent.h"
+#include "wire/wire_torch.h"
 
-struct device { int8_t type, index; }; /* c10::Device: passed in a register */
+/* c10::Device: passed in a register */
+struct device {
+    int8_t type, index;
+};
 
 static int is_wanted(void)
 {
-    return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) && (atomic_load_explicit(&agent.torch, memory_order_relaxed) & WIRE_TORCH_MEMORY);
+    return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) &&
+           (atomic_load_explicit(&agent.torch, memory_order_relaxed) & WIRE_TORCH_MEMORY);
 }
 
 #define ENABLED "_ZN3c1022memoryProfilingEnabledEv"
@@ -33,7 +38,11 @@ static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, USED_ALO
 static _Atomic(void *) reals[REALS];
 #define NONE ((void *)symbols)
 
-struct search { const char *symbol; uintptr_t own_base; void *found; };
+struct search {
+    const char *symbol;
+    uintptr_t own_base;
+    void *found;
+};
 
 static int look_in_object(struct dl_phdr_info *object, size_t size, void *context)
 {
@@ -43,8 +52,8 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *contex
     return search->found != NULL;
 }
 
-/* The tables of the objects are read: dlsym() would wait for the loader's lock, which a thread may hold that waits in a constructor for
- * the lock that this allocator holds. */
+/* The tables of the objects are read: dlsym() would wait for the loader's lock, which a thread may hold that waits in a
+ * constructor for the lock that this allocator holds. */
 static __attribute__((noinline)) void *find(int which)
 {
     struct search search = { symbols[which], library_own_base(), NULL };
@@ -73,7 +82,9 @@ static void record(const uint64_t words[4], struct device device, int is_failure
 {
     struct agent_thread *thread = is_wanted() ? agent_enter(WIRE_BIT(TORCH)) : NULL;
     struct agent_lane *lane;
-    struct wire_record *out = thread ? emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BYTES, WIRE_HEAD_WORDS + 4) : NULL;
+    struct wire_record *out = thread
+                                  ? emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BYTES, WIRE_HEAD_WORDS + 4)
+                                  : NULL;
     if (!out)
         return;
     out->flags = (uint8_t)is_failure;
@@ -93,15 +104,16 @@ bool torch_memory_enabled(void)
 }
 
 /* The totals were signed before 2.0. */
-#define REPORT(name, symbol, which)                                                                                       \
-    EXPORT void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);    \
-    void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                    \
-    {                                                                                                                \
-        void (*report)(void *, int64_t, uint64_t, uint64_t, struct device) =                                         \
-            (void (*)(void *, int64_t, uint64_t, uint64_t, struct device))real(which);                               \
-        record((uint64_t[]){ (uintptr_t)address, (uint64_t)bytes, in_use, held }, device, 0);                        \
-        if (report)                                                                                                  \
-            report(address, bytes, in_use, held, device);                                                            \
+#define REPORT(name, symbol, which)                                                                                    \
+    EXPORT void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device)               \
+    __asm__(symbol);                                                                                                   \
+    void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                      \
+    {                                                                                                                  \
+        void (*report)(void *, int64_t, uint64_t, uint64_t, struct device) =                                           \
+            (void (*)(void *, int64_t, uint64_t, uint64_t, struct device))real(which);                                 \
+        record((uint64_t[]){ (uintptr_t)address, (uint64_t)bytes, in_use, held }, device, 0);                          \
+        if (report)                                                                                                    \
+            report(address, bytes, in_use, held, device);                                                              \
     }
 REPORT(torch_memory_used, USED, REAL_USED)
 REPORT(torch_memory_used_signed, USED_SIGNED, REAL_USED_SIGNED)
@@ -116,21 +128,25 @@ void torch_memory_used_alone(void *address, int64_t bytes, struct device device)
         report(address, bytes, device);
 }
 
-#define SHORT(name, symbol, which)                                                                                        \
-    EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);           \
-    void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                                   \
-    {                                                                                                                \
-        void (*report)(int64_t, uint64_t, uint64_t, struct device) =                                                 \
-            (void (*)(int64_t, uint64_t, uint64_t, struct device))real(which);                                       \
-        record((uint64_t[]){ 0, (uint64_t)bytes, in_use, held }, device, 1);                                         \
-        if (report)                                                                                                  \
-            report(bytes, in_use, held, device);                                                                     \
+#define SHORT(name, symbol, which)                                                                                     \
+    EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);             \
+    void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                                     \
+    {                                                                                                                  \
+        void (*report)(int64_t, uint64_t, uint64_t, struct device) =                                                   \
+            (void (*)(int64_t, uint64_t, uint64_t, struct device))real(which);                                         \
+        record((uint64_t[]){ 0, (uint64_t)bytes, in_use, held }, device, 1);                                           \
+        if (report)                                                                                                    \
+            report(bytes, in_use, held, device);                                                                       \
     }
 SHORT(torch_memory_short, SHORT_OF, REAL_SHORT)
 SHORT(torch_memory_short_signed, SHORT_OF_SIGNED, REAL_SHORT_SIGNED)
 
 const struct torch_stand_in torch_memory_functions[] = {
-    { ENABLED, (void *)torch_memory_enabled }, { USED, (void *)torch_memory_used }, { USED_SIGNED, (void *)torch_memory_used_signed },
+    { ENABLED, (void *)torch_memory_enabled },
+    { USED, (void *)torch_memory_used },
+    { USED_SIGNED, (void *)torch_memory_used_signed },
     { USED_ALONE, (void *)torch_memory_used_alone },
-    { SHORT_OF, (void *)torch_memory_short }, { SHORT_OF_SIGNED, (void *)torch_memory_short_signed }, { NULL, NULL },
+    { SHORT_OF, (void *)torch_memory_short },
+    { SHORT_OF_SIGNED, (void *)torch_memory_short_signed },
+    { NULL, NULL },
 };

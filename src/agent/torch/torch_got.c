@@ -1,6 +1,7 @@
-/* How an agent that was not preloaded gets before the functions that PyTorch's allocators report to: their addresses lie in tables
- * of torch's libraries, which the loader has filled or will fill, and ours are written there instead. Where the agent was preloaded
- * the loader has done the same, and nothing is looked at. Nothing but these few entries of libc10 and libtorch is ever written.                      */
+/* How an agent that was not preloaded gets before the functions that PyTorch's allocators report to: their addresses
+ * lie in tables of torch's libraries, which the loader has filled or will fill, and ours are written there instead.
+ * Where the agent was preloaded the loader has done the same, and nothing is looked at. Nothing but these few entries
+ * of libc10 and libtorch is ever written. */
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -18,9 +19,9 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOBAL_DATA = R_AARCH64_GLOB_DAT };
 
 struct object {
     const struct dl_phdr_info *info;
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     const char *names;
-    const ElfW(Rela) *tables[2];
+    const ElfW(Rela) * tables[2];
     size_t bytes[2];
 };
 
@@ -111,7 +112,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     if (!info->dlpi_name || !is_torchs(info->dlpi_name) || !find_tables(&object))
         return 0;
     for (int table = 0; table < 2; table++)
-        for (const ElfW(Rela) *row = object.tables[table], *end = row + object.bytes[table] / sizeof *row; row && row < end; row++) {
+        for (const ElfW(Rela) *row = object.tables[table], *end = row + object.bytes[table] / sizeof *row;
+             row && row < end; row++) {
             unsigned kind = ELF64_R_TYPE(row->r_info);
             if (kind != JUMP_SLOT && kind != GLOBAL_DATA)
                 continue;

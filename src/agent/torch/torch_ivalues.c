@@ -1,12 +1,12 @@
 /* What an operator of PyTorch is given: its inputs as c10::IValue, read by their layout.
  *
- * A value is a word and a tag. Tensors and lists are behind pointers. What differs between versions is in one table, by the first
- * version that has it; a version that is not in it has no inputs. Tensors are read as they lie, never through their functions:
- * those of a subclass in Python would run Python.
+ * A value is a word and a tag. Tensors and lists are behind pointers. What differs between versions is in one table, by
+ * the first version that has it; a version that is not in it has no inputs. Tensors are read as they lie, never through
+ * their functions: those of a subclass in Python would run Python.
  *
- * A version number is no proof. Until a tensor was met whose sizes multiply to its number of elements, each is checked so, and when
- * the first few are not as they should be, inputs are not read any more. That tells a wrong offset; a build under a borrowed version
- * whose values themselves are laid out otherwise it does not tell. */
+ * A version number is no proof. Until a tensor was met whose sizes multiply to its number of elements, each is checked
+ * so, and when the first few are not as they should be, inputs are not read any more. That tells a wrong offset; a
+ * build under a borrowed version whose values themselves are laid out otherwise it does not tell. */
 #include "torch_agent.h"
 
 #include "wire/wire_torch.h"
@@ -14,19 +14,25 @@
 /* Tags, the same in all versions known. */
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 
-struct value { uint64_t word; uint32_t tag, reserved; };
+struct value {
+    uint64_t word;
+    uint32_t tag, reserved;
+};
 
 static const struct version {
     uint32_t major, minor;
-    uint16_t sizes;       /* of a tensor: the number of dimensions, then sizes and strides */
-    uint16_t list;        /* of a list: first and last value, end of the memory, type of the values */
+    uint16_t sizes; /* of a tensor: the number of dimensions, then sizes and strides */
+    uint16_t list;  /* of a list: first and last value, end of the memory, type of the values */
     uint8_t bool_tag, list_tag;
-    uint8_t kind;         /* of a type: what it is */
+    uint8_t kind;   /* of a type: what it is */
 } versions[] = {
-    { 1, 8, 64, 24, 6, 10, 24 }, { 1, 10, 72, 24, 6, 10, 24 }, { 1, 11, 72, 24, 6, 10, 8 }, { 1, 12, 72, 24, 7, 11, 8 }, { 1, 13, 72, 24, 8, 12, 8 },
-    { 2, 1, 72, 24, 9, 13, 8 }, { 2, 3, 64, 16, 9, 13, 8 }, { 2, 9, 64, 16, 10, 14, 8 }, { 2, 13, 56, 16, 10, 14, 8 },
+    { 1, 8, 64, 24, 6, 10, 24 }, { 1, 10, 72, 24, 6, 10, 24 }, { 1, 11, 72, 24, 6, 10, 8 },
+    { 1, 12, 72, 24, 7, 11, 8 }, { 1, 13, 72, 24, 8, 12, 8 },  { 2, 1, 72, 24, 9, 13, 8 },
+    { 2, 3, 64, 16, 9, 13, 8 },  { 2, 9, 64, 16, 10, 14, 8 },  { 2, 13, 56, 16, 10, 14, 8 },
 };
-static const struct { uint32_t major, minor; } last_known = { 2, 15 };
+static const struct {
+    uint32_t major, minor;
+} last_known = { 2, 15 };
 static const struct version *known;
 static const void *undefined;
 
@@ -38,7 +44,8 @@ int torch_inputs_prepare(const struct torch_version *version, const void *undefi
     if (version->major > last_known.major || (version->major == last_known.major && version->minor > last_known.minor))
         return -1;
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        if (version->major > versions[i].major || (version->major == versions[i].major && version->minor >= versions[i].minor))
+        if (version->major > versions[i].major ||
+            (version->major == versions[i].major && version->minor >= versions[i].minor))
             known = &versions[i];
     return known ? 0 : -1;
 }
@@ -58,8 +65,8 @@ static void count_misfit(void)
         atomic_store(&proof, REFUTED);
 }
 
-/* Behind the sizes and strides: the offset in its storage, the number of elements, the type. Tensors without dimensions, and those of
- * more than fit in, prove nothing. */
+/* Behind the sizes and strides: the offset in its storage, the number of elements, the type. Tensors without
+ * dimensions, and those of more than fit in, prove nothing. */
 static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
 {
     uint64_t elements = torch_word(sizes, 8 + 8 * 2 * INLINE_DIMENSIONS + 8), product = 1;
@@ -67,7 +74,8 @@ static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
         return 1;
     for (uint64_t i = 0; i < dimensions && dimensions <= INLINE_DIMENSIONS; i++)
         product *= torch_word(sizes, 8 + 8 * i);
-    int is_right = type < TYPES && dimensions <= DIMENSIONS_MAX && (dimensions > INLINE_DIMENSIONS || product == elements);
+    int is_right = type < TYPES && dimensions <= DIMENSIONS_MAX &&
+                   (dimensions > INLINE_DIMENSIONS || product == elements);
     if (is_right && dimensions && dimensions <= INLINE_DIMENSIONS && product > 1)
         atomic_store(&proof, PROVEN);
     else if (!is_right)
@@ -118,7 +126,8 @@ static int put_plain(struct output *out, const struct value *value)
 {
     const void *pointer = (const void *)value->word;
     if (value->tag == TAG_TENSOR)
-        return pointer && pointer != undefined ? put_tensor(out, pointer) : put(out, wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), 0);
+        return pointer && pointer != undefined ? put_tensor(out, pointer)
+                                               : put(out, wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), 0);
     if (value->tag == TAG_INT)
         return put_scalar(out, WIRE_TORCH_INT, value->word);
     if (value->tag == TAG_DOUBLE)
@@ -134,7 +143,8 @@ enum { ROOM_BEHIND = 128 };
 /* As torch's profiler sorts them: lists of tensors, lists whose first value is a scalar, and others. */
 static int put_list(struct output *out, const char *list)
 {
-    const struct value *first = (const void *)torch_word(list, known->list), *last = (const void *)torch_word(list, known->list + 8u);
+    const struct value *first = (const void *)torch_word(list, known->list),
+                       *last = (const void *)torch_word(list, known->list + 8u);
     const struct value *end = (const void *)torch_word(list, known->list + 16u);
     const char *type = (const char *)torch_word(list, known->list + 24u);
     if (first > last || last > end || (!first && end)) { /* not what a list looks like */
@@ -146,14 +156,16 @@ static int put_list(struct output *out, const char *list)
     if (type)
         memcpy(&type_kind, type + known->kind, sizeof type_kind);
     int of_tensors = type_kind == KIND_TENSOR_TYPE;
-    int of_scalars = !count || first->tag == TAG_INT || first->tag == TAG_DOUBLE || first->tag == TAG_COMPLEX || first->tag == known->bool_tag;
+    int of_scalars = !count || first->tag == TAG_INT || first->tag == TAG_DOUBLE || first->tag == TAG_COMPLEX ||
+                     first->tag == known->bool_tag;
     if (!of_tensors && !of_scalars)
         return put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
     uint32_t head = out->used, written = 0;
     if (put(out, 0, 0) != 0)
         return -1;
     int is_long = of_tensors && count > WIRE_TORCH_LIST_MAX;
-    while (written < count && written < UINT16_MAX && !(is_long && out->used + ROOM_BEHIND > out->room) && put_plain(out, &first[written]) == 0)
+    while (written < count && written < UINT16_MAX && !(is_long && out->used + ROOM_BEHIND > out->room) &&
+           put_plain(out, &first[written]) == 0)
         written++;
     if (is_long && written < count) {
         out->used = head + 1;

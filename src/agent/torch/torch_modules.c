@@ -1,7 +1,8 @@
-/* Calls of PyTorch's modules, which the Python package tells of (python/tacho/_modules.py): they become records among those of the
- * operators, in the thread that makes them, so that one stack has both. A call that began while nothing was recorded has no end. */
-#include "wire/wire_torch.h"
+/* Calls of PyTorch's modules, which the Python package tells of (python/tacho/_modules.py): they become records
+ * among those of the operators, in the thread that makes them, so that one stack has both. A call that began while
+ * nothing was recorded has no end. */
 #include "agent/core/core.h"
+#include "wire/wire_torch.h"
 
 uint64_t torch_module_begin(const char *name)
 {
@@ -32,7 +33,8 @@ void torch_module_end(uint64_t call)
     struct agent_thread *thread = call ? agent_thread() : NULL;
     enum wire_fate fate;
     struct agent_lane *lane;
-    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate)
+                                        : NULL;
     if (!record)
         return;
     record->ticks = ticks;

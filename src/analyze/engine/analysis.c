@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_options.h"
 #include "analyze/registry.h"
+#include "report_options.h"
 
 const struct analysis *const analyses[] = {
     &analysis_advice_sum,
@@ -75,14 +75,8 @@ const struct analysis *const analyses[] = {
 };
 
 const struct analysis *const rules[] = {
-    &rule_cuda_memcpy_async,
-    &rule_cuda_memcpy_sync,
-    &rule_cuda_memset_sync,
-    &rule_cuda_api_sync,
-    &rule_gpu_gaps,
-    &rule_gpu_time_util,
-    &rule_dx12_mem_ops,
-    NULL,
+    &rule_cuda_memcpy_async, &rule_cuda_memcpy_sync, &rule_cuda_memset_sync, &rule_cuda_api_sync,
+    &rule_gpu_gaps,          &rule_gpu_time_util,    &rule_dx12_mem_ops,     NULL,
 };
 
 static const struct analysis *find(const struct analysis *const *list, const char *name)
@@ -147,7 +141,8 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
 
 static int is_default(const struct analysis *analysis, struct report *report)
 {
-    return analysis->by_default && (!analysis->default_where || (has_rows(report, analysis->default_where) && !analysis_missing(analysis, report)));
+    return analysis->by_default && (!analysis->default_where ||
+                                    (has_rows(report, analysis->default_where) && !analysis_missing(analysis, report)));
 }
 
 static int by_place(const void *a, const void *b)

@@ -1,5 +1,5 @@
-/* The registries of analyses, reports and rules: one row each, one function from report to table. To add one, add a file
- * and a row. */
+/* The registries of analyses, reports and rules: one row each, one function from report to table. To add
+ * one, add a file and a row. */
 #ifndef TACHO_ANALYZE_ENGINE_ANALYSIS_H
 #define TACHO_ANALYZE_ENGINE_ANALYSIS_H
 
@@ -8,7 +8,9 @@
 #include "table.h"
 
 /* Options given behind a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */
-struct analysis_option { const char *name, *value; };
+struct analysis_option {
+    const char *name, *value;
+};
 
 struct steps;
 
@@ -16,9 +18,10 @@ struct steps;
  * thread is, for work on a GPU, the one that launched it, and a step the one in which it was launched. */
 enum { ONLY_PID = 1, ONLY_TID = 2, ONLY_DEVICE = 4, ONLY_STREAM = 8, ONLY_STEPS = 16 };
 struct analysis_filter {
-    int only; /* ONLY_ bits: which of these count */
+    int only;                  /* ONLY_ bits: which of these count */
     int64_t pid, tid, device, stream;
-    const struct steps *steps; /* ONLY_STEPS: those chosen; without it, those that reports on steps shall show. May be NULL then */
+    const struct steps *steps; /* ONLY_STEPS: those chosen; without it, those that reports on steps
+                                * shall show. May be NULL then */
 };
 
 struct analysis_request {
@@ -35,19 +38,23 @@ struct analysis_need {
 };
 
 struct analysis {
-    const char *name;         /* nvtx_sum */
-    const char *old_name;     /* nvtxsum, or NULL */
-    const char *title;        /* NVTX Range Summary */
-    const char *usage;        /* [:rows=<limit>], or "" */
-    const char *help;         /* one paragraph for --help-reports */
-    struct analysis_need needs[3]; /* all of them; the first that is not met is named. Ends with one without data */
-    int is_of_gpus;           /* without options it tells of work on GPUs alone, whatever else it needs */
-    int by_default;           /* place in the default list, from 1; 0: not in it */
-    const char *default_where; /* in it only of a report that has all it needs and rows in this table; NULL: always, as with nsys */
-    size_t default_rows;      /* as many are shown there, and how many more there are; 0: all */
+    const char *name;              /* nvtx_sum */
+    const char *old_name;          /* nvtxsum, or NULL */
+    const char *title;             /* NVTX Range Summary */
+    const char *usage;             /* [:rows=<limit>], or "" */
+    const char *help;              /* one paragraph for --help-reports */
+    struct analysis_need needs[3]; /* all of them; the first that is not met is named.
+                                    * Ends with one without data */
+    int is_of_gpus;                /* without options it tells of work on GPUs
+                                    * alone, whatever else it needs */
+    int by_default;                /* place in the default list, from 1; 0: not in it */
+    const char *default_where;     /* in it only of a report that has all it needs and rows in this table;
+                                    * NULL: always, as with nsys */
+    size_t default_rows;           /* as many are shown there, and how many more there are; 0: all */
     /* A table without rows when the tables are there but hold nothing for this report. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-    const char *advice, *praise; /* of a rule: what to do about the rows, and what it means that there are none; else NULL */
+    const char *advice, *praise;                /* of a rule: what to do about the rows, and what it means that
+                                                 * there are none; else NULL */
 };
 
 extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
@@ -65,12 +72,13 @@ const struct analysis_need *analysis_missing(const struct analysis *analysis, st
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err);
 
-/* Those of the default list that count for a report, in order; NULL-terminated, room for as many as there are. Returns how many. */
+/* Those of the default list that count for a report, in order; NULL-terminated, room for as many as
+ * there are. Returns how many. */
 size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
 
-/* The time of an NVTX range given as RANGE[@DOMAIN][/INDEX]: INDEX counts from 0 by start, a backslash takes the meaning
- * from an @ or a /. Without a DOMAIN the default one is meant, or any if that has no such range; * is any. ERR_NOT_FOUND if
- * there is no such range. */
+/* The time of an NVTX range given as RANGE[@DOMAIN][/INDEX]: INDEX counts from 0 by start, a backslash takes the
+ * meaning from an @ or a /. Without a DOMAIN the default one is meant, or any if that has no such range; * is any.
+ * ERR_NOT_FOUND if there is no such range. */
 int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err);
 
 #endif

@@ -1,7 +1,8 @@
-/* How far one sample lies from another: the Hodges–Lehmann estimate, which is the median of all differences between a
- * value after and one before, and the interval that goes with the rank test of Mann and Whitney. It asks nothing of the
- * shape of the noise, and one run that went astray moves it little. With few runs it does not pretend: the widest interval
- * that there is, from the least difference to the greatest, has a confidence of its own, which is what is returned. */
+/* How far one sample lies from another: the Hodges–Lehmann estimate, which is the median of all differences
+ * between a value after and one before, and the interval that goes with the rank test of Mann and Whitney. It asks
+ * nothing of the shape of the noise, and one run that went astray moves it little. With few runs it does not
+ * pretend: the widest interval that there is, from the least difference to the greatest, has a confidence of its
+ * own, which is what is returned. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static double median(const double *sorted, size_t count)
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* How many differences to leave out at each end for 95 %, and the confidence of that. Exact: the number of orders of m and n
- * values in which the rank sum is u is the coefficient of q^u in the Gaussian binomial. */
+/* How many differences to leave out at each end for 95 %, and the confidence of that. Exact: the number of orders of m
+ * and n values in which the rank sum is u is the coefficient of q^u in the Gaussian binomial. */
 static size_t leave_out_exactly(size_t m, size_t n, double *confidence)
 {
     double ways[MOST_EXACT * MOST_EXACT + 1] = { 1 }, all = 0, below = 0;
@@ -58,7 +59,8 @@ static size_t leave_out(size_t m, size_t n, double *confidence)
     return out > 0 ? (size_t)out : 0;
 }
 
-double diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift, double *low, double *high)
+double diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift, double *low,
+                  double *high)
 {
     size_t count = before_count * after_count;
     double *differences = calloc(count + 1, sizeof *differences), confidence = 0;

@@ -22,7 +22,8 @@ enum {
 
 static inline int nvtx_is_range(int64_t event_type)
 {
-    return event_type == EVENT_NVTX_PUSHPOP || event_type == EVENT_NVTX_STARTEND || event_type == EVENT_NVTXT_PUSHPOP || event_type == EVENT_NVTXT_STARTEND;
+    return event_type == EVENT_NVTX_PUSHPOP || event_type == EVENT_NVTX_STARTEND || event_type == EVENT_NVTXT_PUSHPOP ||
+           event_type == EVENT_NVTXT_STARTEND;
 }
 
 /* OSRT_API.eventClass */
@@ -43,8 +44,8 @@ static inline int64_t global_tid_number(int64_t global_tid)
 }
 
 /* The whole of some columns of a table, by name; nothing, and no error, when the file has no rows of it. */
-static inline int columns_read(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
-                               struct error *err)
+static inline int columns_read(struct report *report, const char *name, const char *const *names, size_t count,
+                               struct report_columns *out, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     int wanted[count];

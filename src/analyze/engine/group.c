@@ -105,7 +105,8 @@ static int make_room(struct part *part)
     return (part->count + 1) * 2 > part->slot_count ? grow_slots(part) : 0;
 }
 
-/* A group that is not there yet; NULL when memory is short. Out of line: copying the key would slow its reading down. */
+/* A group that is not there yet; NULL when memory is short. Out of line: copying the key
+ * would slow its reading down. */
 static __attribute__((noinline)) struct group *add_group(struct part *part, const struct group_key *key, uint64_t hash)
 {
     if (make_room(part) != 0)
@@ -220,8 +221,8 @@ static int find_medians(struct groups *groups, struct part *merged)
     return 0;
 }
 
-int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context, struct group **out,
-                  size_t *count, struct error *err)
+int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context,
+                  struct group **out, size_t *count, struct error *err)
 {
     struct part *merged = &groups->parts[groups->workers];
 

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "statistics.h"
 
-struct group_key { int64_t part[4]; };
+struct group_key {
+    int64_t part[4];
+};
 
 struct group {
     struct group_key key;
@@ -27,9 +29,9 @@ void groups_delete(struct groups *groups);
 /* Adds a number; ERR_NO_MEMORY or 0. One thread at a time per worker. */
 int groups_add(struct groups *groups, int worker, const struct group_key *key, int64_t value);
 
-/* Merges the workers' parts and finds the medians. map, which may be NULL, changes keys on the way: what has the same key
- * afterwards is one group. The groups are valid until groups_delete(). */
-int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context, struct group **out,
-                  size_t *count, struct error *err);
+/* Merges the workers' parts and finds the medians. map, which may be NULL, changes keys on the way: what has the same
+ * key afterwards is one group. The groups are valid until groups_delete(). */
+int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context,
+                  struct group **out, size_t *count, struct error *err);
 
 #endif

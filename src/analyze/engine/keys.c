@@ -93,10 +93,11 @@ void keys_free(struct keys *keys)
     *keys = (struct keys){ .width = keys->width };
 }
 
-int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values, size_t count)
+int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
+                   size_t count)
 {
     int64_t *sorted = malloc((count + 1) * 2 * sizeof *sorted); /* and as much again to look for medians in */
-    size_t *next = calloc(group_count + 1, sizeof *next); /* where in sorted a group's next number goes */
+    size_t *next = calloc(group_count + 1, sizeof *next);       /* where in sorted a group's next number goes */
 
     if (!sorted || !next) {
         free(sorted);

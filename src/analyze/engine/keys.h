@@ -35,6 +35,7 @@ struct key_figures {
 
 /* Figures of values[i] under group[i], for groups below group_count; what is of NO_KEY is left out. out has room for
  * group_count. ERR_NO_MEMORY or 0. */
-int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values, size_t count);
+int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
+                   size_t count);
 
 #endif

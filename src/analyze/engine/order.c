@@ -1,5 +1,5 @@
-/* What is nearly in order is put right by insertion. All else is a radix sort: eleven bits a pass, only over the bits in
- * which the times differ. Threads are few: rows are dealt out to them, and each thread is sorted for itself. */
+/* What is nearly in order is put right by insertion. All else is a radix sort: eleven bits a pass, only over the bits
+ * in which the times differ. Threads are few: rows are dealt out to them, and each thread is sorted for itself. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int settle(uint32_t *order, size_t count, const int64_t *time)
 
 static void sort_digit(uint32_t *to, const uint32_t *from, size_t count, const int64_t *time, int64_t least, int shift)
 {
-    size_t places[DIGITS + 1] = {0};
+    size_t places[DIGITS + 1] = { 0 };
 
     for (size_t i = 0; i < count; i++)
         places[(((uint64_t)time[from[i]] - (uint64_t)least) >> shift & (DIGITS - 1)) + 1]++;

@@ -1,4 +1,5 @@
-/* Options of reports: found by name, checked against the words of the usage, so that a misspelt one is never ignored. */
+/* Options of reports: found by name, checked against the words of the usage, so that a
+ * misspelt one is never ignored. */
 #include "report_options.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ const char *option_text(const struct analysis_request *request, const char *name
     return option ? option->value : NULL;
 }
 
-int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least, int64_t greatest,
-                  int64_t *out, struct error *err)
+int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
+                  int64_t greatest, int64_t *out, struct error *err)
 {
     const struct analysis_option *option = find(request, name);
     char *end;

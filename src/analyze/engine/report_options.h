@@ -10,9 +10,10 @@ int option_given(const struct analysis_request *request, const char *name);
 /* The text behind "name=", or NULL. The last one counts. */
 const char *option_text(const struct analysis_request *request, const char *name);
 
-/* The number behind "name=", or fallback without one; ERR_BAD_ARGUMENT if it is none or not between least and greatest. */
-int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least, int64_t greatest,
-                  int64_t *out, struct error *err);
+/* The number behind "name=", or fallback without one; ERR_BAD_ARGUMENT if it is none or not
+ * between least and greatest. */
+int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
+                  int64_t greatest, int64_t *out, struct error *err);
 
 /* That usage, "[:base|:mangled][:rows=<limit>]", names all that was given; else ERR_BAD_ARGUMENT. */
 int options_check(const struct analysis *analysis, const struct analysis_request *request, struct error *err);

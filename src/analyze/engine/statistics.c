@@ -23,16 +23,17 @@ double statistics_mean(const struct statistics *figures)
 }
 
 /* Around the whole part q of the mean, with r what is left of the total: Σ(x−mean)² = Σx² − q(2·total − n·q) − r²/n.
- * Only the last term is not a whole number, and it is small, so nothing is lost where the numbers are large and
- * close to each other; and no long double, which has other digits on every machine and in the page. Unsigned, since the times of
- * a damaged report may be anything: then the figure is, too. */
+ * Only the last term is not a whole number, and it is small, so nothing is lost where the numbers are large and close
+ * to each other; and no long double, which has other digits on every machine and in the page. Unsigned, since the times
+ * of a damaged report may be anything: then the figure is, too. */
 double statistics_deviation(const struct statistics *figures)
 {
     if (figures->count < 2)
         return 0;
     __int128 n = (__int128)figures->count;
     __int128 q = figures->total / n, r = figures->total - n * q;
-    unsigned __int128 around = figures->squares - (unsigned __int128)q * (unsigned __int128)(2 * figures->total - n * q);
+    unsigned __int128 around = figures->squares -
+                               (unsigned __int128)q * (unsigned __int128)(2 * figures->total - n * q);
     double squares = (double)around - (double)r * (double)r / (double)n;
     return squares > 0 ? sqrt(squares / (double)(n - 1)) : 0;
 }
@@ -75,7 +76,7 @@ static void sort_few(int64_t *values, size_t count)
 static int64_t select_rank(int64_t *values, size_t count, uint64_t rank)
 {
     while (count > 32) {
-        uint32_t counts[BUCKETS] = {0};
+        uint32_t counts[BUCKETS] = { 0 };
         int64_t min = values[0];
         for (size_t i = 1; i < count; i++)
             min = values[i] < min ? values[i] : min;
@@ -119,7 +120,7 @@ static uint64_t count_up_to(const struct number_piece *pieces, int64_t value)
 /* The first round of select_rank(), over the pieces: what is left after it is in scratch. */
 static int64_t lower_middle(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
 {
-    uint32_t counts[BUCKETS] = {0};
+    uint32_t counts[BUCKETS] = { 0 };
     uint64_t rank = (count - 1) / 2;
     size_t kept = 0;
 

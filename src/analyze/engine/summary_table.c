@@ -7,7 +7,9 @@
 enum { SHARE, TOTAL, COUNT, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, FIGURES };
 
 /* Where the texts are in a row. */
-struct texts { int first, count; };
+struct texts {
+    int first, count;
+};
 
 /* By name, which is last, then by what stands before it. */
 static int compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -56,7 +58,7 @@ static int add_row(struct table *table, const struct summary_shape *shape, const
                    void *context)
 {
     const struct statistics *figures = &group->figures;
-    struct summary_text labels[SUMMARY_TEXTS] = {0};
+    struct summary_text labels[SUMMARY_TEXTS] = { 0 };
     struct texts texts = texts_of(shape);
     struct table_cell *row = table_add_row(table);
     double unit = shape->of_sizes ? 1e6 : 1;
@@ -81,22 +83,15 @@ static int add_row(struct table *table, const struct summary_shape *shape, const
 }
 
 static const struct table_column time_columns[FIGURES] = {
-    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
-    [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
-    [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },
-    [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
-    [MEDIAN] = { "Med", CELL_REAL, UNIT_NS, 1 },
-    [LEAST] = { "Min", CELL_INT, UNIT_NS, 0 },
-    [GREATEST] = { "Max", CELL_INT, UNIT_NS, 0 },
-    [DEVIATION] = { "StdDev", CELL_REAL, UNIT_NS, 1 },
+    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 }, [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
+    [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },       [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
+    [MEDIAN] = { "Med", CELL_REAL, UNIT_NS, 1 },      [LEAST] = { "Min", CELL_INT, UNIT_NS, 0 },
+    [GREATEST] = { "Max", CELL_INT, UNIT_NS, 0 },     [DEVIATION] = { "StdDev", CELL_REAL, UNIT_NS, 1 },
 };
 static const struct table_column size_columns[FIGURES] = {
-    [TOTAL] = { "Total", CELL_REAL, UNIT_MEGABYTES, 3 },
-    [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },
-    [MEAN] = { "Avg", CELL_REAL, UNIT_MEGABYTES, 3 },
-    [MEDIAN] = { "Med", CELL_REAL, UNIT_MEGABYTES, 3 },
-    [LEAST] = { "Min", CELL_REAL, UNIT_MEGABYTES, 3 },
-    [GREATEST] = { "Max", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [TOTAL] = { "Total", CELL_REAL, UNIT_MEGABYTES, 3 },      [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_MEGABYTES, 3 },         [MEDIAN] = { "Med", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [LEAST] = { "Min", CELL_REAL, UNIT_MEGABYTES, 3 },        [GREATEST] = { "Max", CELL_REAL, UNIT_MEGABYTES, 3 },
     [DEVIATION] = { "StdDev", CELL_REAL, UNIT_MEGABYTES, 3 },
 };
 
@@ -108,11 +103,13 @@ static struct table *new_table(const struct summary_shape *shape)
     memcpy(columns, shape->of_sizes ? size_columns : time_columns, sizeof time_columns);
     columns[COUNT].name = shape->count_name;
     for (int i = 0; i < texts.count; i++)
-        columns[FIGURES + i] = (struct table_column){ shape->text_names[i], CELL_TEXT, i == texts.count - 1 ? UNIT_NAME : UNIT_NONE, 0 };
+        columns[FIGURES + i] = (struct table_column){ shape->text_names[i], CELL_TEXT,
+                                                      i == texts.count - 1 ? UNIT_NAME : UNIT_NONE, 0 };
     return table_new(columns + FIGURES - texts.first, (size_t)(texts.first + texts.count));
 }
 
-static int fill_table(struct table *table, const struct summary_shape *shape, const struct place *places, size_t count, void *context)
+static int fill_table(struct table *table, const struct summary_shape *shape, const struct place *places, size_t count,
+                      void *context)
 {
     struct texts texts = texts_of(shape);
     __int128 sum = 0;

@@ -15,11 +15,11 @@ struct summary_text {
 };
 
 struct summary_shape {
-    const char *count_name;            /* "Instances", "Num Calls" */
+    const char *count_name;                /* "Instances", "Num Calls" */
     const char *text_names[SUMMARY_TEXTS]; /* "Style", "Range": as many as there are, the name last */
     /* Says what the group is; the texts must live until the next call. */
     void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
-    int of_sizes;                      /* the numbers are bytes */
+    int of_sizes; /* the numbers are bytes */
 };
 
 /* One row a group, largest total first, then by name. */

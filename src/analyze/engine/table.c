@@ -1,5 +1,5 @@
-/* Tables in memory: cells in one growing block, texts in an arena, both freed at once with the table. A trace says the same
- * few names a million times, so texts that were seen lately are shared.
+/* Tables in memory: cells in one growing block, texts in an arena, both freed at once with the table. A trace says the
+ * same few names a million times, so texts that were seen lately are shared.
  *
  * It knows nothing of reports and nothing of printing. */
 #include "table.h"
@@ -13,14 +13,14 @@
 enum { RECENT_TEXTS = 1024 }; /* a power of two */
 
 struct recent_text {
-    const char *bytes; /* in the arena */
+    const char *bytes;        /* in the arena */
     size_t length;
 };
 
 struct table {
     struct table_column *columns;
     size_t column_count;
-    struct table_cell *cells; /* rows one after another */
+    struct table_cell *cells;                /* rows one after another */
     size_t rows, capacity;
     struct arena texts;
     struct recent_text recent[RECENT_TEXTS]; /* by hash */
@@ -149,14 +149,15 @@ static int compare_rows(const void *a, const void *b, void *argument)
     return order ? order : (row_a > row_b) - (row_a < row_b); /* the row number makes it stable */
 }
 
-void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
-                void *context)
+void table_sort(struct table *table,
+                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context)
 {
     table_sort_part(table, 0, table->rows, compare, context);
 }
 
 void table_sort_part(struct table *table, size_t first, size_t count,
-                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context)
+                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
+                     void *context)
 {
     size_t row_bytes = table->column_count * sizeof(struct table_cell);
 

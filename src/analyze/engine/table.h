@@ -14,13 +14,13 @@ enum cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
 
 enum table_unit {
     UNIT_NONE,
-    UNIT_NS,      /* a duration, printed in the asked-for time unit; names carry it: "Total Time (ns)" */
-    UNIT_TIME,    /* a moment, ns since the capture's start; printed as durations are */
-    UNIT_PERCENT, /* names carry it: "Time (%)" */
+    UNIT_NS,        /* a duration, printed in the asked-for time unit; names carry it: "Total Time (ns)" */
+    UNIT_TIME,      /* a moment, ns since the capture's start; printed as durations are */
+    UNIT_PERCENT,   /* names carry it: "Time (%)" */
     UNIT_BYTES,
     UNIT_MEGABYTES, /* 10^6 bytes, three decimals */
-    UNIT_ID,      /* a number that is a name (pid, level): never grouped by thousands */
-    UNIT_NAME,    /* texts that are names of events; one column of a table at most */
+    UNIT_ID,        /* a number that is a name (pid, level): never grouped by thousands */
+    UNIT_NAME,      /* texts that are names of events; one column of a table at most */
 };
 
 static inline int unit_is_ns(enum table_unit unit)
@@ -32,7 +32,7 @@ struct table_column {
     const char *name; /* without its unit; static */
     enum cell_kind kind;
     enum table_unit unit;
-    int decimals; /* for CELL_REAL */
+    int decimals;     /* for CELL_REAL */
 };
 
 struct table_cell {
@@ -40,7 +40,10 @@ struct table_cell {
     union {
         int64_t integer;
         double real;
-        struct { const char *bytes; size_t length; } text; /* may hold any byte, also NUL */
+        struct {
+            const char *bytes;
+            size_t length;
+        } text; /* may hold any byte, also NUL */
     };
 };
 
@@ -54,7 +57,8 @@ size_t table_column_count(const struct table *table);
 const struct table_column *table_columns(const struct table *table);
 const struct table_cell *table_row(const struct table *table, size_t row);
 
-/* Adds a row of empty cells and returns it to be filled; NULL when memory is short. Valid until the next table_add_row(). */
+/* Adds a row of empty cells and returns it to be filled; NULL when memory is short. Valid until
+ * the next table_add_row(). */
 struct table_cell *table_add_row(struct table *table);
 /* What a column holds, where only its cells tell. */
 void table_set_kind(struct table *table, size_t column, enum cell_kind kind);
@@ -67,11 +71,13 @@ int cell_set_text(struct table *table, struct table_cell *cell, const char *byte
 int cell_compare_text(const struct table_cell *a, const struct table_cell *b);
 
 /* Stable sort; compare gets two rows. */
-void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
+void table_sort(struct table *table,
+                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
 
 /* The same for count rows from first on. */
 void table_sort_part(struct table *table, size_t first, size_t count,
-                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
+                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
+                     void *context);
 
 /* Leaves only the first rows. */
 void table_limit(struct table *table, size_t rows);
@@ -79,7 +85,8 @@ void table_limit(struct table *table, size_t rows);
 /* Puts 1, 2, 3, … into the first column. */
 void table_number_rows(struct table *table);
 
-/* How an analysis ends: the table goes to the caller; or, with a code, it is deleted and err says why (short memory where nobody said). */
+/* How an analysis ends: the table goes to the caller; or, with a code, it is deleted and err says why (short
+ * memory where nobody said). */
 int table_hand_over(struct table *table, int code, struct table **out, struct error *err);
 
 #endif

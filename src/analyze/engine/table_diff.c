@@ -36,23 +36,26 @@ static const char *const own_names[] = {
     "PID", "TID", "Pid", "Tid", "CorrID", "CorrId", "RangeId", "ParentId", "RangeStack", "Ctx", "GreenCtx", "T-Pri",
 };
 
-struct figure { double sum, least, greatest; size_t count; };
+struct figure {
+    double sum, least, greatest;
+    size_t count;
+};
 
 struct matching {
     const struct table_column *columns;
     size_t column_count;
     int keys[MOST_KEYS];
     size_t key_count;
-    int column;         /* that is compared */
+    int column; /* that is compared */
     enum combine combine;
     size_t runs, before_runs;
     struct intern names;
-    struct figure *figures; /* by name * runs + run */
-    size_t capacity;        /* names */
+    struct figure *figures;          /* by name * runs + run */
+    size_t capacity;                 /* names */
     const struct table_cell **cells; /* by name: a row that has it */
 };
 
-/* ---- columns ---- */
+/* ---- columns --------------------------------------------------------------------------------------------------- */
 
 static int is_own(const char *name)
 {
@@ -112,14 +115,15 @@ static int choose_column(struct matching *matching, const char *wanted, struct e
         if (is_figure(&matching->columns[i]))
             matching->column = (int)i;
     if (matching->column < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, wanted ? "the report has no column '%s' to compare" : "the report has nothing to compare",
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         wanted ? "the report has no column '%s' to compare" : "the report has nothing to compare",
                          wanted);
     matching->combine = combine_of(matching->columns[matching->column].name);
     return 0;
 }
 
-static int choose_columns(struct matching *matching, const struct diff_side *before, const struct diff_side *after, const char *wanted,
-                          struct error *err)
+static int choose_columns(struct matching *matching, const struct diff_side *before, const struct diff_side *after,
+                          const char *wanted, struct error *err)
 {
     const struct table *any = NULL;
 
@@ -135,7 +139,7 @@ static int choose_columns(struct matching *matching, const struct diff_side *bef
     return choose_column(matching, wanted, err);
 }
 
-/* ---- rows ---- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static void add_name(struct text *out, const struct matching *matching, const struct table_cell *row)
 {
@@ -157,7 +161,8 @@ static int make_room(struct matching *matching)
 
     if (!figures)
         return ERR_NO_MEMORY;
-    memset(figures + matching->capacity * matching->runs, 0, (capacity - matching->capacity) * matching->runs * sizeof *figures);
+    memset(figures + matching->capacity * matching->runs, 0,
+           (capacity - matching->capacity) * matching->runs * sizeof *figures);
     matching->figures = figures;
     const struct table_cell **cells = realloc(matching->cells, capacity * sizeof *cells);
     if (!cells)
@@ -169,7 +174,7 @@ static int make_room(struct matching *matching)
 
 static int add_run(struct matching *matching, const struct table *table, size_t run)
 {
-    struct text name = {0};
+    struct text name = { 0 };
     int code = 0;
 
     for (size_t r = 0; table && r < table_row_count(table) && code == 0; r++) {
@@ -196,19 +201,15 @@ static int add_run(struct matching *matching, const struct table *table, size_t 
 static double figure_of(const struct matching *matching, const struct figure *figure)
 {
     switch (matching->combine) {
-    case COMBINE_SUM:
-        return figure->sum;
-    case COMBINE_LEAST:
-        return figure->least;
-    case COMBINE_GREATEST:
-        return figure->greatest;
-    case COMBINE_MEAN:
-        break;
+    case COMBINE_SUM: return figure->sum;
+    case COMBINE_LEAST: return figure->least;
+    case COMBINE_GREATEST: return figure->greatest;
+    case COMBINE_MEAN: break;
     }
     return figure->count ? figure->sum / (double)figure->count : 0;
 }
 
-/* ---- changes ---- */
+/* ---- changes --------------------------------------------------------------------------------------------------- */
 
 static double median_of(const double *sorted, size_t count)
 {
@@ -229,9 +230,9 @@ static double change_of(double *values, size_t before, size_t after, struct diff
 static void name_change(const struct matching *matching, size_t id, struct diff_change *out)
 {
     double before[MOST_RUNS], after[MOST_RUNS], values[2 * MOST_RUNS];
-    size_t counts[2] = {0};
+    size_t counts[2] = { 0 };
 
-    *out = (struct diff_change){0};
+    *out = (struct diff_change){ 0 };
     for (size_t run = 0; run < matching->runs; run++) {
         const struct figure *figure = &matching->figures[id * matching->runs + run];
         int is_after = run >= matching->before_runs;
@@ -249,7 +250,7 @@ static void name_change(const struct matching *matching, size_t id, struct diff_
 
 static void overall_change(const struct matching *matching, struct diff *out)
 {
-    double values[2 * MOST_RUNS] = {0};
+    double values[2 * MOST_RUNS] = { 0 };
 
     for (size_t id = 0; id < matching->names.count; id++)
         for (size_t run = 0; run < matching->runs; run++)
@@ -259,11 +260,14 @@ static void overall_change(const struct matching *matching, struct diff *out)
     out->has_overall = matching->combine == COMBINE_SUM;
 }
 
-/* ---- the table ---- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { BEFORE, AFTER, CHANGE, PERCENT, LOW, HIGH, NOTE, FIGURES };
 
-struct ordered { struct diff_change change; size_t id; };
+struct ordered {
+    struct diff_change change;
+    size_t id;
+};
 
 static int by_effect(const void *a, const void *b)
 {
@@ -365,12 +369,13 @@ static int make_table(const struct matching *matching, struct diff *out)
     return code;
 }
 
-int diff_make(const struct diff_side *before, const struct diff_side *after, const char *column, struct diff *out, struct error *err)
+int diff_make(const struct diff_side *before, const struct diff_side *after, const char *column, struct diff *out,
+              struct error *err)
 {
     struct matching matching = { .runs = before->count + after->count, .before_runs = before->count };
     int code;
 
-    *out = (struct diff){0};
+    *out = (struct diff){ 0 };
     if (before->count > MOST_RUNS || after->count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
     code = choose_columns(&matching, before, after, column, err);
@@ -396,5 +401,5 @@ void diff_free(struct diff *diff)
 {
     table_delete(diff->table);
     free(diff->rows);
-    *diff = (struct diff){0};
+    *diff = (struct diff){ 0 };
 }

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "analyze/engine/event_columns.h"
+#include "base/hash.h"
 
-/* The low bits of the id as they are, so that a run of ids is a run of slots; what is above them, and the process, spread. */
+/* The low bits of the id as they are, so that a run of ids is a run of slots; what is above
+ * them, and the process, spread. */
 static inline size_t home_slot(const struct calls *calls, int64_t process, int64_t correlation)
 {
     uint64_t high = (uint64_t)correlation / calls->slot_count ^ hash_number((uint64_t)process);
@@ -18,7 +19,8 @@ static inline size_t home_slot(const struct calls *calls, int64_t process, int64
 
 static inline int is_call(const struct calls *calls, uint32_t call, int64_t process, int64_t correlation)
 {
-    return calls->columns.values[CALL_CORRELATION][call] == correlation && global_process(calls->thread[call]) == process;
+    return calls->columns.values[CALL_CORRELATION][call] == correlation &&
+           global_process(calls->thread[call]) == process;
 }
 
 /* From the last row to the first, so that each chain is in the order of the rows. */
@@ -26,7 +28,8 @@ static void fill_slots(struct calls *calls)
 {
     memset(calls->slots, 0xff, calls->slot_count * sizeof *calls->slots);
     for (size_t row = calls->count; row-- > 0;) {
-        int64_t process = global_process(calls->thread[row]), correlation = calls->columns.values[CALL_CORRELATION][row];
+        int64_t process = global_process(calls->thread[row]),
+                correlation = calls->columns.values[CALL_CORRELATION][row];
         calls->next[row] = NO_CALL;
         if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
             continue;
@@ -44,7 +47,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     const struct report_table *table = report_table(report, "CUPTI_ACTIVITY_KIND_RUNTIME");
     int wanted[CALL_COLUMNS];
 
-    *calls = (struct calls){0};
+    *calls = (struct calls){ 0 };
     if (!table || !table->rows)
         return 0;
     if (table->rows >= NO_CALL)
@@ -78,7 +81,7 @@ void calls_free(struct calls *calls)
         report_columns_free(&calls->columns);
     free(calls->slots);
     free(calls->next);
-    *calls = (struct calls){0};
+    *calls = (struct calls){ 0 };
 }
 
 uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation)

@@ -1,7 +1,8 @@
 /* The calls of the CUDA API, found by what they launched.
  *
- * A call and the work that it put on a GPU carry the same correlation id, counted anew in every process. Several calls may
- * have the same one (a capture with backtraces records some calls twice), and one call may have launched much (a graph). */
+ * A call and the work that it put on a GPU carry the same correlation id, counted anew in every process.
+ * Several calls may have the same one (a capture with backtraces records some calls twice), and one call may
+ * have launched much (a graph). */
 #ifndef TACHO_ANALYZE_MODEL_CALLS_H
 #define TACHO_ANALYZE_MODEL_CALLS_H
 

@@ -3,7 +3,9 @@
 #define TACHO_ANALYZE_MODEL_CPU_METRICS_H
 
 enum { CPU_METRICS = 3 };
-struct cpu_metric { const char *name, *of, *per; };
+struct cpu_metric {
+    const char *name, *of, *per;
+};
 extern const struct cpu_metric cpu_metrics[CPU_METRICS];
 
 #endif

@@ -38,8 +38,15 @@ static int join(struct executions *executions, const struct filter *filter)
 int executions_read(struct executions *executions, struct report *report, const struct analysis_request *request,
                     int with_dimensions, struct error *err)
 {
-    const char *extra[] = { kernel_name_column(request), "demangledName", with_dimensions ? "gridX" : NULL, "gridY", "gridZ",
-                            "blockX", "blockY", "blockZ", NULL };
+    const char *extra[] = { kernel_name_column(request),
+                            "demangledName",
+                            with_dimensions ? "gridX" : NULL,
+                            "gridY",
+                            "gridZ",
+                            "blockX",
+                            "blockY",
+                            "blockZ",
+                            NULL };
     struct filter filter;
 
     *executions = (struct executions){ .report = report };

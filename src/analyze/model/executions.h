@@ -8,7 +8,9 @@
 enum { EXEC_NAME, EXEC_FULL_NAME, EXEC_GRID, EXEC_BLOCK = EXEC_GRID + 3 };
 
 /* A call and a kernel that it launched. A kernel with two calls of its id has two of these, as in nsys. */
-struct execution { uint32_t call, kernel; };
+struct execution {
+    uint32_t call, kernel;
+};
 
 struct executions {
     struct report *report;
@@ -25,7 +27,8 @@ int executions_read(struct executions *executions, struct report *report, const 
 void executions_free(struct executions *executions);
 
 int64_t execution_kernel_name(const struct executions *executions, const struct execution *execution); /* a string id */
-uint32_t execution_range(const struct executions *executions, const struct execution *execution);     /* a label, or NO_KEY */
+/* a label, or NO_KEY */
+uint32_t execution_range(const struct executions *executions, const struct execution *execution);
 
 /* From the call's start to the end of both. */
 int64_t execution_total_ns(const struct executions *executions, const struct execution *execution);

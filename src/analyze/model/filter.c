@@ -39,7 +39,8 @@ int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place
     const struct analysis_filter *only = &filter->only;
 
     if ((only->only & ONLY_PID && global_pid_number(place->process) != only->pid) ||
-        (only->only & ONLY_DEVICE && place->device != only->device) || (only->only & ONLY_STREAM && place->stream != only->stream))
+        (only->only & ONLY_DEVICE && place->device != only->device) ||
+        (only->only & ONLY_STREAM && place->stream != only->stream))
         return 0;
     if (!(only->only & (ONLY_TID | ONLY_STEPS)))
         return 1;

@@ -3,8 +3,8 @@
 #define TACHO_ANALYZE_MODEL_FILTER_H
 
 #include "analyze/engine/analysis.h"
-#include "calls.h"
 #include "analyze/engine/event_columns.h"
+#include "calls.h"
 
 struct filter {
     const struct report_span *span;
@@ -12,7 +12,8 @@ struct filter {
     struct calls *calls; /* to find who launched something, and when; NULL while neither is asked for */
 };
 
-int filter_open(struct filter *filter, struct report *report, const struct analysis_request *request, struct error *err);
+int filter_open(struct filter *filter, struct report *report, const struct analysis_request *request,
+                struct error *err);
 void filter_close(struct filter *filter);
 
 /* Whether an event of this process counts, whatever its thread. */
@@ -34,11 +35,14 @@ static inline int filter_thread(const struct filter *filter, int64_t global_tid,
 }
 
 /* Whether work on a GPU counts. */
-struct gpu_place { int64_t start_ns, end_ns, process, correlation, device, stream; };
+struct gpu_place {
+    int64_t start_ns, end_ns, process, correlation, device, stream;
+};
 int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place);
 static inline int filter_gpu(const struct filter *filter, const struct gpu_place *place)
 {
-    return span_overlaps(filter->span, place->start_ns, place->end_ns) && (!filter->only.only || filter_gpu_slowly(filter, place));
+    return span_overlaps(filter->span, place->start_ns, place->end_ns) &&
+           (!filter->only.only || filter_gpu_slowly(filter, place));
 }
 
 #endif

@@ -18,19 +18,23 @@ const char *kernel_name_column(const struct analysis_request *request)
     return option_given(request, "mangled") ? "mangledName" : "demangledName";
 }
 
-int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra, struct error *err)
+int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
+             struct error *err)
 {
     return gpu_read_table(ops, report, gpu_tables[kind], extra, err);
 }
 
-int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra, struct error *err)
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
+                   struct error *err)
 {
-    static const char *const names[OP_COLUMNS] = { "start", "end", "globalPid", "correlationId", "deviceId", "streamId" };
+    static const char *const names[OP_COLUMNS] = {
+        "start", "end", "globalPid", "correlationId", "deviceId", "streamId"
+    };
     const struct report_table *table = report_table(report, name);
     int wanted[GPU_MOST_COLUMNS];
     size_t count = 0;
 
-    *ops = (struct gpu_ops){0};
+    *ops = (struct gpu_ops){ 0 };
     if (!table || !table->rows)
         return 0;
     if (table->rows >= UINT32_MAX)
@@ -58,7 +62,7 @@ void gpu_free(struct gpu_ops *ops)
 {
     if (ops->columns.values)
         report_columns_free(&ops->columns);
-    *ops = (struct gpu_ops){0};
+    *ops = (struct gpu_ops){ 0 };
 }
 
 int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row)
@@ -68,7 +72,8 @@ int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row)
 
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter)
 {
-    struct gpu_place place = { ops->start[row], ops->end[row], ops->process[row], ops->correlation[row], ops->device[row], ops->stream[row] };
+    struct gpu_place place = { ops->start[row],       ops->end[row],    ops->process[row],
+                               ops->correlation[row], ops->device[row], ops->stream[row] };
 
     return filter_gpu(filter, &place);
 }
@@ -81,9 +86,20 @@ static const char *find_name(const char *const *names, size_t count, int64_t kin
 const char *memcpy_kind_name(int64_t kind)
 {
     static const char *const names[] = {
-        "Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host", "Array-to-Array", "Array-to-Device",
-        "Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer", "Unified Host-to-Device",
-        "Unified Device-to-Host", "Unified Device-to-Device",
+        "Unknown",
+        "Host-to-Device",
+        "Device-to-Host",
+        "Host-to-Array",
+        "Array-to-Host",
+        "Array-to-Array",
+        "Array-to-Device",
+        "Device-to-Array",
+        "Device-to-Device",
+        "Host-to-Host",
+        "Peer-to-Peer",
+        "Unified Host-to-Device",
+        "Unified Device-to-Host",
+        "Unified Device-to-Device",
     };
 
     return find_name(names, sizeof names / sizeof names[0], kind);
@@ -115,7 +131,7 @@ void dimensions_label(struct text *out, int64_t x, int64_t y, int64_t z)
     text_addf(out, "%4lld %4lld %4lld", (long long)x, (long long)y, (long long)z);
 }
 
-/* ---- GPUs ---- */
+/* ---- GPUs ------------------------------------------------------------------------------------------------------ */
 
 enum { GPU_ID, CUDA_ID, PID, DEVICE_COLUMNS };
 
@@ -123,7 +139,7 @@ int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct 
 {
     static const char *const names[DEVICE_COLUMNS] = { "gpuId", "cudaId", "pid" };
 
-    *devices = (struct gpu_devices){0};
+    *devices = (struct gpu_devices){ 0 };
     return columns_read(report, "TARGET_INFO_CUDA_DEVICE", names, DEVICE_COLUMNS, &devices->columns, err);
 }
 
@@ -138,7 +154,8 @@ int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_
     const struct report_columns *rows = &devices->columns;
 
     for (size_t row = 0; row < rows->rows; row++)
-        if (rows->values[CUDA_ID][row] == device && rows->values[PID][row] == global_pid_number(process) && !columns_is_null(rows, GPU_ID, row))
+        if (rows->values[CUDA_ID][row] == device && rows->values[PID][row] == global_pid_number(process) &&
+            !columns_is_null(rows, GPU_ID, row))
             return rows->values[GPU_ID][row];
     return device;
 }

@@ -2,8 +2,8 @@
 #ifndef TACHO_ANALYZE_MODEL_GPU_H
 #define TACHO_ANALYZE_MODEL_GPU_H
 
-#include "base/text.h"
 #include "analyze/engine/analysis.h"
+#include "base/text.h"
 #include "filter.h"
 
 enum gpu_kind { GPU_KERNEL, GPU_MEMCPY, GPU_MEMSET, GPU_KINDS };
@@ -25,9 +25,11 @@ struct gpu_ops {
 };
 
 /* A table of kind, with further columns, NULL-terminated. No table is no work. */
-int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra, struct error *err);
+int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
+             struct error *err);
 /* The same of any table with these columns. */
-int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra, struct error *err);
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
+                   struct error *err);
 void gpu_free(struct gpu_ops *ops);
 
 /* Extra column c of a row, and whether it is empty. */
@@ -40,7 +42,8 @@ int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row);
 /* Whether a row overlaps the request's span and is of what it is restricted to. */
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter);
 
-/* Which GPU a process means by a device's number: TARGET_INFO_GPU.id where the report says so, else the number itself. */
+/* Which GPU a process means by a device's number: TARGET_INFO_GPU.id where the report says
+ * so, else the number itself. */
 struct gpu_devices {
     struct report_columns columns;
 };

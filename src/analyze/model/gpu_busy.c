@@ -1,21 +1,25 @@
 /* Busy time and gaps of GPUs, and the report cuda_gpu_busy.
  *
- * Chunks are looked at in parallel, and each becomes the stretches in which its devices had work without a break: few where a
- * GPU is busy, in order of time where it is not. What is left to do one after another is little then, which matters: a
- * capture ends with these figures, and someone waits for them. */
+ * Chunks are looked at in parallel, and each becomes the stretches in which its devices had work without a break: few
+ * where a GPU is busy, in order of time where it is not. What is left to do one after another is little then, which
+ * matters: a capture ends with these figures, and someone waits for them. */
 #include "gpu_busy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/registry.h"
+#include "gpu.h"
 
 static const char *const work_tables[] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL,
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    NULL,
 };
 enum { LANES = sizeof work_tables / sizeof work_tables[0] - 1 };
 
@@ -30,17 +34,21 @@ struct worker {
 };
 
 /* The stretches that one chunk's work became. */
-struct piece { size_t first, count; int worker; };
+struct piece {
+    size_t first, count;
+    int worker;
+};
 
 /* A table's work, as stretches in which a device was busy without a break, as far as one chunk can tell. */
 struct lane {
-    int64_t *start, *end; /* owned, as all below; a chunk has room for as many as it has rows, and uses the first of it */
+    int64_t *start, *end; /* owned, as all below; a chunk has room for as many as it has
+                           * rows, and uses the first of it */
     uint32_t *place;      /* while scanning a worker's number for it, then the device's index */
     uint32_t *row;        /* of the work that it begins with */
     const char *table;
     struct piece *pieces;
     _Atomic size_t piece_count;
-    uint32_t *order;      /* the stretches by their start */
+    uint32_t *order; /* the stretches by their start */
     size_t count, next;
 };
 
@@ -48,20 +56,20 @@ struct walk {
     struct report *report;
     struct filter filter;
     struct lane lanes[LANES];
-    struct lane *lane;       /* that is being scanned */
+    struct lane *lane; /* that is being scanned */
     struct worker *workers;
     size_t worker_count;
     struct gpu_devices devices;
     struct gpu_busy *busy;
     size_t most_gaps;
-    int64_t least_gap_ns;  /* above 0: all gaps that are so long, instead of the longest */
+    int64_t least_gap_ns; /* above 0: all gaps that are so long, instead of the longest */
     size_t gap_room;
 };
 
 #define NO_TIME INT64_MAX /* first_ns before the first work */
 enum { START, END, PROCESS, DEVICE, STREAM, CORRELATION, COLUMNS };
 
-/* ---- chunks to stretches ------------------------------------------------------------------------------------------ */
+/* ---- chunks to stretches --------------------------------------------------------------------------------------- */
 
 static int make_room(struct worker *worker, size_t rows)
 {
@@ -123,7 +131,8 @@ static int choose_rows(const struct walk *walk, struct worker *worker, const str
 }
 
 /* Work that begins while its device is busy makes the stretch longer; other work begins one. */
-static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place, uint32_t row, int64_t start, int64_t end)
+static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place,
+                        uint32_t row, int64_t start, int64_t end)
 {
     const struct report_span *span = walk->filter.span;
     struct lane *lane = walk->lane;
@@ -166,7 +175,8 @@ static int visit(void *context, int number, const struct report_block *block)
             if (place == NO_KEY)
                 return ERR_NO_MEMORY;
         }
-        add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row], block->values[END][row]);
+        add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row],
+                    block->values[END][row]);
     }
     walk->lane->pieces[atomic_fetch_add(&walk->lane->piece_count, 1)] = piece;
     return 0;
@@ -198,7 +208,7 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the work of the GPUs") : code;
 }
 
-/* ---- stretches of all chunks together ---------------------------------------------------------------------------- */
+/* ---- stretches of all chunks together -------------------------------------------------------------------------- */
 
 static uint32_t device_with_gpu(struct gpu_busy *busy, int64_t gpu)
 {
@@ -304,7 +314,8 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
     if (start > device->last_ns) {
-        struct gpu_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start), lane->table, lane->row[at] };
+        struct gpu_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start), lane->table,
+                               lane->row[at] };
         if (gap.length_ns > device->largest.length_ns)
             device->largest = gap;
         code = add_gap(walk, gap);
@@ -419,14 +430,16 @@ static int read_with(struct walk *walk, const struct analysis_request *request, 
     return code;
 }
 
-int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err)
+int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
+                  size_t most_gaps, struct error *err)
 {
     struct walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps };
 
     return read_with(&walk, request, err);
 }
 
-int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err)
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
+                       int64_t least_ns, struct error *err)
 {
     struct walk walk = { .report = report, .busy = busy, .least_gap_ns = least_ns > 0 ? least_ns : 1 };
 
@@ -437,13 +450,13 @@ void gpu_busy_free(struct gpu_busy *busy)
 {
     free(busy->devices);
     free(busy->gaps);
-    *busy = (struct gpu_busy){0};
+    *busy = (struct gpu_busy){ 0 };
 }
 
 const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
 {
     static const char *const names[] = { "id", "name" };
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     struct error err;
     const char *name = "";
 
@@ -458,7 +471,8 @@ const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
     return name;
 }
 
-static void set_row(struct table *table, struct table_cell *row, struct report *report, const struct gpu_busy_device *device)
+static void set_row(struct table *table, struct table_cell *row, struct report *report,
+                    const struct gpu_busy_device *device)
 {
     int64_t span = saturating_duration(device->first_ns, device->last_ns);
     size_t length;
@@ -479,13 +493,15 @@ static void set_row(struct table *table, struct table_cell *row, struct report *
     cell_set_text(table, &row[9], name, length);
 }
 
-static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Busy", CELL_REAL, UNIT_PERCENT, 1 }, { "Busy Time", CELL_INT, UNIT_NS, 0 }, { "Span", CELL_INT, UNIT_NS, 0 },
-        { "Operations", CELL_INT, UNIT_NONE, 0 }, { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
-        { "Largest Gap", CELL_INT, UNIT_NS, 0 }, { "Gap Start", CELL_INT, UNIT_TIME, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 },
-        { "Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Busy", CELL_REAL, UNIT_PERCENT, 1 },    { "Busy Time", CELL_INT, UNIT_NS, 0 },
+        { "Span", CELL_INT, UNIT_NS, 0 },          { "Operations", CELL_INT, UNIT_NONE, 0 },
+        { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
+        { "Largest Gap", CELL_INT, UNIT_NS, 0 },   { "Gap Start", CELL_INT, UNIT_TIME, 0 },
+        { "GPU", CELL_INT, UNIT_ID, 0 },           { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct gpu_busy busy;
     int code = gpu_busy_read(&busy, report, request, 0, err);
@@ -507,8 +523,12 @@ static int cuda_gpu_busy(struct report *report, const struct analysis_request *r
 }
 
 const struct analysis analysis_cuda_gpu_busy = {
-    .name = "cuda_gpu_busy", .title = "CUDA GPU Busy Time", .usage = "",
-    .help = "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts once), its share "
-            "of the span from the first work to the last, and the longest time in between without any.",
-    .needs = {{ "CUDA trace data", work_tables }}, .run = cuda_gpu_busy,
+    .name = "cuda_gpu_busy",
+    .title = "CUDA GPU Busy Time",
+    .usage = "",
+    .help =
+        "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts "
+        "once), its share of the span from the first work to the last, and the longest time in between without any.",
+    .needs = { { "CUDA trace data", work_tables } },
+    .run = cuda_gpu_busy,
 };

@@ -12,7 +12,8 @@ struct gpu_gap {
 };
 
 struct gpu_busy_device {
-    int64_t gpu;               /* TARGET_INFO_GPU.id where the report says which GPU a device is, else the device's number */
+    int64_t gpu;               /* TARGET_INFO_GPU.id where the report says which GPU a device
+                                * is, else the device's number */
     int64_t first_ns, last_ns; /* begin of its first work, end of its last */
     int64_t busy_ns;           /* in which it had some: work that ran side by side counts once */
     uint64_t operations;
@@ -27,9 +28,11 @@ struct gpu_busy {
 };
 
 /* Kernels, copies, fills and graphs; of a span of time, what of them lies in it. most_gaps bounds gaps. */
-int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err);
+int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
+                  size_t most_gaps, struct error *err);
 /* The same with all gaps that are so long, in order of time. */
-int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err);
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
+                       int64_t least_ns, struct error *err);
 void gpu_busy_free(struct gpu_busy *busy);
 
 /* The GPU's name, "" if the report has none. Valid while the report is open. */

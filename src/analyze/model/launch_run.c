@@ -8,9 +8,12 @@
 
 int launch_run_open(struct launch_run *run, size_t count)
 {
-    *run = (struct launch_run){ .call_start_ns = malloc((count + 1) * sizeof *run->call_start_ns),
-                                .call_end_ns = malloc((count + 1) * sizeof *run->call_end_ns),
-                                .tree = malloc((2 * count + 1) * sizeof *run->tree), .count = count };
+    *run = (struct launch_run){
+        .call_start_ns = malloc((count + 1) * sizeof *run->call_start_ns),
+        .call_end_ns = malloc((count + 1) * sizeof *run->call_end_ns),
+        .tree = malloc((2 * count + 1) * sizeof *run->tree),
+        .count = count,
+    };
     return run->call_start_ns && run->call_end_ns && run->tree ? 0 : ERR_NO_MEMORY;
 }
 
@@ -25,7 +28,7 @@ void launch_run_close(struct launch_run *run)
     free(run->call_start_ns);
     free(run->call_end_ns);
     free(run->tree);
-    *run = (struct launch_run){0};
+    *run = (struct launch_run){ 0 };
 }
 
 /* The first call from `from` on that begins at the time or later: by steps that double, then by halving. */

@@ -1,7 +1,8 @@
-/* The launches of a thread in order of time, and what any run of them made GPUs do: what the projection of ranges rests on.
+/* The launches of a thread in order of time, and what any run of them made GPUs do: what the
+ * projection of ranges rests on.
  *
- * The calls inside a range are a run of the thread's launches. First start and last end over any run come from a tree, in steps that
- * grow with the logarithm of its length: nested or overlapping, each range costs the same. */
+ * The calls inside a range are a run of the thread's launches. First start and last end over any run come from a tree,
+ * in steps that grow with the logarithm of its length: nested or overlapping, each range costs the same. */
 #ifndef TACHO_ANALYZE_MODEL_LAUNCH_RUN_H
 #define TACHO_ANALYZE_MODEL_LAUNCH_RUN_H
 
@@ -15,18 +16,22 @@ struct gpu_work {
 #define NO_GPU_WORK ((struct gpu_work){ INT64_MAX, INT64_MIN, 0 })
 static inline struct gpu_work gpu_work_joined(struct gpu_work a, struct gpu_work b)
 {
-    return (struct gpu_work){ a.first_ns < b.first_ns ? a.first_ns : b.first_ns, a.last_ns > b.last_ns ? a.last_ns : b.last_ns, a.ops + b.ops };
+    return (struct gpu_work){ a.first_ns < b.first_ns ? a.first_ns : b.first_ns,
+                              a.last_ns > b.last_ns ? a.last_ns : b.last_ns, a.ops + b.ops };
 }
 
 struct launch_run {
     int64_t *call_start_ns, *call_end_ns; /* owned; in order of start */
-    struct gpu_work *tree; /* owned; leaf i, at count + i, is of launch i; node n of its children 2n and 2n + 1 */
+    struct gpu_work *tree;                /* owned; leaf i, at count + i, is of launch i; node n of
+                                           * its children 2n and 2n + 1 */
     size_t count;
 };
 
-/* Room for so many launches, each to be set, in order of start; then the run is made ready. Closing is safe after a failure. */
+/* Room for so many launches, each to be set, in order of start; then the run is made ready.
+ * Closing is safe after a failure. */
 int launch_run_open(struct launch_run *run, size_t count);
-static inline void launch_run_set(struct launch_run *run, size_t i, int64_t call_start_ns, int64_t call_end_ns, struct gpu_work work)
+static inline void launch_run_set(struct launch_run *run, size_t i, int64_t call_start_ns, int64_t call_end_ns,
+                                  struct gpu_work work)
 {
     run->call_start_ns[i] = call_start_ns;
     run->call_end_ns[i] = call_end_ns;
@@ -35,7 +40,8 @@ static inline void launch_run_set(struct launch_run *run, size_t i, int64_t call
 void launch_run_ready(struct launch_run *run);
 void launch_run_close(struct launch_run *run);
 
-/* The work of the calls that lie inside a range. *from is 0 for the first range; those that follow come in order of start. */
+/* The work of the calls that lie inside a range. *from is 0 for the first range; those that
+ * follow come in order of start. */
 struct gpu_work launch_run_inside(const struct launch_run *run, int64_t start_ns, int64_t end_ns, size_t *from);
 
 #endif

@@ -1,6 +1,6 @@
-/* The sweep keeps the ranges that have begun and not yet ended. They need not nest: start/end ranges may overlap. Those that
- * ended leave from the end of the list at once, and from its middle when it has doubled, so that a range costs the same
- * however many are open. */
+/* The sweep keeps the ranges that have begun and not yet ended. They need not nest: start/end ranges may overlap. Those
+ * that ended leave from the end of the list at once, and from its middle when it has doubled, so that a range costs the
+ * same however many are open. */
 #include "launches.h"
 
 #include <stdlib.h>
@@ -89,7 +89,8 @@ static size_t find_around(struct sweep *sweep, uint32_t call, size_t most)
 }
 
 int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, const struct ranges *ranges, size_t most,
-                   int (*visit)(void *context, uint32_t call, const uint32_t *around, size_t around_count), void *context)
+                   int (*visit)(void *context, uint32_t call, const uint32_t *around, size_t around_count),
+                   void *context)
 {
     struct sweep sweep = { .calls = calls, .ranges = ranges };
     int code = order_by_thread(list, count, calls->thread, calls->start);
@@ -151,9 +152,9 @@ static int name_kernels(struct naming *naming, const struct gpu_ops *kernels, co
 int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct error *err)
 {
     struct naming naming = { .out = out };
-    struct filter everything = {0};
-    struct gpu_ops kernels = {0};
-    struct calls calls = {0};
+    struct filter everything = { 0 };
+    struct gpu_ops kernels = { 0 };
+    struct calls calls = { 0 };
 
     *out = (struct kernel_ranges){ .labels.width = 2 };
     int code = ranges_read(&naming.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
@@ -180,7 +181,8 @@ void kernel_ranges_free(struct kernel_ranges *out)
         keys_free(&out->labels);
 }
 
-void kernel_label(struct text *out, struct report *report, const struct kernel_ranges *ranges, uint32_t label, int64_t name)
+void kernel_label(struct text *out, struct report *report, const struct kernel_ranges *ranges, uint32_t label,
+                  int64_t name)
 {
     size_t length;
     const char *bytes = report_string(report, name, &length);

@@ -31,15 +31,16 @@ int losses_read(struct losses *losses, struct report *report, struct error *err)
 {
     enum { SOURCE, FATE, CAUSE, COUNT, COLUMNS };
     static const char *const names[COLUMNS] = { "source", "fate", "cause", "count" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_COUNT", names, COLUMNS, &columns, err);
 
-    *losses = (struct losses){0};
+    *losses = (struct losses){ 0 };
     for (size_t i = 0; code == 0 && i < columns.rows; i++) {
         int64_t count = columns_is_null(&columns, COUNT, i) ? 0 : columns.values[COUNT][i];
         if (count > 0 && strcmp(report_string(report, columns.values[FATE][i], NULL), "lost") == 0)
             add(losses, report_string(report, columns.values[SOURCE][i], NULL),
-                columns_is_null(&columns, CAUSE, i) ? "" : report_string(report, columns.values[CAUSE][i], NULL), (uint64_t)count);
+                columns_is_null(&columns, CAUSE, i) ? "" : report_string(report, columns.values[CAUSE][i], NULL),
+                (uint64_t)count);
     }
     report_columns_free(&columns);
     return code;

@@ -10,10 +10,10 @@ struct losses {
     struct loss {
         const char *source, *cause; /* strings of the report */
         uint64_t count;
-    } items[LOSSES_MAX]; /* one for each source and cause, none of them 0 */
+    } items[LOSSES_MAX];            /* one for each source and cause, none of them 0 */
     size_t count;
-    uint64_t total;     /* events */
-    uint64_t processes; /* that were not recorded: their events are not in the total */
+    uint64_t total;                 /* events */
+    uint64_t processes;             /* that were not recorded: their events are not in the total */
 };
 
 /* Is this a loss of whole processes? */

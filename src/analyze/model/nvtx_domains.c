@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 
 const char *const nvtx_column_names[NVTX_COLUMNS] = {
-    [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text",
+    [NVTX_START] = "start",    [NVTX_END] = "end",          [NVTX_TYPE] = "eventType",  [NVTX_TEXT] = "text",
     [NVTX_TEXT_ID] = "textId", [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
 };
 
@@ -23,7 +23,8 @@ int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *b
         return 0;
     if (array_reserve(&domains->list, &domains->capacity, domains->count + 1, sizeof *domains->list) != 0)
         return ERR_NO_MEMORY;
-    domains->list[domains->count++] = (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]), block->values[NVTX_DOMAIN][row],
+    domains->list[domains->count++] = (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]),
+                                                            block->values[NVTX_DOMAIN][row],
                                                             block->values[NVTX_START][row], nvtx_name(block, row) };
     return 0;
 }
@@ -43,7 +44,7 @@ int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struc
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     int columns[NVTX_COLUMNS], code = 0;
 
-    *domains = (struct nvtx_domains){0};
+    *domains = (struct nvtx_domains){ 0 };
     if (!table || !table->rows)
         return 0;
     nvtx_columns(table, columns);
@@ -99,7 +100,7 @@ int64_t nvtx_domain_name(const struct nvtx_domains *domains, int64_t process, in
 void nvtx_domains_free(struct nvtx_domains *domains)
 {
     free(domains->list);
-    *domains = (struct nvtx_domains){0};
+    *domains = (struct nvtx_domains){ 0 };
 }
 
 void nvtx_label(struct text *out, struct report *report, int64_t domain_name, int64_t name)

@@ -22,7 +22,7 @@ static inline int64_t nvtx_name(const struct report_block *block, size_t row)
 struct nvtx_domain {
     int64_t process, id;
     int64_t start_ns;
-    int64_t name; /* in the string pool */
+    int64_t name;             /* in the string pool */
 };
 struct nvtx_domains {
     struct nvtx_domain *list; /* owned; sorted by nvtx_domains_sort() */
@@ -30,7 +30,8 @@ struct nvtx_domains {
 };
 /* All of a report, ready to be asked. */
 int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err);
-/* For who goes through the table anyway: adds the domain that a row names, if it names one; to be sorted behind the last. */
+/* For who goes through the table anyway: adds the domain that a row names, if it names one; to
+ * be sorted behind the last. */
 int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *block, size_t row);
 void nvtx_domains_sort(struct nvtx_domains *domains);
 /* The name's string id, or NVTX_NO_NAME. Of several with the same id the first created counts. */

@@ -5,7 +5,7 @@
 #include "ranges.h"
 
 struct range_name {
-    char text[512]; /* the parts, each ended by a NUL */
+    char text[512];             /* the parts, each ended by a NUL */
     const char *range, *domain; /* domain NULL: none was given */
     size_t index;
 };
@@ -48,7 +48,8 @@ static int by_start(const void *a, const void *b)
 {
     const struct range *x = a, *y = b;
 
-    return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns) : (x->row > y->row) - (x->row < y->row);
+    return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns)
+                                      : (x->row > y->row) - (x->row < y->row);
 }
 
 /* Keeps the ranges of this name and domain, and returns how many there are. */
@@ -80,10 +81,10 @@ static int has_default(const struct ranges *ranges, int64_t name)
 
 int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err)
 {
-    const struct analysis_request everything = {0};
+    const struct analysis_request everything = { 0 };
     struct range_name name;
     struct filter filter;
-    struct ranges ranges = {0};
+    struct ranges ranges = { 0 };
 
     if (!parse_name(range, &name))
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' names no NVTX range: RANGE, RANGE@DOMAIN or RANGE/INDEX", range);
@@ -100,7 +101,8 @@ int analysis_nvtx_span(struct report *report, const char *range, struct report_s
     if (name.index < count)
         *out = (struct report_span){ ranges.list[name.index].start_ns, ranges.list[name.index].end_ns };
     else if (count)
-        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s': there are %zu of that name, counted from 0", range, count);
+        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s': there are %zu of that name, counted from 0",
+                         range, count);
     else
         code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s'", range);
     ranges_free(&ranges);

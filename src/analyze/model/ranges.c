@@ -13,8 +13,8 @@ struct reading {
     struct report_block block; /* the same, as one */
     struct nvtx_domains domains;
     int64_t last_ns;
-    int64_t *ends;           /* owned; of every row, as they count */
-    uint32_t *order;         /* owned; the rows that are ranges */
+    int64_t *ends;             /* owned; of every row, as they count */
+    uint32_t *order;           /* owned; the rows that are ranges */
     size_t count;
 };
 
@@ -39,7 +39,8 @@ static int find_ends(struct reading *reading)
 }
 
 /* Picks the rows that are ranges; names: NULL for all. */
-static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter, const struct range_names *names)
+static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter,
+                     const struct range_names *names)
 {
     const struct report_columns *columns = &reading->columns;
     const int64_t *types = columns->values[NVTX_TYPE], *threads = columns->values[NVTX_THREAD];
@@ -50,8 +51,10 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
     for (size_t row = 0; row < columns->rows; row++) {
         if (nvtx_domains_take(&reading->domains, &reading->block, row) != 0)
             return ERR_NO_MEMORY;
-        if (!((uint32_t)range_style(types[row]) & styles) || !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
-            (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
+        if (!((uint32_t)range_style(types[row]) & styles) ||
+            !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
+            (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) &&
+             columns->values[END_THREAD][row] != threads[row]))
             continue;
         if (!names || names->is_wanted(names->context, nvtx_name(&reading->block, row)))
             reading->order[reading->count++] = (uint32_t)row;
@@ -98,17 +101,22 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
         int64_t thread = columns->values[NVTX_THREAD][row];
         int64_t domain = columns_is_null(columns, NVTX_DOMAIN, row) ? 0 : columns->values[NVTX_DOMAIN][row];
         ranges->list[i] = (struct range){
-            .start_ns = columns->values[NVTX_START][row], .end_ns = reading->ends[row], .thread = thread,
+            .start_ns = columns->values[NVTX_START][row],
+            .end_ns = reading->ends[row],
+            .thread = thread,
             .name = nvtx_name(&reading->block, row),
             .domain = domain ? nvtx_domain_name(&reading->domains, global_process(thread), domain) : NVTX_NO_NAME,
-            .row = row, .style = (uint32_t)range_style(columns->values[NVTX_TYPE][row]), .parent = NO_RANGE,
+            .row = row,
+            .style = (uint32_t)range_style(columns->values[NVTX_TYPE][row]),
+            .parent = NO_RANGE,
         };
     }
     ranges->count = reading->count;
     return 0;
 }
 
-static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter, const struct range_names *names)
+static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter,
+                   const struct range_names *names)
 {
     int code = find_ends(reading);
 
@@ -120,19 +128,20 @@ static int collect(struct ranges *ranges, struct reading *reading, int styles, c
     return code ? code : make_ranges(ranges, reading);
 }
 
-int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, struct error *err)
+int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
+                struct error *err)
 {
     return ranges_read_named(ranges, report, styles, filter, NULL, err);
 }
 
-int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, const struct range_names *names,
-                      struct error *err)
+int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
+                      const struct range_names *names, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    struct reading reading = {0};
+    struct reading reading = { 0 };
     int wanted[COLUMNS];
 
-    *ranges = (struct ranges){0};
+    *ranges = (struct ranges){ 0 };
     if (!table || !table->rows)
         return 0;
     if (table->rows >= NO_RANGE)
@@ -143,8 +152,11 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
     if (code != 0)
         return code;
     columns_fill_nulls(&reading.columns, NVTX_THREAD, 0);
-    reading.block = (struct report_block){ .rows = reading.columns.rows, .values = (const int64_t *const *)reading.columns.values,
-                                           .nulls = (const uint64_t *const *)reading.columns.nulls };
+    reading.block = (struct report_block){
+        .rows = reading.columns.rows,
+        .values = (const int64_t *const *)reading.columns.values,
+        .nulls = (const uint64_t *const *)reading.columns.nulls,
+    };
     code = collect(ranges, &reading, styles, filter, names);
     report_columns_free(&reading.columns);
     nvtx_domains_free(&reading.domains);
@@ -156,7 +168,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
 void ranges_free(struct ranges *ranges)
 {
     free(ranges->list);
-    *ranges = (struct ranges){0};
+    *ranges = (struct ranges){ 0 };
 }
 
 /* The parent field is the link of the stack. A range that ends before the next one does cannot hold that one, nor any

@@ -12,13 +12,10 @@ static inline int range_style(int64_t event_type)
 {
     switch (event_type) {
     case EVENT_NVTX_PUSHPOP:
-    case EVENT_NVTXT_PUSHPOP:
-        return RANGE_PUSHPOP;
+    case EVENT_NVTXT_PUSHPOP: return RANGE_PUSHPOP;
     case EVENT_NVTX_STARTEND:
-    case EVENT_NVTXT_STARTEND:
-        return RANGE_STARTEND;
-    default:
-        return 0;
+    case EVENT_NVTXT_STARTEND: return RANGE_STARTEND;
+    default: return 0;
     }
 }
 
@@ -38,23 +35,24 @@ struct ranges {
     size_t count;
 };
 
-/* The ranges of these styles that count. Those that end in another thread belong to none, and are left out unless they are
- * asked for. Ranges without an end go on to the last moment of the table. */
-int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, struct error *err);
+/* The ranges of these styles that count. Those that end in another thread belong to none, and are left out unless they
+ * are asked for. Ranges without an end go on to the last moment of the table. */
+int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
+                struct error *err);
 /* Of these only those whose name is wanted, for who looks for a few among many. */
 struct range_names {
     int (*is_wanted)(void *context, int64_t name);
     void *context;
 };
-int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, const struct range_names *names,
-                      struct error *err);
+int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
+                      const struct range_names *names, struct error *err);
 void ranges_free(struct ranges *ranges);
 
 /* Finds each range's parent in its thread, from times alone and across domains, as nsys does. */
 void ranges_nest(struct ranges *ranges);
 
-/* ":2:3:7", the ids of the ranges around one and its own, outermost first; rows count from 1 there. A stack that is very
- * deep shows its innermost ranges only. */
+/* ":2:3:7", the ids of the ranges around one and its own, outermost first; rows count from 1 there. A stack that is
+ * very deep shows its innermost ranges only. */
 void range_stack(struct text *out, const struct ranges *ranges, const struct range *range);
 enum { RANGES_DEEPEST_SHOWN = 1000 };
 

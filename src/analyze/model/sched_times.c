@@ -1,31 +1,33 @@
-/* Where the time of threads went: see sched_times.h. A thread's events are put in order of time (each CPU has its own ring, so they come
- * in another), and each stretch between two of them belongs to one state. */
+/* Where the time of threads went: see sched_times.h. A thread's events are put in order of time (each CPU has its own
+ * ring, so they come in another), and each stretch between two of them belongs to one state. */
 #include "sched_times.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "analyze/engine/event_columns.h"
-#include "filter.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "base/array.h"
+#include "filter.h"
 
 enum { STATE_TERMINATED = 5, STATE_UNSCHEDULED = 6 }; /* ENUM_SAMPLING_THREAD_STATE */
 
-struct stretch { int64_t from_ns, to_ns; };
+struct stretch {
+    int64_t from_ns, to_ns;
+};
 
 struct walk {
     struct sched_times *times;
     struct filter filter;
-    struct stretch *on;  /* owned; in which the capture was on, in order; what lies between does not count */
+    struct stretch *on; /* owned; in which the capture was on, in order; what lies between does not count */
     size_t on_count;
     struct keys thread_keys, cpu_keys;
     size_t thread_room, cpu_room;
-    int is_whole;        /* nothing was left out by the request: sums over whole lives may be used */
+    int is_whole; /* nothing was left out by the request: sums over whole lives may be used */
 };
 
-/* ---- What counts ----------------------------------------------------------------------------------------------------------- */
+/* ---- What counts ----------------------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -38,7 +40,7 @@ static int by_start(const void *a, const void *b)
 static int read_ranges(struct walk *walk, struct report *report, const struct report_span *span, struct error *err)
 {
     static const char *const names[] = { "start", "end" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_RANGE", names, 2, &columns, err);
 
     if (code != 0)
@@ -49,7 +51,9 @@ static int read_ranges(struct walk *walk, struct report *report, const struct re
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     for (size_t row = 0; row < columns.rows; row++)
-        walk->on[walk->on_count++] = (struct stretch){ columns.values[0][row], columns_is_null(&columns, 1, row) ? INT64_MAX : columns.values[1][row] };
+        walk->on[walk->on_count++] = (struct stretch){ columns.values[0][row], columns_is_null(&columns, 1, row)
+                                                                                   ? INT64_MAX
+                                                                                   : columns.values[1][row] };
     if (!walk->on_count)
         walk->on[walk->on_count++] = (struct stretch){ INT64_MIN, INT64_MAX };
     qsort(walk->on, walk->on_count, sizeof *walk->on, by_start);
@@ -77,7 +81,7 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
     return sum;
 }
 
-/* ---- Threads and CPUs ------------------------------------------------------------------------------------------------------- */
+/* ---- Threads and CPUs ------------------------------------------------------------------------------------------ */
 
 static struct sched_thread *find_thread(struct walk *walk, int64_t id)
 {
@@ -87,7 +91,9 @@ static struct sched_thread *find_thread(struct walk *walk, int64_t id)
     if (key == NO_KEY || array_reserve(&times->threads, &walk->thread_room, key + 1u, sizeof *times->threads) != 0)
         return NULL;
     if (key == times->thread_count)
-        times->threads[times->thread_count++] = (struct sched_thread){ .id = id, .start_ns = INT64_MAX, .end_ns = INT64_MIN, .queue_ns = -1 };
+        times->threads[times->thread_count++] = (struct sched_thread){
+            .id = id, .start_ns = INT64_MAX, .end_ns = INT64_MIN, .queue_ns = -1
+        };
     return &times->threads[key];
 }
 
@@ -117,13 +123,13 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* ---- Lives --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Lives ----------------------------------------------------------------------------------------------------- */
 
 /* All threads that the agent has seen. A number may have been another thread's before: the two are one then. */
 static int read_lives(struct walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "globalTid", "start", "end" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_THREAD", names, 3, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++) {
@@ -141,11 +147,12 @@ static int read_lives(struct walk *walk, struct report *report, struct error *er
     return code;
 }
 
-/* ---- Switches ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Switches -------------------------------------------------------------------------------------------------- */
 
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };
 
-static void add_time(const struct walk *walk, struct sched_thread *thread, enum sched_state state, int64_t from, int64_t to, struct sched_cpu *cpu)
+static void add_time(const struct walk *walk, struct sched_thread *thread, enum sched_state state, int64_t from,
+                     int64_t to, struct sched_cpu *cpu)
 {
     int64_t ns = measure(walk, from, to);
 
@@ -155,10 +162,12 @@ static void add_time(const struct walk *walk, struct sched_thread *thread, enum 
 }
 
 /* One thread's events, in order. */
-static int walk_thread(struct walk *walk, struct sched_thread *thread, const struct report_columns *columns, const uint32_t *order, size_t count)
+static int walk_thread(struct walk *walk, struct sched_thread *thread, const struct report_columns *columns,
+                       const uint32_t *order, size_t count)
 {
     int64_t first = columns->values[START][order[0]], last = columns->values[START][order[count - 1]];
-    enum sched_state state = columns->values[IN][order[0]] ? SCHED_WAITING : SCHED_RUNNING; /* one that is taken off was on */
+    /* one that is taken off was on */
+    enum sched_state state = columns->values[IN][order[0]] ? SCHED_WAITING : SCHED_RUNNING;
     int64_t since = thread->start_ns < first ? thread->start_ns : first, last_cpu = -1;
     int has_ended = 0;
 
@@ -209,7 +218,7 @@ static int walk_threads(struct walk *walk, const struct report_columns *columns,
 static int read_switches(struct walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "SCHED_EVENTS", names, COLUMNS, &columns, err);
 
     if (code != 0 || !columns.rows)
@@ -224,7 +233,7 @@ static int read_switches(struct walk *walk, struct report *report, struct error 
     return code ? error_set(err, ERR_NO_MEMORY, "not enough memory for the context switches") : 0;
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Sums ------------------------------------------------------------------------------------------------------ */
 
 /* Of the time that a thread was off its CPUs, the kernel knows how much of it went by in a run queue. */
 static void share_queue(struct sched_thread *thread)
@@ -251,7 +260,7 @@ static void use_sums(const struct walk *walk, struct sched_thread *thread, int64
 static int read_sums(struct walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "globalTid", "runNs", "queueNs", "slices" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_THREAD_SCHED", names, 4, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++) {
@@ -268,13 +277,13 @@ static int read_sums(struct walk *walk, struct report *report, struct error *err
     return code;
 }
 
-/* ---- The machine ------------------------------------------------------------------------------------------------------------------- */
+/* ---- The machine ----------------------------------------------------------------------------------------------- */
 
 /* The counters stand still between two looks: what lies between the first and the last that count. */
 static int read_loads(struct walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "timestamp", "cpu", "busyNs", "idleNs" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_CPU_TIME", names, 4, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++) {
@@ -327,11 +336,12 @@ static int64_t wall_time(const struct walk *walk)
     return first < last ? measure(walk, first, last) : 0;
 }
 
-int sched_times_read(struct sched_times *times, struct report *report, const struct analysis_request *request, struct error *err)
+int sched_times_read(struct sched_times *times, struct report *report, const struct analysis_request *request,
+                     struct error *err)
 {
     struct walk walk = { .times = times, .thread_keys.width = 1, .cpu_keys.width = 1 };
 
-    *times = (struct sched_times){0};
+    *times = (struct sched_times){ 0 };
     int code = filter_open(&walk.filter, report, request, err);
     if (code == 0)
         code = read_ranges(&walk, report, request->span, err);
@@ -362,5 +372,5 @@ void sched_times_free(struct sched_times *times)
 {
     free(times->threads);
     free(times->cpus);
-    *times = (struct sched_times){0};
+    *times = (struct sched_times){ 0 };
 }

@@ -1,5 +1,5 @@
-/* Steps by process: put in order, freed of those that lie in others, chosen, and found by time. Where they come from is in
- * steps_find.c. */
+/* Steps by process: put in order, freed of those that lie in others, chosen, and found by time. Where they
+ * come from is in steps_find.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@ void steps_free(struct steps *steps)
 {
     free(steps->list);
     free(steps->processes);
-    *steps = (struct steps){0};
+    *steps = (struct steps){ 0 };
 }
 
-/* ---- in order ------------------------------------------------------------------------------------------------ */
+/* ---- in order -------------------------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -57,7 +57,8 @@ static int find_own(struct steps *steps)
     for (size_t first = 0, i = 1; i <= steps->count; i++) {
         if (i < steps->count && steps->list[i].process == steps->list[first].process)
             continue;
-        if (steps->count && add_process(steps, (struct step_process){ steps->list[first].process, first, i - first }) != 0)
+        if (steps->count &&
+            add_process(steps, (struct step_process){ steps->list[first].process, first, i - first }) != 0)
             return ERR_NO_MEMORY;
         first = i;
     }
@@ -81,7 +82,8 @@ static const struct step_process *above(const struct steps *steps, const struct 
         if (found)
             return found;
         size_t row = 0;
-        while (row < rows->rows && (rows->values[0][row] != process || columns_is_null(rows, 1, row) || rows->values[1][row] == process))
+        while (row < rows->rows &&
+               (rows->values[0][row] != process || columns_is_null(rows, 1, row) || rows->values[1][row] == process))
             row++;
         if (row == rows->rows)
             return NULL;
@@ -100,13 +102,15 @@ static int by_process(const void *a, const void *b)
 static int find_children(struct steps *steps, struct report *report, struct error *err)
 {
     static const char *const names[] = { "globalPid", "parentGlobalPid" };
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     int code = columns_read(report, "TACHO_PROCESS", names, 2, &rows, err);
 
     if (code != 0)
         return code;
     for (size_t row = 0; row < rows.rows && code == 0; row++) {
-        const struct step_process *found = own_steps(steps, rows.values[0][row]) ? NULL : above(steps, &rows, rows.values[0][row]);
+        const struct step_process *found = own_steps(steps, rows.values[0][row])
+                                               ? NULL
+                                               : above(steps, &rows, rows.values[0][row]);
         if (found && add_process(steps, (struct step_process){ rows.values[0][row], found->first, found->count }) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     }
@@ -119,7 +123,7 @@ static int find_children(struct steps *steps, struct report *report, struct erro
 
 int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
 {
-    *steps = (struct steps){0};
+    *steps = (struct steps){ 0 };
     int code = steps_find(steps, report, request, err);
 
     if (code == 0 && steps->count)
@@ -127,14 +131,15 @@ int steps_read(struct steps *steps, struct report *report, const struct steps_re
     if (code == 0) {
         drop_inner(steps);
         steps_number(steps, report, request);
-        code = find_own(steps) == 0 ? find_children(steps, report, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        code = find_own(steps) == 0 ? find_children(steps, report, err)
+                                    : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     }
     if (code != 0)
         steps_free(steps);
     return code;
 }
 
-/* ---- found --------------------------------------------------------------------------------------------------- */
+/* ---- found ----------------------------------------------------------------------------------------------------- */
 
 const struct step_process *steps_of(const struct steps *steps, int64_t process)
 {
@@ -189,7 +194,7 @@ void step_label(struct text *out, struct report *report, const struct step *step
     text_add_bytes(out, name, operator_text(name, length).name_length);
 }
 
-/* ---- chosen -------------------------------------------------------------------------------------------------- */
+/* ---- chosen ---------------------------------------------------------------------------------------------------- */
 
 /* "3", "3-7", "3-" or "-7". */
 static int parse_part(const char *text, size_t length, int64_t *first, int64_t *last)
@@ -235,8 +240,8 @@ static int complain(const struct steps *steps, const char *part, size_t length, 
         least = steps->list[i].number < least ? steps->list[i].number : least;
         greatest = steps->list[i].number > greatest ? steps->list[i].number : greatest;
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "there is no step %.*s: %s are numbered %lld to %lld", (int)length, part, steps->source,
-                     (long long)least, (long long)greatest);
+    return error_set(err, ERR_BAD_ARGUMENT, "there is no step %.*s: %s are numbered %lld to %lld", (int)length, part,
+                     steps->source, (long long)least, (long long)greatest);
 }
 
 int steps_check(const char *list, struct error *err)
@@ -245,7 +250,8 @@ int steps_check(const char *list, struct error *err)
         size_t length = strcspn(part, ",");
         int64_t first, last;
         if (!parse_part(part, length, &first, &last))
-            return error_set(err, ERR_BAD_ARGUMENT, "--steps is N, N-M or N-, several with commas (3,5,9-), not '%s'", list);
+            return error_set(err, ERR_BAD_ARGUMENT, "--steps is N, N-M or N-, several with commas (3,5,9-), not '%s'",
+                             list);
         if (!part[length])
             return 0;
         part += length + 1;

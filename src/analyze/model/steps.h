@@ -1,8 +1,8 @@
 /* Steps: the iterations that a capture is split into.
  *
- * A step is a stretch of time of one process. What happens on the CPU belongs to the step in which it begins, in whatever thread;
- * work on a GPU to the step in which it was launched. A process without steps of its own (a DataLoader's worker) has those of the
- * nearest process above it that has some, or of the only one that has. */
+ * A step is a stretch of time of one process. What happens on the CPU belongs to the step in which it begins, in
+ * whatever thread; work on a GPU to the step in which it was launched. A process without steps of its own (a
+ * DataLoader's worker) has those of the nearest process above it that has some, or of the only one that has. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_H
 #define TACHO_ANALYZE_MODEL_STEPS_H
 
@@ -24,15 +24,15 @@ struct step_process {
 };
 
 struct steps {
-    struct step *list; /* owned; by process, then by start; those of a process do not overlap */
+    struct step *list;               /* owned; by process, then by start; those of a process do not overlap */
     size_t count;
-    struct step_process *processes; /* owned; by process, those that have the steps of another among them */
+    struct step_process *processes;  /* owned; by process, those that have the steps of another among them */
     size_t process_count, own_count; /* own: that have steps themselves */
-    const char *source; /* what made them, in words */
+    const char *source;              /* what made them, in words */
 };
 
-/* What makes a step; both NULL: the first of these that the report has: steps that PyTorch's profiler was told of, ranges and
- * annotations called ProfilerStep#N, then those called "iteration N" or "step N". */
+/* What makes a step; both NULL: the first of these that the report has: steps that PyTorch's profiler was told of,
+ * ranges and annotations called ProfilerStep#N, then those called "iteration N" or "step N". */
 struct steps_request {
     const char *range;    /* a basic regular expression that ranges and annotations match, upper and lower case alike */
     const char *operator; /* each call of it begins a step */

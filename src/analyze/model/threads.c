@@ -1,5 +1,5 @@
-/* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the last in the table counts: a process
- * that became another program (a shell that runs `exec python`) is called as it ended. */
+/* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the last in the table
+ * counts: a process that became another program (a shell that runs `exec python`) is called as it ended. */
 #include "threads.h"
 
 #include <stdlib.h>
@@ -38,17 +38,19 @@ int thread_names_read(struct thread_names *names, struct report *report, struct 
     const struct report_table *table = report_table(report, "ThreadNames");
     struct report_columns columns;
 
-    *names = (struct thread_names){0};
+    *names = (struct thread_names){ 0 };
     if (!table || !table->rows)
         return 0;
-    int wanted[COLUMNS] = { report_column(table, "nameId"), report_column(table, "priority"), report_column(table, "globalTid") };
+    int wanted[COLUMNS] = { report_column(table, "nameId"), report_column(table, "priority"),
+                            report_column(table, "globalTid") };
     int code = report_read(report, table, wanted, COLUMNS, &columns, err);
     if (code != 0)
         return code;
     names->list = calloc(columns.rows + 1, sizeof *names->list);
     for (size_t row = 0; names->list && row < columns.rows; row++) {
         names->list[names->count++] = (struct thread_name){ columns.values[THREAD][row], columns.values[NAME][row],
-                                                            columns.values[PRIORITY][row], row, !columns_is_null(&columns, PRIORITY, row) };
+                                                            columns.values[PRIORITY][row], row,
+                                                            !columns_is_null(&columns, PRIORITY, row) };
     }
     report_columns_free(&columns);
     if (!names->list)
@@ -61,7 +63,7 @@ int thread_names_read(struct thread_names *names, struct report *report, struct 
 void thread_names_free(struct thread_names *names)
 {
     free(names->list);
-    *names = (struct thread_names){0};
+    *names = (struct thread_names){ 0 };
 }
 
 const struct thread_name *thread_name_find(const struct thread_names *names, int64_t thread)
@@ -71,10 +73,11 @@ const struct thread_name *thread_name_find(const struct thread_names *names, int
     return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, by_thread) : NULL;
 }
 
-static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column, struct error *err)
+static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column,
+                             struct error *err)
 {
     const char *wanted[] = { "globalPid", column };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, table, wanted, 2, &columns, err);
 
     if (code != 0 || !columns.values)
@@ -90,7 +93,7 @@ static int add_process_names(struct process_names *names, struct report *report,
 
 int process_names_read(struct process_names *names, struct report *report, struct error *err)
 {
-    *names = (struct process_names){0};
+    *names = (struct process_names){ 0 };
     int code = add_process_names(names, report, "PROCESSES", "name", err);
     return code ? code : add_process_names(names, report, "TACHO_PROCESS", "exe", err);
 }
@@ -98,7 +101,7 @@ int process_names_read(struct process_names *names, struct report *report, struc
 void process_names_free(struct process_names *names)
 {
     free(names->list);
-    *names = (struct process_names){0};
+    *names = (struct process_names){ 0 };
 }
 
 int64_t process_name_find(const struct process_names *names, int64_t process)

@@ -19,7 +19,9 @@ int thread_names_read(struct thread_names *names, struct report *report, struct 
 void thread_names_free(struct thread_names *names);
 const struct thread_name *thread_name_find(const struct thread_names *names, int64_t thread); /* NULL: none */
 
-struct process_name { int64_t process, name; };
+struct process_name {
+    int64_t process, name;
+};
 
 /* In the order in which the report has them; of several names the first counts. */
 struct process_names {

@@ -30,14 +30,18 @@ static int by_impact(const struct table_cell *a, const struct table_cell *b, voi
     return (a[IMPACT].integer < b[IMPACT].integer) - (a[IMPACT].integer > b[IMPACT].integer);
 }
 
-static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 }, [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 }, [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },
-        [TITLE] = { "Title", CELL_TEXT, UNIT_NONE, 0 }, [ADVICE] = { "Advice", CELL_TEXT, UNIT_NONE, 0 },
+        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },    [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },
+        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },     [TITLE] = { "Title", CELL_TEXT, UNIT_NONE, 0 },
+        [ADVICE] = { "Advice", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct analysis_option all = { "rows", "-1" };
-    const struct analysis_request each = { .options = &all, .option_count = 1, .span = request->span, .filter = request->filter };
+    const struct analysis_request each = {
+        .options = &all, .option_count = 1, .span = request->span, .filter = request->filter
+    };
     struct table *table = table_new(columns, CELLS);
     int code = table ? 0 : ERR_NO_MEMORY;
 
@@ -58,8 +62,12 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
 }
 
 const struct analysis analysis_advice_sum = {
-    .name = "advice_sum", .title = "Advice by What It Could Gain", .usage = "",
-    .help = "The rules of tacho analyze that found something, the most important first. Impact is the time that following the advice could "
-            "gain at most: all that was found added up, of times in which a GPU was partly in use the rest. What rules found can overlap.",
-    .needs = {{ "CUDA trace data", gpu_tables }}, .run = advice_sum,
+    .name = "advice_sum",
+    .title = "Advice by What It Could Gain",
+    .usage = "",
+    .help = "The rules of tacho analyze that found something, the most important first. Impact is the time that "
+            "following the advice could gain at most: all that was found added up, of times in which a GPU was partly "
+            "in use the rest. What rules found can overlap.",
+    .needs = { { "CUDA trace data", gpu_tables } },
+    .run = advice_sum,
 };

@@ -1,12 +1,12 @@
 /* cuda_api_trace and vulkan_api_trace: every call in order of its start, with the thread that made it. */
 #include <stdlib.h>
 
+#include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/gpu.h"
-#include "analyze/engine/order.h"
-#include "analyze/registry.h"
 #include "analyze/model/threads.h"
+#include "analyze/registry.h"
 
 enum { START, END, THREAD, CORRELATION, NAME, RESULT, CLASS, CONTEXT, COLUMNS };
 static const char *const column_names[COLUMNS] = {
@@ -22,8 +22,8 @@ struct trace {
     size_t count;
 };
 
-static int open_trace(struct trace *trace, struct report *report, const struct analysis_request *request, const char *name,
-                      struct error *err)
+static int open_trace(struct trace *trace, struct report *report, const struct analysis_request *request,
+                      const char *name, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     int wanted[COLUMNS];
@@ -123,8 +123,8 @@ struct kind {
     int (*add_row)(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row);
 };
 
-static int run(struct report *report, const struct analysis_request *request, const struct kind *kind, struct table **out,
-               struct error *err)
+static int run(struct report *report, const struct analysis_request *request, const struct kind *kind,
+               struct table **out, struct error *err)
 {
     struct trace trace;
     struct table *table = table_new(kind->columns, kind->column_count);
@@ -144,25 +144,35 @@ static int run(struct report *report, const struct analysis_request *request, co
     return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
 }
 
-static int cuda_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_api_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
-        { "Result", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 },
-        { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 }, { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Result", CELL_INT, UNIT_ID, 0 },
+        { "CorrID", CELL_INT, UNIT_ID, 0 },
+        { "Pid", CELL_INT, UNIT_ID, 0 },
+        { "Tid", CELL_INT, UNIT_ID, 0 },
+        { "T-Pri", CELL_INT, UNIT_ID, 0 },
+        { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const struct kind kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, sizeof columns / sizeof columns[0], add_cuda_row };
+    static const struct kind kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, sizeof columns / sizeof columns[0],
+                                      add_cuda_row };
 
     return run(report, request, &kind, out, err);
 }
 
-static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
-        { "Event Class", CELL_INT, UNIT_ID, 0 }, { "Context", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 },
-        { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 },
-        { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Event Class", CELL_INT, UNIT_ID, 0 },
+        { "Context", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 },
+        { "Pid", CELL_INT, UNIT_ID, 0 },     { "Tid", CELL_INT, UNIT_ID, 0 },
+        { "T-Pri", CELL_INT, UNIT_ID, 0 },   { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct kind kind = { "VULKAN_API", columns, sizeof columns / sizeof columns[0], add_vulkan_row };
 
@@ -170,15 +180,23 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
 }
 
 const struct analysis analysis_cuda_api_trace = {
-    .name = "cuda_api_trace", .old_name = "cudaapitrace", .title = "CUDA API Trace", .usage = "",
-    .help = "Every CUDA call in order of its start: what it returned, the id that it shares with its work on the GPU, and "
-            "the thread that made it.",
-    .needs = {{ "CUDA trace data", gpu_call_tables }}, .run = cuda_api_trace,
+    .name = "cuda_api_trace",
+    .old_name = "cudaapitrace",
+    .title = "CUDA API Trace",
+    .usage = "",
+    .help = "Every CUDA call in order of its start: what it returned, the id that it shares with its work on the GPU, "
+            "and the thread that made it.",
+    .needs = { { "CUDA trace data", gpu_call_tables } },
+    .run = cuda_api_trace,
 };
 
 static const char *const vulkan_tables[] = { "VULKAN_API", NULL };
 const struct analysis analysis_vulkan_api_trace = {
-    .name = "vulkan_api_trace", .old_name = "vulkanapitrace", .title = "Vulkan API Trace", .usage = "",
+    .name = "vulkan_api_trace",
+    .old_name = "vulkanapitrace",
+    .title = "Vulkan API Trace",
+    .usage = "",
     .help = "Every Vulkan call in order of its start.",
-    .needs = {{ "Vulkan API data", vulkan_tables }}, .run = vulkan_api_trace,
+    .needs = { { "Vulkan API data", vulkan_tables } },
+    .run = vulkan_api_trace,
 };

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/keys.h"
 #include "analyze/model/cpu_metrics.h"
 #include "analyze/model/filter.h"
-#include "analyze/engine/keys.h"
 #include "analyze/registry.h"
 
 const struct cpu_metric cpu_metrics[CPU_METRICS] = {
@@ -26,13 +26,13 @@ struct totals {
     int64_t first_ns, last_ns;
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 static int read_requests(struct totals *totals, struct report *report, struct error *err)
 {
     enum { ID, NAME, COLUMNS };
     static const char *const names[COLUMNS] = { "id", "event_name" };
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     int code = columns_read(report, "PMU_EVENT_REQUESTS", names, COLUMNS, &rows, err);
 
     totals->list = code == 0 ? calloc(rows.rows + 1, sizeof *totals->list) : NULL;
@@ -40,7 +40,8 @@ static int read_requests(struct totals *totals, struct report *report, struct er
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
     for (size_t row = 0; row < rows.rows && code == 0; row++)
         if (!columns_is_null(&rows, NAME, row))
-            totals->list[totals->count++] = (struct total){ .request = rows.values[ID][row], .name = rows.values[NAME][row] };
+            totals->list[totals->count++] = (struct total){ .request = rows.values[ID][row],
+                                                            .name = rows.values[NAME][row] };
     if (rows.values)
         report_columns_free(&rows);
     return code;
@@ -75,8 +76,9 @@ static int read_values(struct totals *totals, struct report *report, const struc
 {
     enum { START, END, COUNTER, EVENT_COLUMNS };
     enum { ID, REQUEST, VALUE, VALUE_COLUMNS };
-    static const char *const event_names[EVENT_COLUMNS] = { "start", "end", "counter_id" }, *const value_names[VALUE_COLUMNS] = { "id", "idx", "value" };
-    struct report_columns events = {0}, values = {0};
+    static const char *const event_names[EVENT_COLUMNS] = { "start", "end", "counter_id" },
+                             *const value_names[VALUE_COLUMNS] = { "id", "idx", "value" };
+    struct report_columns events = { 0 }, values = { 0 };
     struct keys ids = { .width = 1 };
     size_t *rows = NULL; /* of an id, its reading: the first, where a file has several */
     int code = columns_read(report, "PMU_EVENTS", event_names, EVENT_COLUMNS, &events, err);
@@ -115,7 +117,7 @@ static int read_values(struct totals *totals, struct report *report, const struc
     return code;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { CELL_TOTAL, CELL_RATE, CELL_MOST, CELL_RATIO, CELL_EVENT, CELLS };
 
@@ -143,7 +145,8 @@ static const struct total *find(const struct totals *totals, struct report *repo
     return NULL;
 }
 
-static int add_metric(struct table *table, struct report *report, const struct totals *totals, const struct cpu_metric *metric)
+static int add_metric(struct table *table, struct report *report, const struct totals *totals,
+                      const struct cpu_metric *metric)
 {
     const struct total *of = find(totals, report, metric->of), *per = find(totals, report, metric->per);
     struct table_cell *row = of && per && per->value > 0 ? table_add_row(table) : NULL;
@@ -156,13 +159,15 @@ static int add_metric(struct table *table, struct report *report, const struct t
     return cell_set_text(table, &row[CELL_EVENT], metric->name, strlen(metric->name));
 }
 
-static int cpu_event_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cpu_event_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        { "Total", CELL_INT, UNIT_NONE, 0 }, { "Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Max Per Second", CELL_REAL, UNIT_NONE, 1 },
-        { "Ratio", CELL_REAL, UNIT_NONE, 3 }, { "Event", CELL_TEXT, UNIT_NONE, 0 },
+        { "Total", CELL_INT, UNIT_NONE, 0 },           { "Per Second", CELL_REAL, UNIT_NONE, 1 },
+        { "Max Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Ratio", CELL_REAL, UNIT_NONE, 3 },
+        { "Event", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct totals totals = {0};
+    struct totals totals = { 0 };
     struct filter filter;
     int code = filter_open(&filter, report, request, err);
 
@@ -175,7 +180,8 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
         code = read_requests(&totals, report, err);
     if (code == 0)
         code = read_values(&totals, report, filter.span, err);
-    int64_t length_ns = filter.span ? saturating_duration(filter.span->from_ns, filter.span->to_ns) : saturating_duration(totals.first_ns, totals.last_ns);
+    int64_t length_ns = filter.span ? saturating_duration(filter.span->from_ns, filter.span->to_ns)
+                                    : saturating_duration(totals.first_ns, totals.last_ns);
     for (size_t i = 0; i < totals.count && code == 0; i++)
         code = add_event(table, report, &totals.list[i], length_ns);
     for (size_t i = 0; i < CPU_METRICS && code == 0; i++)
@@ -187,8 +193,11 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
 
 static const char *const tables[] = { "PMU_EVENTS", NULL };
 const struct analysis analysis_cpu_event_sum = {
-    .name = "cpu_event_sum", .title = "CPU Event Summary", .usage = "",
-    .help = "What counters of the kernel and the CPU counted: in all, a second, and a second in the busiest of the intervals at which they were read. "
-            "Metrics that are quotients of two of them have a row too.",
-    .needs = {{ "counters (--event-sample, --os-events, --cpu-core-events)", tables }}, .run = cpu_event_sum,
+    .name = "cpu_event_sum",
+    .title = "CPU Event Summary",
+    .usage = "",
+    .help = "What counters of the kernel and the CPU counted: in all, a second, and a second in the busiest of the "
+            "intervals at which they were read. Metrics that are quotients of two of them have a row too.",
+    .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", tables } },
+    .run = cpu_event_sum,
 };

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "analyze/engine/report_options.h"
-#include "analyze/registry.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/stacks_tree.h"
+#include "analyze/registry.h"
 
 struct view {
     struct stacks stacks;
@@ -27,23 +27,24 @@ static enum stack_source source_of(struct report *report, const struct analysis_
     return option_given(request, "python") || !samples || !samples->rows ? STACKS_PYTHON : STACKS_CPU;
 }
 
-static int read_samples(struct stacks *stacks, struct report *report, const struct analysis_request *request, const struct filter *filter,
-                        struct error *err)
+static int read_samples(struct stacks *stacks, struct report *report, const struct analysis_request *request,
+                        const struct filter *filter, struct error *err)
 {
     enum stack_source source = source_of(report, request);
     int lines = option_given(request, "lines");
 
-    return source == STACKS_CPU && !option_given(request, "native") ? stacks_join_samples(stacks, lines, filter, err)
-                                                                     : stacks_read_samples(stacks, source, lines, filter, err);
+    return source == STACKS_CPU && !option_given(request, "native")
+               ? stacks_join_samples(stacks, lines, filter, err)
+               : stacks_read_samples(stacks, source, lines, filter, err);
 }
 
-static int view_read(struct view *view, struct report *report, const struct analysis_request *request, const struct stack_tree_request *shape,
-                     struct error *err)
+static int view_read(struct view *view, struct report *report, const struct analysis_request *request,
+                     const struct stack_tree_request *shape, struct error *err)
 {
     struct stack_tree_request wanted = *shape;
     struct filter filter;
 
-    *view = (struct view){0};
+    *view = (struct view){ 0 };
     wanted.with_waiting = option_given(request, "waiting");
     if (filter_open(&filter, report, request, err) != 0)
         return err->code;
@@ -65,7 +66,8 @@ static int set_module(struct table *table, struct view *view, struct table_cell 
 {
     text_clear(&view->name);
     stack_frame_module(&view->name, &view->stacks, frame);
-    return text_failed(&view->name) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&view->name), view->name.length);
+    return text_failed(&view->name) ? ERR_NO_MEMORY
+                                    : cell_set_text(table, cell, text_string(&view->name), view->name.length);
 }
 
 static int set_name(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame, size_t indent)
@@ -76,7 +78,8 @@ static int set_name(struct table *table, struct view *view, struct table_cell *c
         stack_frame_label(&view->name, &view->stacks, frame);
     else
         stack_frame_name(&view->name, &view->stacks, frame);
-    return text_failed(&view->name) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&view->name), view->name.length);
+    return text_failed(&view->name) ? ERR_NO_MEMORY
+                                    : cell_set_text(table, cell, text_string(&view->name), view->name.length);
 }
 
 /* Hands the table over, or deletes it. */
@@ -94,7 +97,7 @@ static int finish(struct view *view, struct table *table, int code, struct table
     return code;
 }
 
-/* ---- flat ---------------------------------------------------------------------------------------------------- */
+/* ---- flat ------------------------------------------------------------------------------------------------------ */
 
 enum { FLAT_SELF, FLAT_TOTAL, FLAT_SELF_SAMPLES, FLAT_TOTAL_SAMPLES, FLAT_NAME, FLAT_MODULE, FLAT_CELLS };
 
@@ -109,7 +112,8 @@ static int by_self(const struct table_cell *a, const struct table_cell *b, void 
 }
 
 /* The cells that say what it is. */
-static int set_flat(struct table *table, struct view *view, struct table_cell *row, uint32_t frame, enum stack_unit unit)
+static int set_flat(struct table *table, struct view *view, struct table_cell *row, uint32_t frame,
+                    enum stack_unit unit)
 {
     if (unit == STACK_BY_MODULE)
         return set_module(table, view, &row[FLAT_NAME], frame);
@@ -142,18 +146,24 @@ static int add_flat(struct table *table, struct view *view, enum stack_unit unit
     return code;
 }
 
-static int cpu_sample_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cpu_sample_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     struct table_column columns[FLAT_CELLS] = {
-        { "Self", CELL_REAL, UNIT_PERCENT, 1 }, { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Self Samples", CELL_INT, UNIT_NONE, 0 },
-        { "Total Samples", CELL_INT, UNIT_NONE, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Self", CELL_REAL, UNIT_PERCENT, 1 },     { "Total", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Total Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Function", CELL_TEXT, UNIT_NAME, 0 },    { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const char *const names[] = { [STACK_BY_FUNCTION] = "Function", [STACK_BY_MODULE] = "Module", [STACK_BY_THREAD] = "Thread" };
+    static const char *const names[] = {
+        [STACK_BY_FUNCTION] = "Function", [STACK_BY_MODULE] = "Module", [STACK_BY_THREAD] = "Thread"
+    };
     struct stack_tree_request shape = {
-        .unit = option_given(request, "thread") ? STACK_BY_THREAD : option_given(request, "module") ? STACK_BY_MODULE : STACK_BY_FUNCTION,
+        .unit = option_given(request, "thread")   ? STACK_BY_THREAD
+                : option_given(request, "module") ? STACK_BY_MODULE
+                                                  : STACK_BY_FUNCTION,
     };
     int has_modules = shape.unit == STACK_BY_FUNCTION;
-    struct view view = {0};
+    struct view view = { 0 };
     int code = view_read(&view, report, request, &shape, err);
 
     columns[FLAT_NAME].name = names[shape.unit];
@@ -165,12 +175,13 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
     return finish(&view, table, code, out, err);
 }
 
-/* ---- along the calls ----------------------------------------------------------------------------------------- */
+/* ---- along the calls ------------------------------------------------------------------------------------------- */
 
 enum { TREE_TOTAL, TREE_SAMPLES, TREE_SELF, TREE_SELF_SAMPLES, TREE_LEVEL, TREE_NAME, TREE_MODULE, TREE_CELLS };
 enum { INDENT = 2, DEEPEST_INDENT = 64 };
 
-/* Going down from the root; is_inverted: the tables then have no columns of self, which would be those of stacks that begin there. */
+/* Going down from the root; is_inverted: the tables then have no columns of self, which would be those
+ * of stacks that begin there. */
 static int add_tree(struct table *table, struct view *view, int is_inverted, int64_t least_percent, int64_t depth)
 {
     const struct stack_tree *tree = &view->tree;
@@ -201,19 +212,22 @@ static int add_tree(struct table *table, struct view *view, int is_inverted, int
     return code;
 }
 
-static int show_tree(struct report *report, const struct analysis_request *request, int is_inverted, struct table **out, struct error *err)
+static int show_tree(struct report *report, const struct analysis_request *request, int is_inverted, struct table **out,
+                     struct error *err)
 {
     static const struct table_column called[TREE_CELLS] = {
-        { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Self", CELL_REAL, UNIT_PERCENT, 1 },
-        { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 },
+        { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Self", CELL_REAL, UNIT_PERCENT, 1 },  { "Self Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Level", CELL_INT, UNIT_ID, 0 },       { "Function", CELL_TEXT, UNIT_NAME, 0 },
         { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct table_column callers[TREE_CELLS - 2] = {
-        { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 },
-        { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Level", CELL_INT, UNIT_ID, 0 },       { "Function", CELL_TEXT, UNIT_NAME, 0 },
+        { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
-    struct view view = {0};
+    struct view view = { 0 };
     int64_t least_percent, depth;
     int code = option_number(request, "min", 1, 0, 100, &least_percent, err);
 
@@ -227,38 +241,53 @@ static int show_tree(struct report *report, const struct analysis_request *reque
     return finish(&view, table, code, out, err);
 }
 
-static int cpu_topdown(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cpu_topdown(struct report *report, const struct analysis_request *request, struct table **out,
+                       struct error *err)
 {
     return show_tree(report, request, 0, out, err);
 }
 
-static int cpu_bottomup(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cpu_bottomup(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     return show_tree(report, request, 1, out, err);
 }
 
-#define OPTIONS_HELP " Where Python was sampled too, its functions stand for the interpreter's frames, as far as the two fit together; native leaves " \
-                     "those as they are. python takes the samples of Python code (the default where there are no others), lines tells lines " \
-                     "apart, and waiting counts samples of threads that did not run too."
+#define OPTIONS_HELP                                                                                           \
+    " Where Python was sampled too, its functions stand for the interpreter's frames, as far as the two fit "  \
+    "together; native leaves those as they are. python takes the samples of Python code (the default where "   \
+    "there are no others), lines tells lines apart, and waiting counts samples of threads that did not run too."
 
 const struct analysis analysis_cpu_sample_sum = {
-    .name = "cpu_sample_sum", .title = "CPU Sample Summary", .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
-    .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. Shares are of what "
-            "the samples weigh. By module or by thread with these options." OPTIONS_HELP,
-    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .by_default = 21, .default_where = "TACHO_SAMPLING", .default_rows = 20,
+    .name = "cpu_sample_sum",
+    .title = "CPU Sample Summary",
+    .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
+    .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. "
+            "Shares are of what the samples weigh. By module or by thread with these options." OPTIONS_HELP,
+    .needs = { { "CPU or Python samples", stack_sample_tables } },
+    .by_default = 21,
+    .default_where = "TACHO_SAMPLING",
+    .default_rows = 20,
     .run = cpu_sample_sum,
 };
 
 const struct analysis analysis_cpu_topdown = {
-    .name = "cpu_topdown", .title = "CPU Samples Top-Down", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
-    .help = "Samples of threads along the calls: each function below the one that called it, the one with the most samples first, down to "
-            "min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
-    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_topdown,
+    .name = "cpu_topdown",
+    .title = "CPU Samples Top-Down",
+    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help =
+        "Samples of threads along the calls: each function below the one that called it, the one with the most samples "
+        "first, down to min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
+    .needs = { { "CPU or Python samples", stack_sample_tables } },
+    .run = cpu_topdown,
 };
 
 const struct analysis analysis_cpu_bottomup = {
-    .name = "cpu_bottomup", .title = "CPU Samples Bottom-Up", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
-    .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often first, down to min "
-            "percent (1) of all samples." OPTIONS_HELP,
-    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_bottomup,
+    .name = "cpu_bottomup",
+    .title = "CPU Samples Bottom-Up",
+    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often "
+            "first, down to min percent (1) of all samples." OPTIONS_HELP,
+    .needs = { { "CPU or Python samples", stack_sample_tables } },
+    .run = cpu_bottomup,
 };

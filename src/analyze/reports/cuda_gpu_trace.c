@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/model/launches.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/model/launches.h"
 #include "analyze/registry.h"
 
 /* Extra columns of the tables. The first ones are the same in all three. */
@@ -28,34 +28,64 @@ struct trace {
     struct device *devices; /* owned */
     size_t device_count;
     struct device last;     /* that was looked for */
-    int64_t *starts; /* owned, as the next two are; of all three tables, one after another */
+    int64_t *starts;        /* owned, as the next two are; of all three tables, one after another */
     uint32_t *order;
     size_t count;
     struct text text;
 };
 
-enum { CELL_START, CELL_DURATION, CELL_CORRELATION, CELL_GRID, CELL_BLOCK = CELL_GRID + 3, CELL_REGISTERS = CELL_BLOCK + 3,
-       CELL_STATIC, CELL_DYNAMIC, CELL_BYTES, CELL_THROUGHPUT, CELL_SOURCE, CELL_TARGET, CELL_DEVICE, CELL_CONTEXT, CELL_GREEN,
-       CELL_STREAM, CELL_NAME, CELLS };
+enum {
+    CELL_START,
+    CELL_DURATION,
+    CELL_CORRELATION,
+    CELL_GRID,
+    CELL_BLOCK = CELL_GRID + 3,
+    CELL_REGISTERS = CELL_BLOCK + 3,
+    CELL_STATIC,
+    CELL_DYNAMIC,
+    CELL_BYTES,
+    CELL_THROUGHPUT,
+    CELL_SOURCE,
+    CELL_TARGET,
+    CELL_DEVICE,
+    CELL_CONTEXT,
+    CELL_GREEN,
+    CELL_STREAM,
+    CELL_NAME,
+    CELLS
+};
 static const struct table_column trace_columns[CELLS] = {
-    { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "CorrId", CELL_INT, UNIT_ID, 0 },
-    { "GrdX", CELL_INT, UNIT_ID, 0 }, { "GrdY", CELL_INT, UNIT_ID, 0 }, { "GrdZ", CELL_INT, UNIT_ID, 0 },
-    { "BlkX", CELL_INT, UNIT_ID, 0 }, { "BlkY", CELL_INT, UNIT_ID, 0 }, { "BlkZ", CELL_INT, UNIT_ID, 0 },
-    { "Reg/Trd", CELL_INT, UNIT_ID, 0 }, { "StcSMem", CELL_REAL, UNIT_MEGABYTES, 3 }, { "DymSMem", CELL_REAL, UNIT_MEGABYTES, 3 },
-    { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
-    { "SrcMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "DstMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 },
-    { "Ctx", CELL_INT, UNIT_ID, 0 }, { "GreenCtx", CELL_INT, UNIT_ID, 0 }, { "Strm", CELL_INT, UNIT_ID, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Duration", CELL_INT, UNIT_NS, 0 },
+    { "CorrId", CELL_INT, UNIT_ID, 0 },
+    { "GrdX", CELL_INT, UNIT_ID, 0 },
+    { "GrdY", CELL_INT, UNIT_ID, 0 },
+    { "GrdZ", CELL_INT, UNIT_ID, 0 },
+    { "BlkX", CELL_INT, UNIT_ID, 0 },
+    { "BlkY", CELL_INT, UNIT_ID, 0 },
+    { "BlkZ", CELL_INT, UNIT_ID, 0 },
+    { "Reg/Trd", CELL_INT, UNIT_ID, 0 },
+    { "StcSMem", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "DymSMem", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
+    { "SrcMemKd", CELL_TEXT, UNIT_NONE, 0 },
+    { "DstMemKd", CELL_TEXT, UNIT_NONE, 0 },
+    { "Device", CELL_TEXT, UNIT_NONE, 0 },
+    { "Ctx", CELL_INT, UNIT_ID, 0 },
+    { "GreenCtx", CELL_INT, UNIT_ID, 0 },
+    { "Strm", CELL_INT, UNIT_ID, 0 },
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
 /* Reads some columns of a small table; no table is no rows. */
-static int read_small(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
-                      struct error *err)
+static int read_small(struct report *report, const char *name, const char *const *names, size_t count,
+                      struct report_columns *out, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     int wanted[8];
 
-    *out = (struct report_columns){0};
+    *out = (struct report_columns){ 0 };
     if (!table || !table->rows)
         return 0;
     for (size_t i = 0; i < count; i++)
@@ -75,7 +105,7 @@ static int read_devices(struct trace *trace, struct error *err)
 {
     static const char *const gpu_columns[] = { "id", "name" };
     static const char *const device_columns[] = { "gpuId", "cudaId", "pid" };
-    struct report_columns gpus, devices = {0};
+    struct report_columns gpus, devices = { 0 };
     int code = read_small(trace->report, "TARGET_INFO_GPU", gpu_columns, 2, &gpus, err);
 
     if (code == 0)
@@ -85,9 +115,10 @@ static int read_devices(struct trace *trace, struct error *err)
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
     for (size_t row = 0; row < devices.rows && code == 0; row++)
         trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
-            gpu_name(&gpus, devices.values[0][row]) };
+                                                                 gpu_name(&gpus, devices.values[0][row]) };
     for (size_t row = 0; row < gpus.rows && code == 0; row++)
-        trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row], gpus.values[1][row] };
+        trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row],
+                                                                 gpus.values[1][row] };
     if (gpus.values)
         report_columns_free(&gpus);
     if (devices.values)
@@ -126,7 +157,8 @@ static void set_bytes(struct table_cell *cells, const struct gpu_ops *ops, size_
         cell_set_real(&cells[CELL_THROUGHPUT], (double)bytes * (double)(1000000000 / duration) / 1e6);
 }
 
-static int set_memory_kind(struct table *table, struct table_cell *cell, const struct gpu_ops *ops, size_t column, size_t row)
+static int set_memory_kind(struct table *table, struct table_cell *cell, const struct gpu_ops *ops, size_t column,
+                           size_t row)
 {
     const char *name = gpu_extra_is_null(ops, column, row) ? NULL : memory_kind_name(gpu_extra(ops, column, row));
 
@@ -179,7 +211,9 @@ static void set_unless_0(struct table_cell *cell, int64_t id)
 static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind, size_t row)
 {
     static int (*const setters[GPU_KINDS])(struct trace *, struct table *, struct table_cell *, size_t) = {
-        [GPU_KERNEL] = set_kernel, [GPU_MEMCPY] = set_copy, [GPU_MEMSET] = set_fill,
+        [GPU_KERNEL] = set_kernel,
+        [GPU_MEMCPY] = set_copy,
+        [GPU_MEMSET] = set_fill,
     };
     const struct gpu_ops *ops = &trace->ops[kind];
     struct table_cell *cells = table_add_row(table);
@@ -193,7 +227,8 @@ static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind,
     /* 0 is none: migrations of managed memory are in no context and no stream. */
     set_unless_0(&cells[CELL_CONTEXT], gpu_extra(ops, CONTEXT, row));
     set_unless_0(&cells[CELL_STREAM], ops->stream[row]);
-    set_unless_0(&cells[CELL_GREEN], gpu_extra_is_null(ops, GREEN_CONTEXT, row) ? 0 : gpu_extra(ops, GREEN_CONTEXT, row));
+    set_unless_0(&cells[CELL_GREEN],
+                 gpu_extra_is_null(ops, GREEN_CONTEXT, row) ? 0 : gpu_extra(ops, GREEN_CONTEXT, row));
     if (set_device(trace, table, &cells[CELL_DEVICE], ops->process[row], ops->device[row]) != 0)
         return ERR_NO_MEMORY;
     return setters[kind](trace, table, cells, row);
@@ -202,10 +237,24 @@ static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind,
 static int read_tables(struct trace *trace, const struct analysis_request *request, struct error *err)
 {
     const char *kernel[] = {
-        "contextId", "greenContextId", kernel_name_column(request), "demangledName", "registersPerThread", "gridX", "gridY", "gridZ",
-        "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", NULL,
+        "contextId",
+        "greenContextId",
+        kernel_name_column(request),
+        "demangledName",
+        "registersPerThread",
+        "gridX",
+        "gridY",
+        "gridZ",
+        "blockX",
+        "blockY",
+        "blockZ",
+        "staticSharedMemory",
+        "dynamicSharedMemory",
+        NULL,
     };
-    static const char *const copy[] = { "contextId", "greenContextId", "bytes", "copyKind", "srcKind", "dstKind", NULL };
+    static const char *const copy[] = {
+        "contextId", "greenContextId", "bytes", "copyKind", "srcKind", "dstKind", NULL
+    };
     static const char *const fill[] = { "contextId", "greenContextId", "bytes", "memKind", NULL };
     const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
     int code = filter_open(&trace->filter, trace->report, request, err);
@@ -254,7 +303,8 @@ static int fill_table(struct trace *trace, struct table *table)
     return code;
 }
 
-static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     struct trace trace = { .report = report, .last.name = -1 };
     struct table *table = table_new(trace_columns, CELLS);
@@ -278,8 +328,12 @@ static int cuda_gpu_trace(struct report *report, const struct analysis_request *
 }
 
 const struct analysis analysis_cuda_gpu_trace = {
-    .name = "cuda_gpu_trace", .old_name = "gputrace", .title = "CUDA GPU Trace", .usage = "[:nvtx-name][:base|:mangled]",
-    .help = "Every kernel, copy and fill on the GPU in order of its start: launch configuration, bytes and throughput, device, "
-            "context and stream.",
-    .needs = {{ "CUDA trace data", gpu_tables }}, .run = cuda_gpu_trace,
+    .name = "cuda_gpu_trace",
+    .old_name = "gputrace",
+    .title = "CUDA GPU Trace",
+    .usage = "[:nvtx-name][:base|:mangled]",
+    .help = "Every kernel, copy and fill on the GPU in order of its start: launch configuration, bytes and throughput, "
+            "device, context and stream.",
+    .needs = { { "CUDA trace data", gpu_tables } },
+    .run = cuda_gpu_trace,
 };

@@ -1,11 +1,11 @@
-/* cuda_kern_exec_sum: launches and their kernels by thread, device, call and kernel: figures of the whole, of the call, of
- * the wait between both, and of the kernel. */
+/* cuda_kern_exec_sum: launches and their kernels by thread, device, call and kernel: figures of the whole, of the call,
+ * of the wait between both, and of the kernel. */
 #include <stdlib.h>
 
-#include "base/intern.h"
-#include "base/parallel.h"
 #include "analyze/model/executions.h"
 #include "analyze/registry.h"
+#include "base/intern.h"
+#include "base/parallel.h"
 
 enum measure { WHOLE, CALL, QUEUE, KERNEL, MEASURES };
 enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
@@ -13,9 +13,9 @@ enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
 struct summary {
     struct executions executions;
     struct keys keys;
-    struct intern calls; /* what calls are shown as */
-    uint32_t *groups[2]; /* owned; of each execution, and the same with NO_KEY where nothing waited */
-    int64_t *values[MEASURES]; /* owned */
+    struct intern calls;                   /* what calls are shown as */
+    uint32_t *groups[2];                   /* owned; of each execution, and the same with NO_KEY where nothing waited */
+    int64_t *values[MEASURES];             /* owned */
     struct key_figures *figures[MEASURES]; /* owned; by group */
     int codes[MEASURES];
 };
@@ -58,7 +58,8 @@ static int collect(struct summary *summary)
             last_shown = shown_call(summary, last_name);
         }
         int64_t key[KEY_WIDTH] = { calls->thread[call], kernels->device[kernel], last_shown,
-                                   execution_kernel_name(executions, execution), execution_range(executions, execution) };
+                                   execution_kernel_name(executions, execution),
+                                   execution_range(executions, execution) };
         uint32_t group = keys_add(&summary->keys, key);
         if (group == NO_KEY || last_shown < 0)
             return ERR_NO_MEMORY;
@@ -79,9 +80,10 @@ static void summarize_one(void *argument, int worker, size_t measure)
     size_t groups = summary->keys.count;
 
     summary->figures[measure] = malloc((groups + 1) * sizeof *summary->figures[measure]);
-    summary->codes[measure] = !summary->figures[measure] ? ERR_NO_MEMORY :
-        keys_summarize(summary->figures[measure], groups, summary->groups[measure == QUEUE], summary->values[measure],
-                       summary->executions.count);
+    summary->codes[measure] = !summary->figures[measure]
+                                  ? ERR_NO_MEMORY
+                                  : keys_summarize(summary->figures[measure], groups, summary->groups[measure == QUEUE],
+                                                   summary->values[measure], summary->executions.count);
 }
 
 static int summarize(struct summary *summary)
@@ -96,17 +98,30 @@ static int summarize(struct summary *summary)
     return code;
 }
 
-enum { PID, TID, DEVICE, COUNT, QUEUED, FIGURES, FIGURES_EACH = 5, API_NAME = FIGURES + MEASURES * FIGURES_EACH, NAME, COLUMNS };
+enum {
+    PID,
+    TID,
+    DEVICE,
+    COUNT,
+    QUEUED,
+    FIGURES,
+    FIGURES_EACH = 5,
+    API_NAME = FIGURES + MEASURES * FIGURES_EACH,
+    NAME,
+    COLUMNS
+};
 
 static struct table *new_table(void)
 {
     static const struct table_column first[] = {
-        { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "DevId", CELL_INT, UNIT_ID, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },     { "TID", CELL_INT, UNIT_ID, 0 },      { "DevId", CELL_INT, UNIT_ID, 0 },
         { "Count", CELL_INT, UNIT_NONE, 0 }, { "QCount", CELL_INT, UNIT_NONE, 0 },
     };
     static const char *const names[MEASURES][FIGURES_EACH] = {
-        { "TAvg", "TMed", "TMin", "TMax", "TStdDev" }, { "AAvg", "AMed", "AMin", "AMax", "AStdDev" },
-        { "QAvg", "QMed", "QMin", "QMax", "QStdDev" }, { "KAvg", "KMed", "KMin", "KMax", "KStdDev" },
+        { "TAvg", "TMed", "TMin", "TMax", "TStdDev" },
+        { "AAvg", "AMed", "AMin", "AMax", "AStdDev" },
+        { "QAvg", "QMed", "QMin", "QMax", "QStdDev" },
+        { "KAvg", "KMed", "KMin", "KMax", "KStdDev" },
     };
     struct table_column columns[COLUMNS];
 
@@ -114,7 +129,8 @@ static struct table *new_table(void)
         columns[i] = first[i];
     for (int i = 0; i < MEASURES * FIGURES_EACH; i++) {
         int figure = i % FIGURES_EACH, whole = figure == 2 || figure == 3;
-        columns[FIGURES + i] = (struct table_column){ names[i / FIGURES_EACH][figure], whole ? CELL_INT : CELL_REAL, UNIT_NS, !whole };
+        columns[FIGURES + i] = (struct table_column){ names[i / FIGURES_EACH][figure], whole ? CELL_INT : CELL_REAL,
+                                                      UNIT_NS, !whole };
     }
     columns[API_NAME] = (struct table_column){ "API Name", CELL_TEXT, UNIT_NONE, 0 };
     columns[NAME] = (struct table_column){ "Kernel Name", CELL_TEXT, UNIT_NAME, 0 };
@@ -147,7 +163,8 @@ static int add_row(struct summary *summary, struct table *table, struct text *te
     cell_set_int(&row[QUEUED], (int64_t)summary->figures[QUEUE][group].figures.count);
     for (int i = 0; i < MEASURES; i++)
         set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
-    kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE], key[KEY_NAME]);
+    kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE],
+                 key[KEY_NAME]);
     if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0 || text_failed(text))
         return ERR_NO_MEMORY;
     return cell_set_text(table, &row[NAME], text->bytes, text->length);
@@ -161,7 +178,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 
 static int fill_table(struct summary *summary, struct table *table)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int code = table ? collect(summary) : ERR_NO_MEMORY;
 
     if (code == 0)
@@ -174,7 +191,8 @@ static int fill_table(struct summary *summary, struct table *table)
     return code;
 }
 
-static int cuda_kern_exec_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_kern_exec_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     struct summary summary = { .keys.width = KEY_WIDTH };
     struct table *table = new_table();
@@ -199,10 +217,13 @@ static int cuda_kern_exec_sum(struct report *report, const struct analysis_reque
 }
 
 const struct analysis analysis_cuda_kern_exec_sum = {
-    .name = "cuda_kern_exec_sum", .old_name = "kernexecsum", .title = "CUDA Kernel Launch & Exec Time Summary",
+    .name = "cuda_kern_exec_sum",
+    .old_name = "kernexecsum",
+    .title = "CUDA Kernel Launch & Exec Time Summary",
     .usage = "[:nvtx-name][:base|:mangled]",
-    .help = "Launches and their kernels by thread, device, call and kernel: T is from the start of the call to the end of the "
-            "kernel, A the call, Q the wait between the end of the call and the start of the kernel (only where there was one, "
-            "QCount times), K the kernel.",
-    .needs = {{ "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables }}, .run = cuda_kern_exec_sum,
+    .help = "Launches and their kernels by thread, device, call and kernel: T is from the start of the call to the end "
+            "of the kernel, A the call, Q the wait between the end of the call and the start of the kernel (only where "
+            "there was one, QCount times), K the kernel.",
+    .needs = { { "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables } },
+    .run = cuda_kern_exec_sum,
 };

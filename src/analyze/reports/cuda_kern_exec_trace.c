@@ -1,30 +1,56 @@
 /* cuda_kern_exec_trace: every launch with its kernel: how long the call took, the wait in the queue, and the kernel. */
 #include <stdlib.h>
 
-#include "analyze/model/executions.h"
 #include "analyze/engine/order.h"
+#include "analyze/model/executions.h"
 #include "analyze/registry.h"
 
-enum { CALL_AT, CALL_TIME, QUEUE_AT, QUEUE_TIME, KERNEL_AT, KERNEL_TIME, TOTAL, PID, TID, DEVICE, FUNCTION, GRID, BLOCK, NAME,
-       COLUMNS };
+enum {
+    CALL_AT,
+    CALL_TIME,
+    QUEUE_AT,
+    QUEUE_TIME,
+    KERNEL_AT,
+    KERNEL_TIME,
+    TOTAL,
+    PID,
+    TID,
+    DEVICE,
+    FUNCTION,
+    GRID,
+    BLOCK,
+    NAME,
+    COLUMNS
+};
 static const struct table_column columns[COLUMNS] = {
-    { "API Start", CELL_INT, UNIT_TIME, 0 }, { "API Dur", CELL_INT, UNIT_NS, 0 }, { "Queue Start", CELL_INT, UNIT_TIME, 0 },
-    { "Queue Dur", CELL_INT, UNIT_NS, 0 }, { "Kernel Start", CELL_INT, UNIT_TIME, 0 }, { "Kernel Dur", CELL_INT, UNIT_NS, 0 },
-    { "Total Dur", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 },
-    { "DevId", CELL_INT, UNIT_ID, 0 }, { "API Function", CELL_TEXT, UNIT_NONE, 0 }, { "GridXYZ", CELL_TEXT, UNIT_NONE, 0 },
-    { "BlockXYZ", CELL_TEXT, UNIT_NONE, 0 }, { "Kernel Name", CELL_TEXT, UNIT_NAME, 0 },
+    { "API Start", CELL_INT, UNIT_TIME, 0 },
+    { "API Dur", CELL_INT, UNIT_NS, 0 },
+    { "Queue Start", CELL_INT, UNIT_TIME, 0 },
+    { "Queue Dur", CELL_INT, UNIT_NS, 0 },
+    { "Kernel Start", CELL_INT, UNIT_TIME, 0 },
+    { "Kernel Dur", CELL_INT, UNIT_NS, 0 },
+    { "Total Dur", CELL_INT, UNIT_NS, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },
+    { "TID", CELL_INT, UNIT_ID, 0 },
+    { "DevId", CELL_INT, UNIT_ID, 0 },
+    { "API Function", CELL_TEXT, UNIT_NONE, 0 },
+    { "GridXYZ", CELL_TEXT, UNIT_NONE, 0 },
+    { "BlockXYZ", CELL_TEXT, UNIT_NONE, 0 },
+    { "Kernel Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-static int set_dimensions(const struct executions *executions, struct table *table, struct table_cell *cell, struct text *text,
-                          size_t first, size_t row)
+static int set_dimensions(const struct executions *executions, struct table *table, struct table_cell *cell,
+                          struct text *text, size_t first, size_t row)
 {
     const struct gpu_ops *kernels = &executions->kernels;
 
-    dimensions_label(text, gpu_extra(kernels, first, row), gpu_extra(kernels, first + 1, row), gpu_extra(kernels, first + 2, row));
+    dimensions_label(text, gpu_extra(kernels, first, row), gpu_extra(kernels, first + 1, row),
+                     gpu_extra(kernels, first + 2, row));
     return text_failed(text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text->bytes, text->length);
 }
 
-static int add_row(const struct executions *executions, struct table *table, struct text *text, const struct execution *execution)
+static int add_row(const struct executions *executions, struct table *table, struct text *text,
+                   const struct execution *execution)
 {
     const struct calls *calls = &executions->calls;
     const struct gpu_ops *kernels = &executions->kernels;
@@ -75,8 +101,9 @@ static int fill_table(const struct executions *executions, struct table *table)
 {
     uint32_t *order = malloc((executions->count + 1) * sizeof *order);
     int64_t *times = malloc((executions->count + 1) * sizeof *times);
-    struct text text = {0};
-    int code = order && times && table && executions->count < UINT32_MAX ? sort(executions, order, times) : ERR_NO_MEMORY;
+    struct text text = { 0 };
+    int code = order && times && table && executions->count < UINT32_MAX ? sort(executions, order, times)
+                                                                         : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < executions->count && code == 0; i++)
         code = add_row(executions, table, &text, &executions->list[order[i]]);
@@ -86,7 +113,8 @@ static int fill_table(const struct executions *executions, struct table *table)
     return code;
 }
 
-static int cuda_kern_exec_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_kern_exec_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                                struct error *err)
 {
     struct executions executions;
     struct table *table = table_new(columns, COLUMNS);
@@ -103,9 +131,13 @@ static int cuda_kern_exec_trace(struct report *report, const struct analysis_req
 }
 
 const struct analysis analysis_cuda_kern_exec_trace = {
-    .name = "cuda_kern_exec_trace", .old_name = "kernexectrace", .title = "CUDA Kernel Launch & Exec Time Trace",
+    .name = "cuda_kern_exec_trace",
+    .old_name = "kernexectrace",
+    .title = "CUDA Kernel Launch & Exec Time Trace",
     .usage = "[:nvtx-name][:base|:mangled]",
-    .help = "Every kernel with the call that launched it. The wait between the end of the call and the start of the kernel is "
-            "shown where there was one; the total goes from the start of the call to the end of the later of both.",
-    .needs = {{ "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables }}, .run = cuda_kern_exec_trace,
+    .help =
+        "Every kernel with the call that launched it. The wait between the end of the call and the start of the kernel "
+        "is shown where there was one; the total goes from the start of the call to the end of the later of both.",
+    .needs = { { "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables } },
+    .run = cuda_kern_exec_trace,
 };

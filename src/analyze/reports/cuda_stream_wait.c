@@ -1,14 +1,14 @@
 /* cuda_stream_wait: which stream waited for which, and what for.
  *
- * cudaEventRecord() puts an event behind the work of one stream, cudaStreamWaitEvent() holds another stream until the GPU is
- * there. Both carry the same eventSyncId. What was put on a stream before or after a call is told by correlation ids, which
- * count the calls of a process, and never by times: the GPU is late. */
+ * cudaEventRecord() puts an event behind the work of one stream, cudaStreamWaitEvent() holds another stream until the
+ * GPU is there. Both carry the same eventSyncId. What was put on a stream before or after a call is told by correlation
+ * ids, which count the calls of a process, and never by times: the GPU is late. */
 #include <stdlib.h>
 
-#include "analyze/model/calls.h"
-#include "analyze/model/gpu.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 
 #define SYNCHRONIZATION "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
@@ -20,16 +20,28 @@ enum { KEY_PROCESS, KEY_CONTEXT, KEY_STREAM, KEY_WIDTH };
 /* All work of the GPUs, stream by stream, as it was put there. */
 struct work {
     struct gpu_ops ops[GPU_KINDS];
-    size_t first[GPU_KINDS + 1];   /* of each kind, in the list of all */
-    struct keys streams;           /* process, context, stream */
+    size_t first[GPU_KINDS + 1];           /* of each kind, in the list of all */
+    struct keys streams;                   /* process, context, stream */
     int64_t *start, *correlation, *stream; /* owned, as all below; of all work */
-    uint32_t *order;               /* by stream, then by call, then by start */
-    uint32_t *last_to_end;         /* at a place in order: which of its stream, up to there, ended last */
-    uint32_t *begin;               /* of a stream in order; one more at the end */
+    uint32_t *order;                       /* by stream, then by call, then by start */
+    uint32_t *last_to_end;                 /* at a place in order: which of its stream, up to there, ended last */
+    uint32_t *begin;                       /* of a stream in order; one more at the end */
     size_t count;
 };
 
-enum { WAIT_START, WAIT_END, WAIT_PROCESS, WAIT_DEVICE, WAIT_CONTEXT, WAIT_STREAM, WAIT_CORRELATION, WAIT_TYPE, WAIT_EVENT, WAIT_ID, WAIT_COLUMNS };
+enum {
+    WAIT_START,
+    WAIT_END,
+    WAIT_PROCESS,
+    WAIT_DEVICE,
+    WAIT_CONTEXT,
+    WAIT_STREAM,
+    WAIT_CORRELATION,
+    WAIT_TYPE,
+    WAIT_EVENT,
+    WAIT_ID,
+    WAIT_COLUMNS
+};
 enum { EVENT_PROCESS, EVENT_CONTEXT, EVENT_STREAM, EVENT_CORRELATION, EVENT_ID, EVENT_COLUMNS };
 
 struct join {
@@ -37,22 +49,37 @@ struct join {
     struct work work;
     struct calls calls;
     struct report_columns waits, events;
-    struct keys event_ids;  /* process and eventSyncId */
-    uint32_t *event_rows;   /* owned; of an id, its row */
+    struct keys event_ids; /* process and eventSyncId */
+    uint32_t *event_rows;  /* owned; of an id, its row */
     struct filter filter;
     struct text text;
 };
 
-enum { CELL_HELD, CELL_CALL, CELL_PID, CELL_DEVICE, CELL_WAITING, CELL_OP_START, CELL_OP, CELL_WAITED_FOR, CELL_SOURCE_END, CELL_SOURCE, CELL_LATENCY,
-       CELL_EVENT, CELLS };
+enum {
+    CELL_HELD,
+    CELL_CALL,
+    CELL_PID,
+    CELL_DEVICE,
+    CELL_WAITING,
+    CELL_OP_START,
+    CELL_OP,
+    CELL_WAITED_FOR,
+    CELL_SOURCE_END,
+    CELL_SOURCE,
+    CELL_LATENCY,
+    CELL_EVENT,
+    CELLS
+};
 static const struct table_column wait_columns[CELLS] = {
-    { "Held Up", CELL_INT, UNIT_NS, 0 }, { "Wait Call", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device", CELL_INT, UNIT_ID, 0 },
-    { "Stream", CELL_INT, UNIT_ID, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Operation", CELL_TEXT, UNIT_NAME, 0 },
-    { "For Stream", CELL_INT, UNIT_ID, 0 }, { "For End", CELL_INT, UNIT_TIME, 0 }, { "For Operation", CELL_TEXT, UNIT_NONE, 0 },
-    { "Latency", CELL_INT, UNIT_NS, 0 }, { "Event", CELL_INT, UNIT_ID, 0 },
+    { "Held Up", CELL_INT, UNIT_NS, 0 },      { "Wait Call", CELL_INT, UNIT_TIME, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },          { "Device", CELL_INT, UNIT_ID, 0 },
+    { "Stream", CELL_INT, UNIT_ID, 0 },       { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Operation", CELL_TEXT, UNIT_NAME, 0 }, { "For Stream", CELL_INT, UNIT_ID, 0 },
+    { "For End", CELL_INT, UNIT_TIME, 0 },    { "For Operation", CELL_TEXT, UNIT_NONE, 0 },
+    { "Latency", CELL_INT, UNIT_NS, 0 },      { "Event", CELL_INT, UNIT_ID, 0 },
 };
 
-/* ---- work by stream ------------------------------------------------------------------------------------------------ */
+/* ---- work by stream -------------------------------------------------------------------------------------------- */
 
 static enum gpu_kind kind_of(const struct work *work, uint32_t at)
 {
@@ -77,7 +104,8 @@ static int number_streams(struct work *work)
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         const struct gpu_ops *ops = &work->ops[kind];
         for (size_t row = 0; row < ops->count; row++, at++) {
-            uint32_t stream = keys_add(&work->streams, (int64_t[]){ ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] });
+            uint32_t stream = keys_add(&work->streams,
+                                       (int64_t[]){ ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] });
             if (stream == NO_KEY)
                 return ERR_NO_MEMORY;
             work->stream[at] = stream;
@@ -89,8 +117,8 @@ static int number_streams(struct work *work)
     return 0;
 }
 
-/* Where each stream begins, and for each place what ended last up to there. Numbers of streams are in order, since they are
- * the threads that the list was ordered by. */
+/* Where each stream begins, and for each place what ended last up to there. Numbers of streams are in order, since they
+ * are the threads that the list was ordered by. */
 static void mark_streams(struct work *work)
 {
     size_t at = 0;
@@ -132,9 +160,11 @@ static int put_in_order(struct work *work)
     return 0;
 }
 
-static int work_read(struct work *work, struct report *report, const struct analysis_request *request, struct error *err)
+static int work_read(struct work *work, struct report *report, const struct analysis_request *request,
+                     struct error *err)
 {
-    static const char *const copy_extra[] = { "contextId", "copyKind", NULL }, *const fill_extra[] = { "contextId", NULL };
+    static const char *const copy_extra[] = { "contextId", "copyKind", NULL }, *const fill_extra[] = { "contextId",
+                                                                                                       NULL };
     const char *const kernel_extra[] = { "contextId", kernel_name_column(request), "demangledName", NULL };
     const char *const *const extra[GPU_KINDS] = { kernel_extra, copy_extra, fill_extra };
 
@@ -162,8 +192,8 @@ static void work_free(struct work *work)
     free(work->begin);
 }
 
-/* The place in order of the first work that calls from this one on put on the stream; *begin is where the stream begins, and
- * *end where it ends. A stream without work is empty. */
+/* The place in order of the first work that calls from this one on put on the stream; *begin is where the stream
+ * begins, and *end where it ends. A stream without work is empty. */
 static size_t find_work(const struct work *work, const int64_t *stream, int64_t correlation, size_t *begin, size_t *end)
 {
     uint32_t number = keys_find(&work->streams, stream);
@@ -182,12 +212,12 @@ static size_t find_work(const struct work *work, const int64_t *stream, int64_t 
     return low;
 }
 
-/* ---- waits and what they wait for -------------------------------------------------------------------------------------- */
+/* ---- waits and what they wait for ------------------------------------------------------------------------------ */
 
 static int read_waits(struct join *join, struct error *err)
 {
-    static const char *const wait_names[] = { "start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId", "syncType",
-                                              "eventId", "eventSyncId" };
+    static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
+                                              "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId" };
     static const char *const event_names[] = { "globalPid", "contextId", "streamId", "correlationId", "eventSyncId" };
     int code = columns_read(join->report, SYNCHRONIZATION, wait_names, WAIT_COLUMNS, &join->waits, err);
 
@@ -219,10 +249,12 @@ static int read_waits(struct join *join, struct error *err)
 static int counts(const struct join *join, size_t row)
 {
     int64_t *const *values = join->waits.values;
-    struct gpu_place place = { values[WAIT_START][row], values[WAIT_END][row], values[WAIT_PROCESS][row], values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
+    struct gpu_place place = { values[WAIT_START][row],       values[WAIT_END][row],    values[WAIT_PROCESS][row],
+                               values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
 
-    return values[WAIT_TYPE][row] == SYNC_STREAM_WAIT && !columns_is_null(&join->waits, WAIT_ID, row) && values[WAIT_ID][row] != NO_EVENT &&
-           !columns_is_null(&join->waits, WAIT_CORRELATION, row) && filter_gpu(&join->filter, &place);
+    return values[WAIT_TYPE][row] == SYNC_STREAM_WAIT && !columns_is_null(&join->waits, WAIT_ID, row) &&
+           values[WAIT_ID][row] != NO_EVENT && !columns_is_null(&join->waits, WAIT_CORRELATION, row) &&
+           filter_gpu(&join->filter, &place);
 }
 
 static int set_name(struct join *join, struct table *table, struct table_cell *cell, uint32_t at)
@@ -232,7 +264,8 @@ static int set_name(struct join *join, struct table *table, struct table_cell *c
     size_t row = at - join->work.first[kind], length;
 
     if (kind == GPU_KERNEL) {
-        const char *name = report_string(join->report, gpu_extra(ops, gpu_extra_is_null(ops, 1, row) ? 2 : 1, row), &length);
+        const char *name = report_string(join->report, gpu_extra(ops, gpu_extra_is_null(ops, 1, row) ? 2 : 1, row),
+                                         &length);
         return cell_set_text(table, cell, name, length);
     }
     text_clear(&join->text);
@@ -243,8 +276,8 @@ static int set_name(struct join *join, struct table *table, struct table_cell *c
     return text_failed(&join->text) ? ERR_NO_MEMORY : cell_set_text(table, cell, join->text.bytes, join->text.length);
 }
 
-/* When the work could have run, had nobody told its stream to wait: its call has returned, and what its stream had to do before
- * is done. INT64_MIN if nothing is known of either. */
+/* When the work could have run, had nobody told its stream to wait: its call has returned, and what its stream had to
+ * do before is done. INT64_MIN if nothing is known of either. */
 static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
 {
     enum gpu_kind kind = kind_of(&join->work, at);
@@ -252,7 +285,8 @@ static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
     size_t row = at - join->work.first[kind];
     int64_t ready = before == NO_WORK ? INT64_MIN : end_of(&join->work, before);
 
-    for (uint32_t call = calls_find(&join->calls, ops->process[row], ops->correlation[row]); call != NO_CALL; call = calls_next(&join->calls, call))
+    for (uint32_t call = calls_find(&join->calls, ops->process[row], ops->correlation[row]); call != NO_CALL;
+         call = calls_next(&join->calls, call))
         ready = join->calls.end[call] > ready ? join->calls.end[call] : ready;
     return ready;
 }
@@ -268,7 +302,8 @@ static int set_source(struct join *join, struct table *table, struct table_cell 
     if (id == NO_KEY)
         return 0; /* it was recorded before the capture */
     uint32_t event = join->event_rows[id];
-    int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event], events[EVENT_STREAM][event] };
+    int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event],
+                                  events[EVENT_STREAM][event] };
     cell_set_int(&cells[CELL_WAITED_FOR], stream[KEY_STREAM]);
     size_t at = find_work(&join->work, stream, events[EVENT_CORRELATION][event], &begin, &end);
     if (at == begin)
@@ -297,12 +332,14 @@ static int add_row(struct join *join, struct table *table, size_t row)
     if (at == end)
         return 0;
     uint32_t work = join->work.order[at];
-    int64_t start = join->work.start[work], ready = ready_ns(join, work, at == begin ? NO_WORK : join->work.last_to_end[at - 1]);
+    int64_t start = join->work.start[work],
+            ready = ready_ns(join, work, at == begin ? NO_WORK : join->work.last_to_end[at - 1]);
     cell_set_int(&cells[CELL_OP_START], start);
     if (source != NO_WORK) {
         int64_t source_end = end_of(&join->work, source);
         if (ready != INT64_MIN)
-            cell_set_int(&cells[CELL_HELD], source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
+            cell_set_int(&cells[CELL_HELD],
+                         source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
         cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
     }
     return set_name(join, table, &cells[CELL_OP], work);
@@ -311,14 +348,16 @@ static int add_row(struct join *join, struct table *table, size_t row)
 /* Held up for longest first; then by the time of the call. */
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1, y = b[CELL_HELD].kind == CELL_INT ? b[CELL_HELD].integer : -1;
+    int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1,
+            y = b[CELL_HELD].kind == CELL_INT ? b[CELL_HELD].integer : -1;
 
     if (x != y)
         return x < y ? 1 : -1;
     return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
 }
 
-static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     struct join join = { .report = report, .event_ids.width = 2 };
     struct table *table = table_new(wait_columns, CELLS);
@@ -354,11 +393,14 @@ static int cuda_stream_wait(struct report *report, const struct analysis_request
 
 static const char *const wait_tables[] = { SYNCHRONIZATION, NULL };
 const struct analysis analysis_cuda_stream_wait = {
-    .name = "cuda_stream_wait", .title = "CUDA Streams that Waited for Others", .usage = "[:base|:mangled]",
-    .help = "Every wait of a stream for an event (cudaStreamWaitEvent) with what it held up, the first work behind it on its stream, and "
-            "what it waited for, the last work before the event on the other. Held Up is from when the work could have run (its call had "
-            "returned, and the work before it on its stream was done) to its start; 0 where the other stream was done by then. "
-            "Latency is from the end of the one to the start of the other: of several waits before the same work, the least tells which of "
-            "them it was held up by last.",
-    .needs = {{ "CUDA synchronization data", wait_tables }, { "CUDA trace data", gpu_tables }}, .run = cuda_stream_wait,
+    .name = "cuda_stream_wait",
+    .title = "CUDA Streams that Waited for Others",
+    .usage = "[:base|:mangled]",
+    .help = "Every wait of a stream for an event (cudaStreamWaitEvent) with what it held up, the first work behind it "
+            "on its stream, and what it waited for, the last work before the event on the other. Held Up is from when "
+            "the work could have run (its call had returned, and the work before it on its stream was done) to its "
+            "start; 0 where the other stream was done by then. Latency is from the end of the one to the start of the "
+            "other: of several waits before the same work, the least tells which of them it was held up by last.",
+    .needs = { { "CUDA synchronization data", wait_tables }, { "CUDA trace data", gpu_tables } },
+    .run = cuda_stream_wait,
 };

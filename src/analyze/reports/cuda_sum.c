@@ -1,12 +1,13 @@
-/* Summaries of CUDA calls, kernels and memory operations: cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum,
- * cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All are choices of the same sources. */
+/* Summaries of CUDA calls, kernels and memory operations: cuda_api_sum, cuda_gpu_kern_sum,
+ * cuda_gpu_kern_gb_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All
+ * are choices of the same sources. */
 #include <string.h>
 
+#include "analyze/engine/report_options.h"
+#include "analyze/model/launches.h"
+#include "analyze/registry.h"
 #include "base/intern.h"
 #include "event_sum.h"
-#include "analyze/model/launches.h"
-#include "analyze/engine/report_options.h"
-#include "analyze/registry.h"
 
 enum kind { KIND_CALL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
 
@@ -15,7 +16,7 @@ struct labelling {
     struct kernel_ranges ranges;
     struct intern calls; /* what calls are shown as, where those that are shown alike are one group */
     struct text name, grid, block;
-    int failed; /* for want of memory */
+    int failed;          /* for want of memory */
 };
 
 static struct summary_text text_of(const struct text *text)
@@ -37,7 +38,8 @@ static struct summary_text name_of(struct labelling *labelling, const struct gro
         name.length = call_name_length(name.bytes, name.length);
         break;
     case KIND_KERNEL:
-        kernel_label(&labelling->name, labelling->report, &labelling->ranges, event_extra(group), group->key.part[KEY_NAME]);
+        kernel_label(&labelling->name, labelling->report, &labelling->ranges, event_extra(group),
+                     group->key.part[KEY_NAME]);
         name = text_of(&labelling->name);
         break;
     case KIND_MEMCPY:
@@ -56,7 +58,10 @@ static void label(void *context, const struct group *group, struct summary_text 
 static void label_with_category(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
     static const char *const categories[] = {
-        [KIND_CALL] = "CUDA_API", [KIND_KERNEL] = "CUDA_KERNEL", [KIND_MEMCPY] = "MEMORY_OPER", [KIND_MEMSET] = "MEMORY_OPER",
+        [KIND_CALL] = "CUDA_API",
+        [KIND_KERNEL] = "CUDA_KERNEL",
+        [KIND_MEMCPY] = "MEMORY_OPER",
+        [KIND_MEMSET] = "MEMORY_OPER",
     };
     const char *category = categories[event_kind(group)];
 
@@ -78,7 +83,8 @@ static void label_with_dimensions(void *context, const struct group *group, stru
     texts[2] = name_of(labelling, group);
 }
 
-/* cuda_api_sum keeps calls of another version apart, though it shows them alike; cuda_api_gpu_sum does not. So nsys has it. */
+/* cuda_api_sum keeps calls of another version apart, though it shows them alike; cuda_api_gpu_sum
+ * does not. So nsys has it. */
 static void join_versions(void *context, struct group_key *key)
 {
     struct labelling *labelling = context;
@@ -106,25 +112,41 @@ static int summarize(struct report *report, const struct analysis_request *reque
     const char *value = choice->shape.of_sizes ? "bytes" : NULL;
     struct event_source sources[4];
     struct labelling labelling = { .report = report };
-    struct event_extra extra = {0};
+    struct event_extra extra = { 0 };
     size_t count = 0;
     int code = 0;
 
     if (choice->what & CALLS)
         sources[count++] = (struct event_source){ .table = gpu_call_tables[0], .kind = KIND_CALL, .name = "nameId" };
     if (choice->what & KERNELS)
-        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_KERNEL], .kind = KIND_KERNEL, .process = "globalPid",
-            .name = kernel_name_column(request), .name_or = "demangledName", .by_dimensions = by_dimensions };
+        sources[count++] = (struct event_source){
+            .table = gpu_tables[GPU_KERNEL],
+            .kind = KIND_KERNEL,
+            .process = "globalPid",
+            .name = kernel_name_column(request),
+            .name_or = "demangledName",
+            .by_dimensions = by_dimensions,
+        };
     if (choice->what & MEMORY) {
-        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_MEMCPY], .kind = KIND_MEMCPY, .name = "copyKind",
-                                                  .process = "globalPid", .value = value };
-        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_MEMSET], .kind = KIND_MEMSET,
-                                                  .process = "globalPid", .value = value };
+        sources[count++] = (struct event_source){
+            .table = gpu_tables[GPU_MEMCPY],
+            .kind = KIND_MEMCPY,
+            .name = "copyKind",
+            .process = "globalPid",
+            .value = value,
+        };
+        sources[count++] = (struct event_source){
+            .table = gpu_tables[GPU_MEMSET], .kind = KIND_MEMSET, .process = "globalPid", .value = value
+        };
     }
     if (option_given(request, "nvtx-name"))
         code = kernel_ranges_read(&labelling.ranges, report, err);
     extra = (struct event_extra){ gpu_tables[GPU_KERNEL], labelling.ranges.by_row, labelling.ranges.count };
-    struct event_summary summary = { sources, count, &choice->shape, &labelling, extra.count ? &extra : NULL,
+    struct event_summary summary = { sources,
+                                     count,
+                                     &choice->shape,
+                                     &labelling,
+                                     extra.count ? &extra : NULL,
                                      choice->what == (CALLS | KERNELS | MEMORY) ? join_versions : NULL };
     if (code == 0)
         code = event_summarize(report, request, &summary, out, err);
@@ -140,49 +162,59 @@ static int summarize(struct report *report, const struct analysis_request *reque
     return code;
 }
 
-static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     static const struct choice choice = { CALLS, { "Num Calls", { "Name" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     static const struct choice choice = { KERNELS, { "Instances", { "Name" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                struct error *err)
 {
-    static const struct choice choice = { KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0 } };
+    static const struct choice choice = {
+        KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0 }
+    };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                 struct error *err)
 {
     static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                 struct error *err)
 {
     static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 1 } };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
-    static const struct choice choice = { KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
+    static const struct choice choice = { KERNELS | MEMORY,
+                                          { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
 
-static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct choice choice = { CALLS | KERNELS | MEMORY,
                                           { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
@@ -191,50 +223,85 @@ static int cuda_api_gpu_sum(struct report *report, const struct analysis_request
 }
 
 static const char *const all_tables[] = {
-    "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", NULL,
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    NULL,
 };
 #define KERNEL_OPTIONS "[:nvtx-name][:base|:mangled]"
 
 const struct analysis analysis_cuda_api_sum = {
-    .name = "cuda_api_sum", .old_name = "cudaapisum", .title = "CUDA API Summary", .usage = "",
+    .name = "cuda_api_sum",
+    .old_name = "cudaapisum",
+    .title = "CUDA API Summary",
+    .usage = "",
     .help = "Time in CUDA calls of the runtime and the driver, by function, over all threads.",
-    .needs = {{ "CUDA trace data", gpu_call_tables }}, .by_default = 3, .run = cuda_api_sum,
+    .needs = { { "CUDA trace data", gpu_call_tables } },
+    .by_default = 3,
+    .run = cuda_api_sum,
 };
 
 const struct analysis analysis_cuda_gpu_kern_sum = {
-    .name = "cuda_gpu_kern_sum", .old_name = "gpukernsum", .title = "CUDA GPU Kernel Summary", .usage = KERNEL_OPTIONS,
-    .help = "Time in kernels on the GPU, by name: demangled, or with base the name alone, or with mangled as the linker has "
-            "it. nvtx-name puts the innermost range around the launch in front.",
-    .needs = {{ "CUDA kernel data", gpu_kernel_tables }}, .by_default = 4, .run = cuda_gpu_kern_sum,
+    .name = "cuda_gpu_kern_sum",
+    .old_name = "gpukernsum",
+    .title = "CUDA GPU Kernel Summary",
+    .usage = KERNEL_OPTIONS,
+    .help = "Time in kernels on the GPU, by name: demangled, or with base the name alone, or with mangled as the "
+            "linker has it. nvtx-name puts the innermost range around the launch in front.",
+    .needs = { { "CUDA kernel data", gpu_kernel_tables } },
+    .by_default = 4,
+    .run = cuda_gpu_kern_sum,
 };
 
 const struct analysis analysis_cuda_gpu_kern_gb_sum = {
-    .name = "cuda_gpu_kern_gb_sum", .old_name = "gpukerngbsum", .title = "CUDA GPU Kernel/Grid/Block Summary",
+    .name = "cuda_gpu_kern_gb_sum",
+    .old_name = "gpukerngbsum",
+    .title = "CUDA GPU Kernel/Grid/Block Summary",
     .usage = KERNEL_OPTIONS,
     .help = "Time in kernels on the GPU, by name, grid and block.",
-    .needs = {{ "CUDA kernel data", gpu_kernel_tables }}, .run = cuda_gpu_kern_gb_sum,
+    .needs = { { "CUDA kernel data", gpu_kernel_tables } },
+    .run = cuda_gpu_kern_gb_sum,
 };
 
 const struct analysis analysis_cuda_gpu_mem_time_sum = {
-    .name = "cuda_gpu_mem_time_sum", .old_name = "gpumemtimesum", .title = "CUDA GPU MemOps Summary (by Time)", .usage = "",
+    .name = "cuda_gpu_mem_time_sum",
+    .old_name = "gpumemtimesum",
+    .title = "CUDA GPU MemOps Summary (by Time)",
+    .usage = "",
     .help = "Time in copies and fills of GPU memory, by their kind.",
-    .needs = {{ "GPU memory data", gpu_memory_tables }}, .by_default = 5, .run = cuda_gpu_mem_time_sum,
+    .needs = { { "GPU memory data", gpu_memory_tables } },
+    .by_default = 5,
+    .run = cuda_gpu_mem_time_sum,
 };
 
 const struct analysis analysis_cuda_gpu_mem_size_sum = {
-    .name = "cuda_gpu_mem_size_sum", .old_name = "gpumemsizesum", .title = "CUDA GPU MemOps Summary (by Size)", .usage = "",
+    .name = "cuda_gpu_mem_size_sum",
+    .old_name = "gpumemsizesum",
+    .title = "CUDA GPU MemOps Summary (by Size)",
+    .usage = "",
     .help = "Bytes that were copied and filled in GPU memory, by kind.",
-    .needs = {{ "GPU memory data", gpu_memory_tables }}, .by_default = 6, .run = cuda_gpu_mem_size_sum,
+    .needs = { { "GPU memory data", gpu_memory_tables } },
+    .by_default = 6,
+    .run = cuda_gpu_mem_size_sum,
 };
 
 const struct analysis analysis_cuda_gpu_sum = {
-    .name = "cuda_gpu_sum", .old_name = "gpusum", .title = "CUDA GPU Summary (Kernels/MemOps)", .usage = KERNEL_OPTIONS,
+    .name = "cuda_gpu_sum",
+    .old_name = "gpusum",
+    .title = "CUDA GPU Summary (Kernels/MemOps)",
+    .usage = KERNEL_OPTIONS,
     .help = "Time in all work on the GPU: kernels by name, copies and fills by kind.",
-    .needs = {{ "CUDA trace data", gpu_tables }}, .run = cuda_gpu_sum,
+    .needs = { { "CUDA trace data", gpu_tables } },
+    .run = cuda_gpu_sum,
 };
 
 const struct analysis analysis_cuda_api_gpu_sum = {
-    .name = "cuda_api_gpu_sum", .old_name = "apigpusum", .title = "CUDA Summary (API/Kernels/MemOps)", .usage = KERNEL_OPTIONS,
+    .name = "cuda_api_gpu_sum",
+    .old_name = "apigpusum",
+    .title = "CUDA Summary (API/Kernels/MemOps)",
+    .usage = KERNEL_OPTIONS,
     .help = "Time in CUDA calls and in work on the GPU, side by side. They overlap, so the shares are of their sum.",
-    .needs = {{ "CUDA trace data", all_tables }}, .run = cuda_api_gpu_sum,
+    .needs = { { "CUDA trace data", all_tables } },
+    .run = cuda_api_gpu_sum,
 };

@@ -1,12 +1,28 @@
 /* One parallel pass over each source, all into the same groups. */
 #include "event_sum.h"
 
-#include "analyze/model/gpu.h"
 #include "analyze/engine/keys.h"
+#include "analyze/model/gpu.h"
 
 enum role {
-    START, END, THREAD, CORRELATION, DEVICE, STREAM, NAME, NAME_OR, NUMBER_OR, CLASS, VALUE, GRID_X, GRID_Y, GRID_Z, BLOCK_X,
-    BLOCK_Y, BLOCK_Z, ROLES
+    START,
+    END,
+    THREAD,
+    CORRELATION,
+    DEVICE,
+    STREAM,
+    NAME,
+    NAME_OR,
+    NUMBER_OR,
+    CLASS,
+    VALUE,
+    GRID_X,
+    GRID_Y,
+    GRID_Z,
+    BLOCK_X,
+    BLOCK_Y,
+    BLOCK_Z,
+    ROLES
 };
 
 struct scan {
@@ -59,15 +75,20 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
 {
     if (scan->places[CLASS] >= 0 && at(block, scan, CLASS, row) != scan->source->class_value)
         return 0;
-    if ((scan->source->named_only && is_null(block, scan, NAME, row)) || (scan->source->value && is_null(block, scan, VALUE, row)))
+    if ((scan->source->named_only && is_null(block, scan, NAME, row)) ||
+        (scan->source->value && is_null(block, scan, VALUE, row)))
         return 0;
     if (!scan->filter.only.only)
         return span_overlaps(scan->filter.span, start, end);
     if (!scan->source->process)
         return filter_thread(&scan->filter, at(block, scan, THREAD, row), start, end);
-    struct gpu_place place = { start, end, at(block, scan, THREAD, row),
-                               is_null(block, scan, CORRELATION, row) ? NO_CORRELATION : at(block, scan, CORRELATION, row),
-                               at(block, scan, DEVICE, row), at(block, scan, STREAM, row) };
+    struct gpu_place place = { start,
+                               end,
+                               at(block, scan, THREAD, row),
+                               is_null(block, scan, CORRELATION, row) ? NO_CORRELATION
+                                                                      : at(block, scan, CORRELATION, row),
+                               at(block, scan, DEVICE, row),
+                               at(block, scan, STREAM, row) };
     return filter_gpu(&scan->filter, &place);
 }
 
@@ -95,7 +116,9 @@ static int visit(void *context, int worker, const struct report_block *block)
     const int64_t *starts = block->values[START], *ends = block->values[END];
 
     for (size_t row = 0; row < block->rows; row++) {
-        int64_t end = !block_is_null(block, END, row) ? ends[row] : scan->source->open_to_last ? scan->last_ns : starts[row];
+        int64_t end = !block_is_null(block, END, row) ? ends[row]
+                      : scan->source->open_to_last    ? scan->last_ns
+                                                      : starts[row];
         if (!counts(block, scan, row, starts[row], end))
             continue;
         struct group_key key = { { kind_of(scan, block->first_row + row), at(block, scan, NAME, row) } };
@@ -120,9 +143,18 @@ static void choose_columns(struct scan *scan, const struct report_table *table)
     const struct event_source *source = scan->source;
     int filtered = scan->filter.only.only != 0, on_gpu = filtered && source->process;
     const char *names[ROLES] = {
-        [START] = "start", [END] = "end", [NAME] = source->name, [NAME_OR] = source->name_or, [NUMBER_OR] = source->number_or, [CLASS] = source->class_column,
-        [VALUE] = source->value, [THREAD] = !filtered ? NULL : source->process ? source->process : "globalTid",
-        [CORRELATION] = on_gpu ? "correlationId" : NULL, [DEVICE] = on_gpu ? "deviceId" : NULL,
+        [START] = "start",
+        [END] = "end",
+        [NAME] = source->name,
+        [NAME_OR] = source->name_or,
+        [NUMBER_OR] = source->number_or,
+        [CLASS] = source->class_column,
+        [VALUE] = source->value,
+        [THREAD] = !filtered         ? NULL
+                   : source->process ? source->process
+                                     : "globalTid",
+        [CORRELATION] = on_gpu ? "correlationId" : NULL,
+        [DEVICE] = on_gpu ? "deviceId" : NULL,
         [STREAM] = on_gpu ? "streamId" : NULL,
     };
     static const char *const dimensions[] = { "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ" };
@@ -137,8 +169,8 @@ static void choose_columns(struct scan *scan, const struct report_table *table)
     }
 }
 
-static int scan_sources(struct report *report, const struct analysis_request *request, const struct event_summary *summary,
-                        struct scan *scan, struct error *err)
+static int scan_sources(struct report *report, const struct analysis_request *request,
+                        const struct event_summary *summary, struct scan *scan, struct error *err)
 {
     for (size_t i = 0; i < summary->source_count; i++) {
         const struct report_table *table = report_table(report, summary->sources[i].table);

@@ -14,15 +14,18 @@ struct event_source {
     int kind;                 /* the group's KEY_KIND */
     const char *name;         /* column of the name; NULL: all are one group */
     const char *name_or;      /* column used where the name is empty, or NULL */
-    const char *number_or;    /* column of a number that is used where the name is empty, or NULL; such a group's KEY_KIND is */
+    const char *number_or;    /* column of a number that is used where the name is empty, or NULL;
+                               * such a group's KEY_KIND is */
     int number_kind;          /* this, and its KEY_NAME the number */
     const char *process;      /* for work on a GPU: the column of the process; such rows have a device, a stream and a
                                  correlation id. NULL: rows with a globalTid */
-    const char *value;        /* a column to sum instead of the duration, or NULL; rows where it is empty do not count */
+    const char *value;        /* a column to sum instead of the duration, or NULL; rows
+                               * where it is empty do not count */
     const char *class_column; /* where only rows of one class count: eventClass or the like; NULL: all do */
     int64_t class_value;
     int named_only;           /* rows without a name do not count */
-    int open_to_last;         /* a row without an end counts up to the last moment of the table; else it has no duration */
+    int open_to_last;         /* a row without an end counts up to the last moment of the
+                               * table; else it has no duration */
     int by_dimensions;        /* kernels of another grid or block are other groups */
 };
 
@@ -41,8 +44,8 @@ struct event_summary {
     const struct event_source *sources;
     size_t source_count;
     const struct summary_shape *shape;
-    void *context;                   /* for the shape's label() */
-    const struct event_extra *extra; /* NULL: none */
+    void *context;                                     /* for the shape's label() */
+    const struct event_extra *extra;                   /* NULL: none */
     void (*map)(void *context, struct group_key *key); /* see groups_finish(); NULL: none */
 };
 

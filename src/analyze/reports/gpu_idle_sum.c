@@ -1,32 +1,37 @@
 /* gpu_idle_sum: for each gap on a GPU what the thread did then that launched the work which ended it, summed by cause.
  *
- * A gap is handed from layer to layer, the most telling first. Each takes the stretches that it knows something of, and leaves the
- * others to the next; what nobody takes is unknown. */
+ * A gap is handed from layer to layer, the most telling first. Each takes the stretches that it knows something of, and
+ * leaves the others to the next; what nobody takes is unknown. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "analyze/engine/report_options.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu_busy.h"
-#include "idle_layers.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/registry.h"
+#include "base/array.h"
+#include "idle_layers.h"
 
 /* Time to be explained, by what one thread did. */
 struct stretch {
-    int64_t owner; /* the GPU, or the thread itself */
+    int64_t owner;       /* the GPU, or the thread itself */
     int64_t thread, start_ns, end_ns;
     int64_t launched_ns; /* when the launch had returned */
 };
 
-struct piece { int64_t start_ns, end_ns; };
-struct pieces { struct piece *list; size_t count, capacity; };
+struct piece {
+    int64_t start_ns, end_ns;
+};
+struct pieces {
+    struct piece *list;
+    size_t count, capacity;
+};
 
 enum { KEY_OWNER, KEY_CAUSE, KEY_WHAT, KEY_WHERE, KEY_PARTS };
 struct cause {
     int64_t total_ns, longest_ns, gaps;
-    size_t last_gap;    /* 1 more than its number */
-    uint32_t range;     /* in which the longest lay */
+    size_t last_gap; /* 1 more than its number */
+    uint32_t range;  /* in which the longest lay */
 };
 
 struct idle {
@@ -38,7 +43,7 @@ struct idle {
     struct cause *causes;
     size_t cause_room;
     struct pieces left, next;
-    size_t gap;                /* at hand */
+    size_t gap; /* at hand */
     int of_threads;
 };
 
@@ -60,11 +65,13 @@ static int add_stretch(struct idle *idle, const struct stretch *stretch)
     return 0;
 }
 
-/* ---- from gap to causes -------------------------------------------------------------------------------------- */
+/* ---- from gap to causes ---------------------------------------------------------------------------------------- */
 
-static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, const struct thread_span *span, struct piece piece)
+static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_cause cause,
+                    const struct thread_span *span, struct piece piece)
 {
-    int64_t length = saturating_duration(piece.start_ns, piece.end_ns), middle = saturating_add(piece.start_ns, length / 2);
+    int64_t length = saturating_duration(piece.start_ns, piece.end_ns),
+            middle = saturating_add(piece.start_ns, length / 2);
     int64_t key[KEY_PARTS] = { stretch->owner, cause, span ? idle_what(&idle->layers, cause, span) : IDLE_NO_TEXT,
                                span ? idle_where(&idle->layers, cause, span, middle) : IDLE_NO_TEXT };
     size_t before = idle->keys.count;
@@ -96,7 +103,8 @@ static int leave(struct pieces *pieces, int64_t start_ns, int64_t end_ns)
 }
 
 /* Takes from one piece what the spans from *at on cover. */
-static int take_piece(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, struct piece piece, size_t *at, size_t behind)
+static int take_piece(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, struct piece piece,
+                      size_t *at, size_t behind)
 {
     const struct thread_span *spans = idle->layers.spans[cause].list;
     int code = 0;
@@ -143,13 +151,17 @@ static int explain(struct idle *idle, const struct stretch *stretch)
     return code;
 }
 
-/* ---- what is to be explained --------------------------------------------------------------------------------- */
+/* ---- what is to be explained ----------------------------------------------------------------------------------- */
 
 /* The columns of a table of work, read when a gap first needs them. */
-struct work { const char *table; struct report_columns rows; };
+struct work {
+    const char *table;
+    struct report_columns rows;
+};
 enum { WORK_TABLES = 4, WORK_PROCESS = 0, WORK_CORRELATION = 1 };
 
-static const struct report_columns *work_of(struct work *works, struct report *report, const char *table, struct error *err)
+static const struct report_columns *work_of(struct work *works, struct report *report, const char *table,
+                                            struct error *err)
 {
     static const char *const names[] = { "globalPid", "correlationId" };
     int i = 0;
@@ -163,11 +175,13 @@ static const struct report_columns *work_of(struct work *works, struct report *r
 }
 
 /* Who launched the work that ended the gap; the main thread of its process if nothing is known of a launch. */
-static void find_launch(struct stretch *stretch, const struct report_columns *rows, size_t row, const struct calls *calls)
+static void find_launch(struct stretch *stretch, const struct report_columns *rows, size_t row,
+                        const struct calls *calls)
 {
     int64_t process = row < rows->rows ? rows->values[WORK_PROCESS][row] : 0;
     uint32_t call = row >= rows->rows || columns_is_null(rows, WORK_CORRELATION, row)
-                        ? NO_CALL : calls_find(calls, process, rows->values[WORK_CORRELATION][row]);
+                        ? NO_CALL
+                        : calls_find(calls, process, rows->values[WORK_CORRELATION][row]);
 
     stretch->thread = call == NO_CALL ? global_process(process) | global_pid_number(process) : calls->thread[call];
     stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
@@ -175,19 +189,25 @@ static void find_launch(struct stretch *stretch, const struct report_columns *ro
 
 static int add_gaps(struct idle *idle, const struct analysis_request *request, int64_t least_ns, struct error *err)
 {
-    struct gpu_busy busy = {0};
-    struct calls calls = {0};
-    struct work works[WORK_TABLES] = {{0}};
+    struct gpu_busy busy = { 0 };
+    struct calls calls = { 0 };
+    struct work works[WORK_TABLES] = { { 0 } };
     int code = gpu_busy_read_gaps(&busy, idle->report, request, least_ns, err);
 
     if (code == 0 && !busy.device_count)
-        code = error_set(err, ERR_NO_DATA, "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
+        code = error_set(
+            err, ERR_NO_DATA,
+            "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
     if (code == 0 && busy.gap_count)
         code = calls_read(&calls, idle->report, err);
     for (size_t i = 0; i < busy.gap_count && code == 0; i++) {
         const struct gpu_gap *gap = &busy.gaps[i];
         const struct report_columns *rows = work_of(works, idle->report, gap->table, err);
-        struct stretch stretch = { .owner = gap->gpu, .start_ns = gap->start_ns, .end_ns = saturating_add(gap->start_ns, gap->length_ns) };
+        struct stretch stretch = {
+            .owner = gap->gpu,
+            .start_ns = gap->start_ns,
+            .end_ns = saturating_add(gap->start_ns, gap->length_ns),
+        };
         code = rows ? 0 : err->code;
         if (code == 0)
             find_launch(&stretch, rows, gap->row, &calls);
@@ -208,7 +228,8 @@ static int is_wanted(const struct thread_names *names, struct report *report, co
     char *end;
     long long number = strtoll(wanted, &end, 10);
 
-    return (*wanted && !*end && number == global_tid_number(thread)) || (name && strcmp(report_string(report, name->name, NULL), wanted) == 0);
+    return (*wanted && !*end && number == global_tid_number(thread)) ||
+           (name && strcmp(report_string(report, name->name, NULL), wanted) == 0);
 }
 
 /* Each thread of this number or name, from the first that is known of it to the last. */
@@ -225,10 +246,12 @@ static int add_threads(struct idle *idle, const char *wanted, const struct repor
             while (known < idle->stretch_count && idle->stretches[known].thread != at->thread)
                 known++;
             if (known == idle->stretch_count) {
-                if ((i && at->thread == spans->list[i - 1].thread) || !is_wanted(&names, idle->report, wanted, at->thread))
+                if ((i && at->thread == spans->list[i - 1].thread) ||
+                    !is_wanted(&names, idle->report, wanted, at->thread))
                     continue;
                 struct stretch stretch = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
-                code = add_stretch(idle, &stretch) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the threads") : 0;
+                code = add_stretch(idle, &stretch) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the threads")
+                                                   : 0;
                 continue;
             }
             struct stretch *stretch = &idle->stretches[known];
@@ -242,13 +265,23 @@ static int add_threads(struct idle *idle, const char *wanted, const struct repor
         stretch->end_ns = stretch->end_ns > span->to_ns ? span->to_ns : stretch->end_ns;
     }
     thread_names_free(&names);
-    return code || idle->stretch_count ? code : error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
+    return code || idle->stretch_count ? code
+                                       : error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 const char *const idle_cause_names[IDLE_CAUSES] = {
-    "launched, not begun", "CUDA synchronization", "CUDA call", "OS call", "off CPU", "Python", "Python", "native code", "range", "unknown",
+    "launched, not begun",
+    "CUDA synchronization",
+    "CUDA call",
+    "OS call",
+    "off CPU",
+    "Python",
+    "Python",
+    "native code",
+    "range",
+    "unknown",
 };
 
 static int set_text(struct table *table, struct table_cell *cell, const struct idle_layers *layers, int64_t text)
@@ -271,7 +304,8 @@ static int add_row(struct table *table, const struct idle *idle, uint32_t number
     cell_set_int(&row[IDLE_GAPS], cause->gaps);
     cell_set_int(&row[IDLE_MAX], cause->longest_ns);
     cell_set_int(&row[IDLE_OWNER], idle->of_threads ? global_tid_number(key[KEY_OWNER]) : key[KEY_OWNER]);
-    int code = cell_set_text(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]], strlen(idle_cause_names[key[KEY_CAUSE]]));
+    int code = cell_set_text(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]],
+                             strlen(idle_cause_names[key[KEY_CAUSE]]));
     code = code ? code : set_text(table, &row[IDLE_WHAT], &idle->layers, key[KEY_WHAT]);
     code = code ? code : set_text(table, &row[IDLE_WHERE], &idle->layers, key[KEY_WHERE]);
     return code ? code : set_text(table, &row[IDLE_AROUND], &idle->layers, cause->range);
@@ -308,12 +342,15 @@ static int fill(struct table *table, struct idle *idle)
     return code;
 }
 
-static int gpu_idle_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int gpu_idle_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     struct table_column columns[IDLE_COLUMNS] = {
-        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Gaps", CELL_INT, UNIT_NONE, 0 },
-        { "Max", CELL_INT, UNIT_NS, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 }, { "Cause", CELL_TEXT, UNIT_NONE, 0 },
-        { "What", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Range", CELL_TEXT, UNIT_NAME, 0 },
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
+        { "Gaps", CELL_INT, UNIT_NONE, 0 },     { "Max", CELL_INT, UNIT_NS, 0 },
+        { "GPU", CELL_INT, UNIT_ID, 0 },        { "Cause", CELL_TEXT, UNIT_NONE, 0 },
+        { "What", CELL_TEXT, UNIT_NONE, 0 },    { "Where", CELL_TEXT, UNIT_NONE, 0 },
+        { "Range", CELL_TEXT, UNIT_NAME, 0 },
     };
     const char *thread = option_text(request, "thread");
     struct idle idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };
@@ -340,14 +377,29 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
 }
 
 static const char *const idle_tables[] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-    "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", "SCHED_EVENTS", "COMPOSITE_EVENTS", "TACHO_PYTHON_SAMPLE", "NVTX_EVENTS", "TACHO_TORCH_OP", NULL,
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "OSRT_API",
+    "SCHED_EVENTS",
+    "COMPOSITE_EVENTS",
+    "TACHO_PYTHON_SAMPLE",
+    "NVTX_EVENTS",
+    "TACHO_TORCH_OP",
+    NULL,
 };
 const struct analysis analysis_gpu_idle_sum = {
-    .name = "gpu_idle_sum", .title = "GPU Idle Summary", .usage = "[:gap=<µs>][:thread=<number or name>]",
-    .help = "Why GPUs had nothing to do: for each gap of at least gap microseconds (50) what the thread did that launched the work which ended "
-            "it, summed by cause. Of several things known of a moment the first of these counts: the launch had returned; a CUDA call that "
-            "waits; another; an OS call; off the CPU; a line of Python; a native function; a range or operator. Where is the line of Python or "
-            "the function that it came from, Range the innermost range around the longest. thread: what that thread did all the time instead.",
-    .needs = {{ "trace data of GPUs or threads", idle_tables }}, .is_of_gpus = 1, .run = gpu_idle_sum,
+    .name = "gpu_idle_sum",
+    .title = "GPU Idle Summary",
+    .usage = "[:gap=<µs>][:thread=<number or name>]",
+    .help = "Why GPUs had nothing to do: for each gap of at least gap microseconds (50) what the thread did that "
+            "launched the work which ended it, summed by cause. Of several things known of a moment the first of these "
+            "counts: the launch had returned; a CUDA call that waits; another; an OS call; off the CPU; a line of "
+            "Python; a native function; a range or operator. Where is the line of Python or the function that it came "
+            "from, Range the innermost range around the longest. thread: what that thread did all the time instead.",
+    .needs = { { "trace data of GPUs or threads", idle_tables } },
+    .is_of_gpus = 1,
+    .run = gpu_idle_sum,
 };

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
-#include "idle_layers.h"
-#include "analyze/model/torch/operators.h"
 #include "analyze/model/ranges.h"
+#include "analyze/model/torch/operators.h"
+#include "idle_layers.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 /* Calls that wait for a GPU. */
 static int waits(const char *call)
@@ -19,7 +19,9 @@ static int waits(const char *call)
 
 static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0 };
+    static const struct span_source source = {
+        "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0
+    };
     struct thread_spans *calls = &layers->spans[IDLE_CALL], *syncs = &layers->spans[IDLE_SYNC];
     int64_t last_name = -1;
     int last_waits = 0, code = thread_spans_read(calls, layers->report, &source, filter, err);
@@ -44,7 +46,7 @@ static int read_ranges(struct idle_layers *layers, const struct filter *filter, 
 {
     static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
-    struct ranges ranges = {0};
+    struct ranges ranges = { 0 };
     int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
 
     for (size_t i = 0; i < ranges.count && code == 0; i++) {
@@ -72,16 +74,19 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
     if (code == 0)
         code = stack_chains_read(&layers->os_chains, &layers->native, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
     if (code == 0)
-        code = stack_chains_read(&layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES, err);
+        code = stack_chains_read(&layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES,
+                                 err);
     if (code == 0 && (thread_spans_samples(&layers->spans[IDLE_PYTHON], &layers->python) != 0 ||
                       thread_spans_samples(&layers->spans[IDLE_NATIVE], &layers->native) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
     return code;
 }
 
-int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span, struct error *err)
+int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span,
+                     struct error *err)
 {
-    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", NULL, "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source os = { "OSRT_API",          "nameId",     "callchainId",   NULL,
+                                           "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
     const struct filter filter = { .span = span };
 
@@ -102,7 +107,8 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
     for (int cause = IDLE_OS; cause <= IDLE_NATIVE; cause++)
         if (cause != IDLE_PYTHON_CALL)
             thread_spans_keep_outermost(&layers->spans[cause]);
-    if (thread_spans_keep_innermost(&layers->spans[IDLE_PYTHON_CALL]) != 0 || thread_spans_keep_innermost(&layers->spans[IDLE_RANGE]) != 0)
+    if (thread_spans_keep_innermost(&layers->spans[IDLE_PYTHON_CALL]) != 0 ||
+        thread_spans_keep_innermost(&layers->spans[IDLE_RANGE]) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
     return 0;
 }
@@ -121,7 +127,7 @@ void idle_layers_free(struct idle_layers *layers)
     free(layers->text_ids);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 enum idle_text { TEXT_STRING, TEXT_CALL, TEXT_RANGE, TEXT_NATIVE_FRAME, TEXT_PYTHON_FRAME, TEXT_OFF_CPU };
 
@@ -137,8 +143,10 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
     else if (kind == TEXT_OFF_CPU)
         text_add(out, number == OFF_CPU_PREEMPTED ? "preempted" : "blocked");
     else
-        text_add_bytes(out, bytes, kind == TEXT_CALL ? call_name_length(bytes, length)
-                                   : kind == TEXT_RANGE ? operator_text(bytes, length).name_length : length);
+        text_add_bytes(out, bytes,
+                       kind == TEXT_CALL    ? call_name_length(bytes, length)
+                       : kind == TEXT_RANGE ? operator_text(bytes, length).name_length
+                                            : length);
 }
 
 /* Each is made once. */
@@ -146,7 +154,7 @@ static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t
 {
     size_t before = layers->known.count;
     uint32_t key = keys_add(&layers->known, (int64_t[]){ kind, number });
-    struct text text = {0};
+    struct text text = { 0 };
 
     if (key == NO_KEY)
         return IDLE_NO_TEXT;
@@ -177,21 +185,16 @@ uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const stru
 {
     switch (cause) {
     case IDLE_SYNC:
-    case IDLE_CALL:
-        return text_of(layers, TEXT_CALL, span->name);
+    case IDLE_CALL: return text_of(layers, TEXT_CALL, span->name);
     case IDLE_OS:
-    case IDLE_PYTHON_CALL:
-        return text_of(layers, TEXT_STRING, span->name);
-    case IDLE_OFF_CPU:
-        return text_of(layers, TEXT_OFF_CPU, span->name);
+    case IDLE_PYTHON_CALL: return text_of(layers, TEXT_STRING, span->name);
+    case IDLE_OFF_CPU: return text_of(layers, TEXT_OFF_CPU, span->name);
     case IDLE_PYTHON:
         return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)span->chain));
     case IDLE_NATIVE:
         return text_of(layers, TEXT_NATIVE_FRAME, stack_innermost(&layers->native, (uint32_t)span->chain));
-    case IDLE_RANGE:
-        return text_of(layers, TEXT_RANGE, span->name);
-    default:
-        return IDLE_NO_TEXT;
+    case IDLE_RANGE: return text_of(layers, TEXT_RANGE, span->name);
+    default: return IDLE_NO_TEXT;
     }
 }
 

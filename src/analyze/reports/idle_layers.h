@@ -2,38 +2,59 @@
 #ifndef TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 #define TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 
-#include "base/intern.h"
 #include "analyze/model/stacks/thread_spans.h"
+#include "base/intern.h"
 
-/* In the order in which they are asked: what is known of a moment from the first of them counts. A CUDA call comes before the
- * calls into libc that it makes, and those before the line of Python that they came from. */
+/* In the order in which they are asked: what is known of a moment from the first of them counts. A CUDA call comes
+ * before the calls into libc that it makes, and those before the line of Python that they came from. */
 enum idle_cause {
     IDLE_LAUNCHED, /* the launch had returned, but the work did not begin */
-    IDLE_SYNC, IDLE_CALL, IDLE_OS, IDLE_OFF_CPU, IDLE_PYTHON, IDLE_PYTHON_CALL, IDLE_NATIVE, IDLE_RANGE, IDLE_UNKNOWN, IDLE_CAUSES
+    IDLE_SYNC,
+    IDLE_CALL,
+    IDLE_OS,
+    IDLE_OFF_CPU,
+    IDLE_PYTHON,
+    IDLE_PYTHON_CALL,
+    IDLE_NATIVE,
+    IDLE_RANGE,
+    IDLE_UNKNOWN,
+    IDLE_CAUSES
 };
 
 /* The columns of gpu_idle_sum; the largest cause is the first row. */
-enum { IDLE_SHARE, IDLE_TOTAL, IDLE_GAPS, IDLE_MAX, IDLE_OWNER, IDLE_CAUSE, IDLE_WHAT, IDLE_WHERE, IDLE_AROUND, IDLE_COLUMNS };
+enum {
+    IDLE_SHARE,
+    IDLE_TOTAL,
+    IDLE_GAPS,
+    IDLE_MAX,
+    IDLE_OWNER,
+    IDLE_CAUSE,
+    IDLE_WHAT,
+    IDLE_WHERE,
+    IDLE_AROUND,
+    IDLE_COLUMNS
+};
 extern const char *const idle_cause_names[IDLE_CAUSES];
 
 /* What is known of threads, a layer for each cause that has one. */
 struct idle_layers {
     struct report *report;
     struct thread_spans spans[IDLE_CAUSES];
-    struct stacks native, python;                 /* of samples; native of call chains too */
+    struct stacks native, python; /* of samples; native of call chains too */
     struct stack_chains cuda_chains, os_chains, python_chains;
     struct intern texts;
-    struct keys known;   /* where a text comes from: enum idle_text and a number there */
-    uint32_t *text_ids;  /* owned; by known */
+    struct keys known;            /* where a text comes from: enum idle_text and a number there */
+    uint32_t *text_ids;           /* owned; by known */
     size_t text_room;
 };
 enum { IDLE_NO_TEXT = UINT32_MAX };
 
-int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span, struct error *err);
+int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span,
+                     struct error *err);
 void idle_layers_free(struct idle_layers *layers);
 
-/* What a span of a layer is called; and where in the program the thread was then: a line of Python, or a function. Numbers in texts,
- * IDLE_NO_TEXT for none. */
+/* What a span of a layer is called; and where in the program the thread was then: a line of Python, or a function.
+ * Numbers in texts, IDLE_NO_TEXT for none. */
 uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span);
 uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span, int64_t time_ns);
 /* The innermost range or operator around a moment. */

@@ -1,15 +1,18 @@
-/* mpi_event_sum, mpi_msg_size_sum and mpi_event_trace: calls of MPI, by name or one by one, and the bytes they moved. */
+/* mpi_event_sum, mpi_msg_size_sum and mpi_event_trace: calls of MPI, by name or one by one,
+ * and the bytes they moved. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_sum.h"
-#include "analyze/model/filter.h"
 #include "analyze/engine/order.h"
+#include "analyze/model/filter.h"
 #include "analyze/registry.h"
+#include "event_sum.h"
 
 enum source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
 static const char *const mpi_tables[SOURCES + 1] = {
-    [P2P] = "MPI_P2P_EVENTS", [COLLECTIVES] = "MPI_COLLECTIVES_EVENTS", [START_WAIT] = "MPI_START_WAIT_EVENTS",
+    [P2P] = "MPI_P2P_EVENTS",
+    [COLLECTIVES] = "MPI_COLLECTIVES_EVENTS",
+    [START_WAIT] = "MPI_START_WAIT_EVENTS",
     [OTHER] = "MPI_OTHER_EVENTS",
 };
 static const char *const message_tables[] = { "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", NULL };
@@ -22,10 +25,11 @@ static void label(void *context, const struct group *group, struct summary_text 
     texts[1].bytes = report_string(context, group->key.part[KEY_NAME], &texts[1].length);
 }
 
-static int mpi_event_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int mpi_event_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     static const struct summary_shape shape = { "Instances", { "Source", "Name" }, label, 0 };
-    struct event_source sources[SOURCES] = {0};
+    struct event_source sources[SOURCES] = { 0 };
 
     for (int i = 0; i < SOURCES; i++)
         sources[i] = (struct event_source){ .table = mpi_tables[i], .kind = i, .name = "textId" };
@@ -33,7 +37,8 @@ static int mpi_event_sum(struct report *report, const struct analysis_request *r
     return event_summarize(report, request, &summary, out, err);
 }
 
-static int mpi_msg_size_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int mpi_msg_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct summary_shape shape = { "Count", { "Source", "Name" }, label, 1 };
     static const struct event_source sources[] = {
@@ -88,15 +93,24 @@ static int read_all(struct trace *trace, struct error *err)
             if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], end))
                 trace->order[trace->count++] = (uint32_t)total;
         }
-    return order_by_time(trace->order, trace->count, trace->starts) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return order_by_time(trace->order, trace->count, trace->starts) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+                                                                    : 0;
 }
 
 enum { AT, UNTIL, TIME, EVENT, PID, TID, CELL_TAG, RANK, CELL_PEER, CELL_ROOT, CELL_SIZE, SENT, CELL_RECEIVED, CELLS };
 static const struct table_column trace_columns[CELLS] = {
-    { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
-    { "Event", CELL_TEXT, UNIT_NAME, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 },
-    { "Tag", CELL_INT, UNIT_ID, 0 }, { "Rank", CELL_INT, UNIT_ID, 0 }, { "PeerRank", CELL_INT, UNIT_ID, 0 },
-    { "RootRank", CELL_INT, UNIT_ID, 0 }, { "Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CollSendSize", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "End", CELL_INT, UNIT_TIME, 0 },
+    { "Duration", CELL_INT, UNIT_NS, 0 },
+    { "Event", CELL_TEXT, UNIT_NAME, 0 },
+    { "Pid", CELL_INT, UNIT_ID, 0 },
+    { "Tid", CELL_INT, UNIT_ID, 0 },
+    { "Tag", CELL_INT, UNIT_ID, 0 },
+    { "Rank", CELL_INT, UNIT_ID, 0 },
+    { "PeerRank", CELL_INT, UNIT_ID, 0 },
+    { "RootRank", CELL_INT, UNIT_ID, 0 },
+    { "Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "CollSendSize", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "CollRecvSize", CELL_REAL, UNIT_MEGABYTES, 3 },
 };
 
@@ -115,7 +129,8 @@ static void set_size(struct table_cell *cell, const struct report_columns *colum
 static int add_row(const struct trace *trace, struct table *table, int source, size_t row)
 {
     const struct report_columns *columns = &trace->events[source];
-    int64_t start = columns->values[START][row], end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
+    int64_t start = columns->values[START][row],
+            end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
     int64_t thread = columns->values[THREAD][row];
     struct table_cell *cells = table_add_row(table);
     size_t length;
@@ -139,7 +154,8 @@ static int add_row(const struct trace *trace, struct table *table, int source, s
     return cell_set_text(table, &cells[EVENT], name, length);
 }
 
-static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
 {
     struct trace trace = { .report = report };
     struct table *table = table_new(trace_columns, CELLS);
@@ -171,19 +187,28 @@ static int mpi_event_trace(struct report *report, const struct analysis_request 
 }
 
 const struct analysis analysis_mpi_event_sum = {
-    .name = "mpi_event_sum", .title = "MPI Event Summary", .usage = "",
+    .name = "mpi_event_sum",
+    .title = "MPI Event Summary",
+    .usage = "",
     .help = "Time in MPI calls, by function and by the table that it is in.",
-    .needs = {{ "MPI event data", mpi_tables }}, .run = mpi_event_sum,
+    .needs = { { "MPI event data", mpi_tables } },
+    .run = mpi_event_sum,
 };
 
 const struct analysis analysis_mpi_event_trace = {
-    .name = "mpi_event_trace", .title = "MPI Event Trace", .usage = "",
+    .name = "mpi_event_trace",
+    .title = "MPI Event Trace",
+    .usage = "",
     .help = "Every MPI call in order of its start, with its ranks and sizes.",
-    .needs = {{ "MPI event data", mpi_tables }}, .run = mpi_event_trace,
+    .needs = { { "MPI event data", mpi_tables } },
+    .run = mpi_event_trace,
 };
 
 const struct analysis analysis_mpi_msg_size_sum = {
-    .name = "mpi_msg_size_sum", .title = "MPI Message Size Summary", .usage = "",
+    .name = "mpi_msg_size_sum",
+    .title = "MPI Message Size Summary",
+    .usage = "",
     .help = "Bytes in messages of MPI, by function.",
-    .needs = {{ "MPI message data", message_tables }}, .run = mpi_msg_size_sum,
+    .needs = { { "MPI message data", message_tables } },
+    .run = mpi_msg_size_sum,
 };

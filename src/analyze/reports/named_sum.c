@@ -1,10 +1,10 @@
-/* Summaries of events that have nothing but a name: OpenMP and OpenACC, marks of graphics programs, calls of Vulkan and of
- * the video library. */
+/* Summaries of events that have nothing but a name: OpenMP and OpenACC, marks of graphics programs, calls of Vulkan
+ * and of the video library. */
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "base/text.h"
 #include "event_sum.h"
-#include "analyze/registry.h"
 
 enum { TYPE_KHR_PUSHPOP = 62, TYPE_KHR_GPU_PUSHPOP = 63 }; /* KHR_DEBUG_EVENTS.eventClass, of ENUM_NSYS_EVENT_TYPE */
 enum { KHR_TEXT, KHR_ID };
@@ -17,7 +17,9 @@ static void label(void *context, const struct group *group, struct summary_text 
 
 static void label_video(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    static const char *const types[] = { [SOURCE_ENCODER] = "NVENC", [SOURCE_DECODER] = "NVDEC", [SOURCE_JPEG] = "nvJPEG" };
+    static const char *const types[] = {
+        [SOURCE_ENCODER] = "NVENC", [SOURCE_DECODER] = "NVDEC", [SOURCE_JPEG] = "nvJPEG"
+    };
     const char *type = types[event_kind(group)];
 
     texts[0] = (struct summary_text){ type, strlen(type) };
@@ -49,8 +51,8 @@ static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_
 static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, label, 0 };
 static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0 };
 
-static int summarize(struct report *report, const struct analysis_request *request, const struct event_source *sources, size_t count,
-                     const struct summary_shape *shape, struct table **out, struct error *err)
+static int summarize(struct report *report, const struct analysis_request *request, const struct event_source *sources,
+                     size_t count, const struct summary_shape *shape, struct table **out, struct error *err)
 {
     struct event_summary summary = { .sources = sources, .source_count = count, .shape = shape, .context = report };
 
@@ -59,23 +61,38 @@ static int summarize(struct report *report, const struct analysis_request *reque
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 static const char *const openmp_tables[] = {
-    "OPENMP_EVENT_KIND_THREAD", "OPENMP_EVENT_KIND_PARALLEL", "OPENMP_EVENT_KIND_SYNC_REGION_WAIT",
-    "OPENMP_EVENT_KIND_SYNC_REGION", "OPENMP_EVENT_KIND_TASK", "OPENMP_EVENT_KIND_MASTER", "OPENMP_EVENT_KIND_REDUCTION",
-    "OPENMP_EVENT_KIND_TASK_CREATE", "OPENMP_EVENT_KIND_TASK_SCHEDULE", "OPENMP_EVENT_KIND_CANCEL",
-    "OPENMP_EVENT_KIND_MUTEX_WAIT", "OPENMP_EVENT_KIND_CRITICAL_SECTION", "OPENMP_EVENT_KIND_MUTEX_RELEASED",
-    "OPENMP_EVENT_KIND_LOCK_INIT", "OPENMP_EVENT_KIND_LOCK_DESTROY", "OPENMP_EVENT_KIND_WORKSHARE",
-    "OPENMP_EVENT_KIND_DISPATCH", "OPENMP_EVENT_KIND_FLUSH", NULL,
+    "OPENMP_EVENT_KIND_THREAD",
+    "OPENMP_EVENT_KIND_PARALLEL",
+    "OPENMP_EVENT_KIND_SYNC_REGION_WAIT",
+    "OPENMP_EVENT_KIND_SYNC_REGION",
+    "OPENMP_EVENT_KIND_TASK",
+    "OPENMP_EVENT_KIND_MASTER",
+    "OPENMP_EVENT_KIND_REDUCTION",
+    "OPENMP_EVENT_KIND_TASK_CREATE",
+    "OPENMP_EVENT_KIND_TASK_SCHEDULE",
+    "OPENMP_EVENT_KIND_CANCEL",
+    "OPENMP_EVENT_KIND_MUTEX_WAIT",
+    "OPENMP_EVENT_KIND_CRITICAL_SECTION",
+    "OPENMP_EVENT_KIND_MUTEX_RELEASED",
+    "OPENMP_EVENT_KIND_LOCK_INIT",
+    "OPENMP_EVENT_KIND_LOCK_DESTROY",
+    "OPENMP_EVENT_KIND_WORKSHARE",
+    "OPENMP_EVENT_KIND_DISPATCH",
+    "OPENMP_EVENT_KIND_FLUSH",
+    NULL,
 };
-static int openmp_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int openmp_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
 {
-    struct event_source sources[COUNT_OF(openmp_tables) - 1] = {0};
+    struct event_source sources[COUNT_OF(openmp_tables) - 1] = { 0 };
 
     for (size_t i = 0; openmp_tables[i]; i++)
         sources[i] = (struct event_source){ .table = openmp_tables[i], .name = "nameId" };
     return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
 }
 
-static int openacc_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int openacc_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                       struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "CUPTI_ACTIVITY_KIND_OPENACC_DATA", .name = "nameId" },
@@ -86,11 +103,18 @@ static int openacc_sum(struct report *report, const struct analysis_request *req
     return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
 }
 
-static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type, struct table **out, struct error *err)
+static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type,
+                         struct table **out, struct error *err)
 {
     const struct event_source source = {
-        .table = "KHR_DEBUG_EVENTS", .kind = KHR_TEXT, .name = "textId", .number_or = "id", .number_kind = KHR_ID,
-        .class_column = "eventClass", .class_value = type, .open_to_last = 1,
+        .table = "KHR_DEBUG_EVENTS",
+        .kind = KHR_TEXT,
+        .name = "textId",
+        .number_or = "id",
+        .number_kind = KHR_ID,
+        .class_column = "eventClass",
+        .class_value = type,
+        .open_to_last = 1,
     };
     struct khr_labels labels = { .report = report };
     struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &khr_shape, .context = &labels };
@@ -100,17 +124,20 @@ static int summarize_khr(struct report *report, const struct analysis_request *r
     return code;
 }
 
-static int opengl_khr_range_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int opengl_khr_range_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                struct error *err)
 {
     return summarize_khr(report, request, TYPE_KHR_PUSHPOP, out, err);
 }
 
-static int opengl_khr_gpu_range_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int opengl_khr_gpu_range_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                    struct error *err)
 {
     return summarize_khr(report, request, TYPE_KHR_GPU_PUSHPOP, out, err);
 }
 
-static int vulkan_marker_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int vulkan_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "VULKAN_DEBUG_API", .name = "textId", .named_only = 1 },
@@ -119,7 +146,8 @@ static int vulkan_marker_sum(struct report *report, const struct analysis_reques
     return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
-static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                 struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "VULKAN_WORKLOAD", .name = "textId", .named_only = 1 },
@@ -128,7 +156,8 @@ static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_re
     return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
-static int dx11_pix_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int dx11_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "D3D11_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
@@ -137,7 +166,8 @@ static int dx11_pix_sum(struct report *report, const struct analysis_request *re
     return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
-static int dx12_pix_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int dx12_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "D3D12_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
@@ -146,7 +176,8 @@ static int dx12_pix_sum(struct report *report, const struct analysis_request *re
     return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
-static int dx12_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int dx12_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "DX12_WORKLOAD", .name = "textId", .named_only = 1 },
@@ -155,7 +186,8 @@ static int dx12_gpu_marker_sum(struct report *report, const struct analysis_requ
     return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
-static int vulkan_api_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int vulkan_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "VULKAN_API", .name = "nameId" },
@@ -164,7 +196,8 @@ static int vulkan_api_sum(struct report *report, const struct analysis_request *
     return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
 }
 
-static int nvvideo_api_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvvideo_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
 {
     static const struct event_source sources[] = {
         { .table = "NVVIDEO_ENCODER_API", .name = "nameId", .kind = SOURCE_ENCODER },
@@ -176,7 +209,10 @@ static int nvvideo_api_sum(struct report *report, const struct analysis_request 
 }
 
 static const char *const openacc_tables[] = {
-    "CUPTI_ACTIVITY_KIND_OPENACC_DATA", "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", NULL,
+    "CUPTI_ACTIVITY_KIND_OPENACC_DATA",
+    "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH",
+    "CUPTI_ACTIVITY_KIND_OPENACC_OTHER",
+    NULL,
 };
 static const char *const khr_tables[] = { "KHR_DEBUG_EVENTS", NULL };
 static const char *const vulkan_mark_tables[] = { "VULKAN_DEBUG_API", NULL };
@@ -188,67 +224,119 @@ static const char *const vulkan_call_tables[] = { "VULKAN_API", NULL };
 static const char *const video_tables[] = { "NVVIDEO_ENCODER_API", "NVVIDEO_DECODER_API", "NVVIDEO_JPEG_API", NULL };
 
 const struct analysis analysis_openmp_sum = {
-    .name = "openmp_sum", .old_name = "openmpevtsum", .title = "OpenMP Summary", .usage = "",
+    .name = "openmp_sum",
+    .old_name = "openmpevtsum",
+    .title = "OpenMP Summary",
+    .usage = "",
     .help = "Time in the parts of OpenMP programs, by what they are.",
-    .needs = {{ "OpenMP event data", openmp_tables }}, .by_default = 7, .run = openmp_sum,
+    .needs = { { "OpenMP event data", openmp_tables } },
+    .by_default = 7,
+    .run = openmp_sum,
 };
 
 const struct analysis analysis_openacc_sum = {
-    .name = "openacc_sum", .old_name = "openaccsum", .title = "OpenACC Summary", .usage = "",
+    .name = "openacc_sum",
+    .old_name = "openaccsum",
+    .title = "OpenACC Summary",
+    .usage = "",
     .help = "Time in OpenACC data movement, launches and waits, by name.",
-    .needs = {{ "OpenACC event data", openacc_tables }}, .by_default = 19, .run = openacc_sum,
+    .needs = { { "OpenACC event data", openacc_tables } },
+    .by_default = 19,
+    .run = openacc_sum,
 };
 
 const struct analysis analysis_opengl_khr_range_sum = {
-    .name = "opengl_khr_range_sum", .old_name = "khrdebugsum", .title = "OpenGL KHR_debug Range Summary", .usage = "",
+    .name = "opengl_khr_range_sum",
+    .old_name = "khrdebugsum",
+    .title = "OpenGL KHR_debug Range Summary",
+    .usage = "",
     .help = "Time of the CPU in the groups that a program gave OpenGL through KHR_debug.",
-    .needs = {{ "KHR Extension (KHR_DEBUG) data", khr_tables }}, .by_default = 8, .run = opengl_khr_range_sum,
+    .needs = { { "KHR Extension (KHR_DEBUG) data", khr_tables } },
+    .by_default = 8,
+    .run = opengl_khr_range_sum,
 };
 
 const struct analysis analysis_opengl_khr_gpu_range_sum = {
-    .name = "opengl_khr_gpu_range_sum", .old_name = "khrdebuggpusum", .title = "OpenGL KHR_debug GPU Range Summary", .usage = "",
+    .name = "opengl_khr_gpu_range_sum",
+    .old_name = "khrdebuggpusum",
+    .title = "OpenGL KHR_debug GPU Range Summary",
+    .usage = "",
     .help = "Time of the GPU in the groups that a program gave OpenGL through KHR_debug.",
-    .needs = {{ "GPU KHR Extension (KHR_DEBUG) data", khr_tables }}, .by_default = 9, .run = opengl_khr_gpu_range_sum,
+    .needs = { { "GPU KHR Extension (KHR_DEBUG) data", khr_tables } },
+    .by_default = 9,
+    .run = opengl_khr_gpu_range_sum,
 };
 
 const struct analysis analysis_vulkan_marker_sum = {
-    .name = "vulkan_marker_sum", .old_name = "vulkanmarkerssum", .title = "Vulkan Range Summary", .usage = "",
+    .name = "vulkan_marker_sum",
+    .old_name = "vulkanmarkerssum",
+    .title = "Vulkan Range Summary",
+    .usage = "",
     .help = "Time of the CPU in the debug ranges of a Vulkan program.",
-    .needs = {{ "Vulkan Debug Extension (Vulkan Debug Util) data", vulkan_mark_tables }}, .by_default = 10, .run = vulkan_marker_sum,
+    .needs = { { "Vulkan Debug Extension (Vulkan Debug Util) data", vulkan_mark_tables } },
+    .by_default = 10,
+    .run = vulkan_marker_sum,
 };
 
 const struct analysis analysis_vulkan_gpu_marker_sum = {
-    .name = "vulkan_gpu_marker_sum", .old_name = "vulkangpumarkersum", .title = "Vulkan GPU Range Summary", .usage = "",
+    .name = "vulkan_gpu_marker_sum",
+    .old_name = "vulkangpumarkersum",
+    .title = "Vulkan GPU Range Summary",
+    .usage = "",
     .help = "Time of the GPU in the debug ranges of a Vulkan program.",
-    .needs = {{ "GPU Vulkan Debug Extension (GPU Vulkan Debug markers) data", vulkan_work_tables }}, .by_default = 11, .run = vulkan_gpu_marker_sum,
+    .needs = { { "GPU Vulkan Debug Extension (GPU Vulkan Debug markers) data", vulkan_work_tables } },
+    .by_default = 11,
+    .run = vulkan_gpu_marker_sum,
 };
 
 const struct analysis analysis_vulkan_api_sum = {
-    .name = "vulkan_api_sum", .old_name = "vulkanapisum", .title = "Vulkan API Summary", .usage = "",
+    .name = "vulkan_api_sum",
+    .old_name = "vulkanapisum",
+    .title = "Vulkan API Summary",
+    .usage = "",
     .help = "Time in Vulkan calls, by function.",
-    .needs = {{ "Vulkan API data", vulkan_call_tables }}, .run = vulkan_api_sum,
+    .needs = { { "Vulkan API data", vulkan_call_tables } },
+    .run = vulkan_api_sum,
 };
 
 const struct analysis analysis_nvvideo_api_sum = {
-    .name = "nvvideo_api_sum", .title = "NvVideo API Summary", .usage = "",
+    .name = "nvvideo_api_sum",
+    .title = "NvVideo API Summary",
+    .usage = "",
     .help = "Time in calls of the video encoder, the decoder and the JPEG decoder.",
-    .needs = {{ "NvVideo API data", video_tables }}, .run = nvvideo_api_sum,
+    .needs = { { "NvVideo API data", video_tables } },
+    .run = nvvideo_api_sum,
 };
 
 const struct analysis analysis_dx11_pix_sum = {
-    .name = "dx11_pix_sum", .old_name = "dx11pixsum", .title = "DX11 PIX Range Summary", .usage = "",
+    .name = "dx11_pix_sum",
+    .old_name = "dx11pixsum",
+    .title = "DX11 PIX Range Summary",
+    .usage = "",
     .help = "Windows: time of the CPU in PIX ranges of a Direct3D 11 program.",
-    .needs = {{ "DX11 CPU debug markers", dx11_tables }}, .by_default = 12, .run = dx11_pix_sum,
+    .needs = { { "DX11 CPU debug markers", dx11_tables } },
+    .by_default = 12,
+    .run = dx11_pix_sum,
 };
 
 const struct analysis analysis_dx12_gpu_marker_sum = {
-    .name = "dx12_gpu_marker_sum", .old_name = "dx12gpumarkersum", .title = "DX12 GPU Command List PIX Ranges Summary", .usage = "",
+    .name = "dx12_gpu_marker_sum",
+    .old_name = "dx12gpumarkersum",
+    .title = "DX12 GPU Command List PIX Ranges Summary",
+    .usage = "",
     .help = "Windows: time of the GPU in PIX ranges of Direct3D 12 command lists.",
-    .needs = {{ "DX12 GPU debug markers", dx12_work_tables }}, .by_default = 13, .run = dx12_gpu_marker_sum,
+    .needs = { { "DX12 GPU debug markers", dx12_work_tables } },
+    .by_default = 13,
+    .run = dx12_gpu_marker_sum,
 };
 
 const struct analysis analysis_dx12_pix_sum = {
-    .name = "dx12_pix_sum", .old_name = "dx12pixsum", .title = "DX12 PIX Range Summary", .usage = "",
+    .name = "dx12_pix_sum",
+    .old_name = "dx12pixsum",
+    .title = "DX12 PIX Range Summary",
+    .usage = "",
     .help = "Windows: time of the CPU in PIX ranges of a Direct3D 12 program.",
-    .needs = {{ "DX12 CPU debug markers", dx12_tables }}, .by_default = 14, .run = dx12_pix_sum,
+    .needs = { { "DX12 CPU debug markers", dx12_tables } },
+    .by_default = 14,
+    .run = dx12_pix_sum,
 };

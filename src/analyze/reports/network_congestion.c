@@ -1,10 +1,10 @@
 /* network_congestion: spans in which a network interface had data to send and had to wait. */
 #include <stdlib.h>
-#include <strings.h>
 #include <string.h>
+#include <strings.h>
 
-#include "analyze/model/filter.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/model/filter.h"
 #include "analyze/registry.h"
 
 enum { TICKS_THRESHOLD = 10000 }; /* ticks a millisecond from which on it is congestion */
@@ -89,7 +89,8 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
 }
 
-static int fill_table(const struct network *network, struct table *table, const struct report_span *span, int64_t threshold)
+static int fill_table(const struct network *network, struct table *table, const struct report_span *span,
+                      int64_t threshold)
 {
     for (size_t row = 0; row < network->samples.rows; row++) {
         int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
@@ -103,11 +104,13 @@ static int fill_table(const struct network *network, struct table *table, const 
     return 0;
 }
 
-static int network_congestion(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int network_congestion(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     static const struct table_column columns[COLUMNS] = {
-        { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
-        { "Send wait rate", CELL_REAL, UNIT_NONE, 1 }, { "GUID", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 },  { "End", CELL_INT, UNIT_TIME, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Send wait rate", CELL_REAL, UNIT_NONE, 1 },
+        { "GUID", CELL_INT, UNIT_ID, 0 },     { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct network network = { .report = report };
     int64_t threshold;
@@ -128,8 +131,11 @@ static int network_congestion(struct report *report, const struct analysis_reque
 
 static const char *const tables[] = { "NET_NIC_METRIC", NULL };
 const struct analysis analysis_network_congestion = {
-    .name = "network_congestion", .title = "Network Devices Congestion", .usage = "[:ticks_threshold=<ticks_per_ms>]",
-    .help = "Spans in which a network interface had to wait before it could send, for more than so many ticks a millisecond "
-            "(10000 unless ticks_threshold says otherwise).",
-    .needs = {{ "network metrics data", tables }}, .run = network_congestion,
+    .name = "network_congestion",
+    .title = "Network Devices Congestion",
+    .usage = "[:ticks_threshold=<ticks_per_ms>]",
+    .help = "Spans in which a network interface had to wait before it could send, for more than so many ticks a "
+            "millisecond (10000 unless ticks_threshold says otherwise).",
+    .needs = { { "network metrics data", tables } },
+    .run = network_congestion,
 };

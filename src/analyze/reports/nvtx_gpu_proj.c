@@ -1,11 +1,11 @@
-/* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end of
- * the last piece of work that was launched inside them. */
+/* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end
+ * of the last piece of work that was launched inside them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/order.h"
 #include "analyze/model/launch_run.h"
 #include "analyze/model/launches.h"
-#include "analyze/engine/order.h"
 #include "analyze/registry.h"
 
 struct projection {
@@ -18,7 +18,8 @@ struct projection {
 };
 
 /* Work by call. Of several calls of an id the first has it, so that nothing counts twice. */
-static int add_ops(struct projection *projection, struct gpu_work *by_call, const struct filter *filter, struct error *err)
+static int add_ops(struct projection *projection, struct gpu_work *by_call, const struct filter *filter,
+                   struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gpu_ops ops;
@@ -53,7 +54,8 @@ static int sort_launches(struct projection *projection, const struct gpu_work *b
 }
 
 /* The launches of a thread, from the one that *next says on, which then says the first of a later thread. */
-static int open_run(struct launch_run *run, const struct projection *projection, const struct gpu_work *by_call, int64_t thread, size_t *next)
+static int open_run(struct launch_run *run, const struct projection *projection, const struct gpu_work *by_call,
+                    int64_t thread, size_t *next)
 {
     const struct calls *calls = &projection->calls;
     const uint32_t *launches = projection->launches;
@@ -66,7 +68,8 @@ static int open_run(struct launch_run *run, const struct projection *projection,
     if (launch_run_open(run, *next - first) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < run->count; i++)
-        launch_run_set(run, i, calls->start[launches[first + i]], calls->end[launches[first + i]], by_call[launches[first + i]]);
+        launch_run_set(run, i, calls->start[launches[first + i]], calls->end[launches[first + i]],
+                       by_call[launches[first + i]]);
     launch_run_ready(run);
     return 0;
 }
@@ -75,7 +78,7 @@ static int open_run(struct launch_run *run, const struct projection *projection,
 static int project(struct projection *projection, const struct gpu_work *by_call)
 {
     struct ranges *ranges = &projection->ranges;
-    struct launch_run run = {0};
+    struct launch_run run = { 0 };
     size_t next = 0, from = 0, kept = 0;
     int code = 0;
 
@@ -117,7 +120,8 @@ static int projection_read(struct projection *projection, struct report *report,
         by_call = malloc((projection->calls.count + 1) * sizeof *by_call);
         for (size_t i = 0; by_call && i < projection->calls.count; i++)
             by_call[i] = NO_GPU_WORK;
-        code = by_call ? add_ops(projection, by_call, &filter, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+        code = by_call ? add_ops(projection, by_call, &filter, err)
+                       : error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
     }
     if (code == 0 && (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges");
@@ -139,13 +143,38 @@ static int64_t projected_ns(const struct projection *projection, size_t range)
     return saturating_duration(projection->range_work[range].first_ns, projection->range_work[range].last_ns);
 }
 
-enum { NAME, AT, TIME, ORIGINAL_AT, ORIGINAL_TIME, STYLE, PID, TID, OPS, LEVEL, CHILDREN, ID, PARENT, STACK, TRACE_COLUMNS };
+enum {
+    NAME,
+    AT,
+    TIME,
+    ORIGINAL_AT,
+    ORIGINAL_TIME,
+    STYLE,
+    PID,
+    TID,
+    OPS,
+    LEVEL,
+    CHILDREN,
+    ID,
+    PARENT,
+    STACK,
+    TRACE_COLUMNS
+};
 static const struct table_column trace_columns[TRACE_COLUMNS] = {
-    { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Projected Start", CELL_INT, UNIT_TIME, 0 }, { "Projected Duration", CELL_INT, UNIT_NS, 0 },
-    { "Orig Start", CELL_INT, UNIT_TIME, 0 }, { "Orig Duration", CELL_INT, UNIT_NS, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 },
-    { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "NumGPUOps", CELL_INT, UNIT_NONE, 0 },
-    { "Lvl", CELL_INT, UNIT_ID, 0 }, { "NumChild", CELL_INT, UNIT_NONE, 0 }, { "RangeId", CELL_INT, UNIT_ID, 0 },
-    { "ParentId", CELL_INT, UNIT_ID, 0 }, { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
+    { "Name", CELL_TEXT, UNIT_NAME, 0 },
+    { "Projected Start", CELL_INT, UNIT_TIME, 0 },
+    { "Projected Duration", CELL_INT, UNIT_NS, 0 },
+    { "Orig Start", CELL_INT, UNIT_TIME, 0 },
+    { "Orig Duration", CELL_INT, UNIT_NS, 0 },
+    { "Style", CELL_TEXT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },
+    { "TID", CELL_INT, UNIT_ID, 0 },
+    { "NumGPUOps", CELL_INT, UNIT_NONE, 0 },
+    { "Lvl", CELL_INT, UNIT_ID, 0 },
+    { "NumChild", CELL_INT, UNIT_NONE, 0 },
+    { "RangeId", CELL_INT, UNIT_ID, 0 },
+    { "ParentId", CELL_INT, UNIT_ID, 0 },
+    { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 static int set_style(struct table *table, struct table_cell *cell, uint32_t style)
@@ -204,7 +233,7 @@ static int fill_trace(const struct projection *projection, struct table *table)
     size_t count = projection->ranges.count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
     int64_t *times = calloc(count + 1, sizeof *times);
-    struct text text = {0};
+    struct text text = { 0 };
     int code = order && times ? sort_ranges(projection, order, times) : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < count && code == 0; i++)
@@ -215,24 +244,43 @@ static int fill_trace(const struct projection *projection, struct table *table)
     return code;
 }
 
-enum { SUM_RANGE, SUM_STYLE, SUM_PROJECTED, SUM_ORIGINAL, SUM_COUNT, SUM_MEAN, SUM_MEDIAN, SUM_LEAST, SUM_GREATEST, SUM_DEVIATION,
-       SUM_OPS, SUM_MEAN_OPS, SUM_MEAN_LEVEL, SUM_MEAN_CHILDREN, SUM_COLUMNS };
+enum {
+    SUM_RANGE,
+    SUM_STYLE,
+    SUM_PROJECTED,
+    SUM_ORIGINAL,
+    SUM_COUNT,
+    SUM_MEAN,
+    SUM_MEDIAN,
+    SUM_LEAST,
+    SUM_GREATEST,
+    SUM_DEVIATION,
+    SUM_OPS,
+    SUM_MEAN_OPS,
+    SUM_MEAN_LEVEL,
+    SUM_MEAN_CHILDREN,
+    SUM_COLUMNS
+};
 static const struct table_column sum_columns[SUM_COLUMNS] = {
-    { "Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "Total Proj Time", CELL_INT, UNIT_NS, 0 },
-    { "Total Range Time", CELL_INT, UNIT_NS, 0 }, { "Range Instances", CELL_INT, UNIT_NONE, 0 }, { "Proj Avg", CELL_REAL, UNIT_NS, 1 },
-    { "Proj Med", CELL_REAL, UNIT_NS, 1 }, { "Proj Min", CELL_INT, UNIT_NS, 0 }, { "Proj Max", CELL_INT, UNIT_NS, 0 },
-    { "Proj StdDev", CELL_REAL, UNIT_NS, 1 }, { "Total GPU Ops", CELL_INT, UNIT_NONE, 0 }, { "Avg GPU Ops", CELL_REAL, UNIT_NONE, 1 },
-    { "Avg Range Lvl", CELL_REAL, UNIT_NONE, 1 }, { "Avg Num Child", CELL_REAL, UNIT_NONE, 1 },
+    { "Range", CELL_TEXT, UNIT_NAME, 0 },          { "Style", CELL_TEXT, UNIT_NONE, 0 },
+    { "Total Proj Time", CELL_INT, UNIT_NS, 0 },   { "Total Range Time", CELL_INT, UNIT_NS, 0 },
+    { "Range Instances", CELL_INT, UNIT_NONE, 0 }, { "Proj Avg", CELL_REAL, UNIT_NS, 1 },
+    { "Proj Med", CELL_REAL, UNIT_NS, 1 },         { "Proj Min", CELL_INT, UNIT_NS, 0 },
+    { "Proj Max", CELL_INT, UNIT_NS, 0 },          { "Proj StdDev", CELL_REAL, UNIT_NS, 1 },
+    { "Total GPU Ops", CELL_INT, UNIT_NONE, 0 },   { "Avg GPU Ops", CELL_REAL, UNIT_NONE, 1 },
+    { "Avg Range Lvl", CELL_REAL, UNIT_NONE, 1 },  { "Avg Num Child", CELL_REAL, UNIT_NONE, 1 },
 };
 
 /* What else is summed of a group. */
-struct sums { int64_t original_ns, ops, levels, children; };
+struct sums {
+    int64_t original_ns, ops, levels, children;
+};
 
 struct summary {
-    struct keys keys; /* domain, name and style */
-    uint32_t *groups; /* owned; by range */
-    int64_t *values;  /* owned; projected times */
-    struct sums *sums; /* owned */
+    struct keys keys;            /* domain, name and style */
+    uint32_t *groups;            /* owned; by range */
+    int64_t *values;             /* owned; projected times */
+    struct sums *sums;           /* owned */
     struct key_figures *figures; /* owned */
 };
 
@@ -266,8 +314,8 @@ static int group_ranges(const struct projection *projection, struct summary *sum
     return keys_summarize(summary->figures, summary->keys.count, summary->groups, summary->values, count);
 }
 
-static int add_sum_row(const struct projection *projection, const struct summary *summary, struct table *table, struct text *text,
-                       uint32_t group)
+static int add_sum_row(const struct projection *projection, const struct summary *summary, struct table *table,
+                       struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct key_figures *figures = &summary->figures[group];
@@ -309,7 +357,7 @@ static int compare_sums(const struct table_cell *a, const struct table_cell *b, 
 static int fill_sum(const struct projection *projection, struct table *table)
 {
     struct summary summary = { .keys.width = 3 };
-    struct text text = {0};
+    struct text text = { 0 };
     int code = group_ranges(projection, &summary);
 
     for (uint32_t group = 0; group < summary.keys.count && code == 0; group++)
@@ -326,7 +374,8 @@ static int fill_sum(const struct projection *projection, struct table *table)
 }
 
 static int run(struct report *report, const struct analysis_request *request, struct table *table,
-               int (*fill)(const struct projection *projection, struct table *table), struct table **out, struct error *err)
+               int (*fill)(const struct projection *projection, struct table *table), struct table **out,
+               struct error *err)
 {
     struct projection projection;
     int code = projection_read(&projection, report, request, err);
@@ -341,12 +390,14 @@ static int run(struct report *report, const struct analysis_request *request, st
     return code;
 }
 
-static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
 {
     return run(report, request, table_new(trace_columns, TRACE_COLUMNS), fill_trace, out, err);
 }
 
-static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     return run(report, request, table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
 }
@@ -355,14 +406,22 @@ static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
 #define NEEDS {{ "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA trace data", gpu_tables }}
 
 const struct analysis analysis_nvtx_gpu_proj_trace = {
-    .name = "nvtx_gpu_proj_trace", .old_name = "nvtxgpuproj", .title = "NVTX GPU Projection Trace", .usage = "",
-    .help = "NVTX ranges as the GPU saw them: from the start of the first to the end of the last kernel, copy or fill that was "
-            "launched inside the range, by the thread of the range. Levels and children are among the ranges shown.",
-    .needs = NEEDS, .run = nvtx_gpu_proj_trace,
+    .name = "nvtx_gpu_proj_trace",
+    .old_name = "nvtxgpuproj",
+    .title = "NVTX GPU Projection Trace",
+    .usage = "",
+    .help =
+        "NVTX ranges as the GPU saw them: from the start of the first to the end of the last kernel, copy or fill that "
+        "was launched inside the range, by the thread of the range. Levels and children are among the ranges shown.",
+    .needs = NEEDS,
+    .run = nvtx_gpu_proj_trace,
 };
 
 const struct analysis analysis_nvtx_gpu_proj_sum = {
-    .name = "nvtx_gpu_proj_sum", .title = "NVTX GPU Projection Summary", .usage = "",
+    .name = "nvtx_gpu_proj_sum",
+    .title = "NVTX GPU Projection Summary",
+    .usage = "",
     .help = "The ranges of nvtx_gpu_proj_trace by name: time on the GPU beside time on the CPU.",
-    .needs = NEEDS, .run = nvtx_gpu_proj_sum,
+    .needs = NEEDS,
+    .run = nvtx_gpu_proj_sum,
 };

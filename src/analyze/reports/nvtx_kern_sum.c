@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "analyze/model/executions.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 enum { KEY_DOMAIN, KEY_RANGE, KEY_STYLE, KEY_THREAD, KEY_KERNEL, KEY_WIDTH };
 enum { NO_STYLE = 0 };
@@ -18,10 +18,10 @@ struct summary {
     struct executions executions;
     struct ranges ranges;
     struct keys keys;
-    uint32_t *first, *next; /* owned; executions of a call as chains: by call, by execution */
-    struct entry *entries;  /* owned */
+    uint32_t *first, *next;      /* owned; executions of a call as chains: by call, by execution */
+    struct entry *entries;       /* owned */
     size_t count, capacity;
-    int64_t *instances[2];  /* owned; by group: ranges, kernels */
+    int64_t *instances[2];       /* owned; by group: ranges, kernels */
     struct key_figures *figures; /* owned; by group */
 };
 
@@ -158,14 +158,23 @@ static int summarize(struct summary *summary)
 
 enum { RANGE, STYLE, PID, TID, RANGES, KERNELS, TOTAL, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, NAME, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    { "NVTX Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
-    { "TID", CELL_INT, UNIT_ID, 0 }, { "NVTX Inst", CELL_INT, UNIT_NONE, 0 }, { "Kern Inst", CELL_INT, UNIT_NONE, 0 },
-    { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 },
-    { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "StdDev", CELL_REAL, UNIT_NS, 1 },
+    { "NVTX Range", CELL_TEXT, UNIT_NAME, 0 },
+    { "Style", CELL_TEXT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },
+    { "TID", CELL_INT, UNIT_ID, 0 },
+    { "NVTX Inst", CELL_INT, UNIT_NONE, 0 },
+    { "Kern Inst", CELL_INT, UNIT_NONE, 0 },
+    { "Total Time", CELL_INT, UNIT_NS, 0 },
+    { "Avg", CELL_REAL, UNIT_NS, 1 },
+    { "Med", CELL_REAL, UNIT_NS, 1 },
+    { "Min", CELL_INT, UNIT_NS, 0 },
+    { "Max", CELL_INT, UNIT_NS, 0 },
+    { "StdDev", CELL_REAL, UNIT_NS, 1 },
     { "Kernel Name", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_range(const struct summary *summary, struct table *table, struct table_cell *row, struct text *text, const int64_t *key)
+static int set_range(const struct summary *summary, struct table *table, struct table_cell *row, struct text *text,
+                     const int64_t *key)
 {
     if (key[KEY_STYLE] == NO_STYLE)
         return 0;
@@ -215,7 +224,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 
 static int fill_table(struct summary *summary, struct table *table)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int code = table ? collect(summary) : ERR_NO_MEMORY;
 
     if (code == 0)
@@ -228,11 +237,12 @@ static int fill_table(struct summary *summary, struct table *table)
     return code;
 }
 
-static int nvtx_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     struct summary summary = { .keys.width = KEY_WIDTH };
     struct table *table = table_new(columns, COLUMNS);
-    struct filter everything = {0}; /* which kernels count is for the executions to say */
+    struct filter everything = { 0 }; /* which kernels count is for the executions to say */
     int code = executions_read(&summary.executions, report, request, 0, err);
 
     if (code == 0)
@@ -257,8 +267,12 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
 
 static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_kern_sum = {
-    .name = "nvtx_kern_sum", .old_name = "nvtxkernsum", .title = "NVTX Range Kernel Summary", .usage = "[:base|:mangled]",
-    .help = "Kernels by the NVTX ranges that they were launched in. A kernel counts for every range around its launch, so the "
-            "times of ranges that nest must not be added up; kernels launched outside of all ranges come first.",
-    .needs = {{ "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables }}, .run = nvtx_kern_sum,
+    .name = "nvtx_kern_sum",
+    .old_name = "nvtxkernsum",
+    .title = "NVTX Range Kernel Summary",
+    .usage = "[:base|:mangled]",
+    .help = "Kernels by the NVTX ranges that they were launched in. A kernel counts for every range around its launch, "
+            "so the times of ranges that nest must not be added up; kernels launched outside of all ranges come first.",
+    .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables } },
+    .run = nvtx_kern_sum,
 };

@@ -21,8 +21,8 @@ static int sum_children(struct trace *trace)
     for (size_t i = 0; i < trace->ranges.count; i++) {
         const struct range *range = &trace->ranges.list[i];
         if (range->parent != NO_RANGE)
-            trace->children_ns[range->parent] =
-                saturating_add(trace->children_ns[range->parent], saturating_duration(range->start_ns, range->end_ns));
+            trace->children_ns[range->parent] = saturating_add(trace->children_ns[range->parent],
+                                                               saturating_duration(range->start_ns, range->end_ns));
     }
     return 0;
 }
@@ -39,7 +39,8 @@ static int by_time(const void *a, const void *b)
 static int set_name_tree(struct trace *trace, struct table *table, struct table_cell *cell, const struct range *range)
 {
     text_clear(&trace->scratch);
-    text_add_repeat(&trace->scratch, '-', 2 * (size_t)(range->level < RANGES_DEEPEST_SHOWN ? range->level : RANGES_DEEPEST_SHOWN));
+    text_add_repeat(&trace->scratch, '-',
+                    2 * (size_t)(range->level < RANGES_DEEPEST_SHOWN ? range->level : RANGES_DEEPEST_SHOWN));
     text_add_bytes(&trace->scratch, trace->label.bytes, trace->label.length);
     return cell_set_text(table, cell, trace->scratch.bytes, trace->scratch.length);
 }
@@ -88,7 +89,8 @@ static int add_row(struct trace *trace, struct table *table, const struct range 
     if (cell_set_text(table, &row[NAME], trace->label.bytes, trace->label.length) != 0 ||
         cell_set_text(table, &row[STACK], trace->scratch.bytes, trace->scratch.length) != 0)
         return ERR_NO_MEMORY;
-    if (set_name_tree(trace, table, &row[TREE], range) != 0 || text_failed(&trace->label) || text_failed(&trace->scratch))
+    if (set_name_tree(trace, table, &row[TREE], range) != 0 || text_failed(&trace->label) ||
+        text_failed(&trace->scratch))
         return ERR_NO_MEMORY;
     return 0;
 }
@@ -109,7 +111,8 @@ static int fill_table(struct trace *trace, struct table *table)
     return code;
 }
 
-static int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     struct trace trace = { .report = report };
     struct filter filter;
@@ -138,8 +141,12 @@ static int nvtx_pushpop_trace(struct report *report, const struct analysis_reque
 
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_pushpop_trace = {
-    .name = "nvtx_pushpop_trace", .old_name = "nvtxpptrace", .title = "NVTX Push/Pop Range Trace", .usage = "",
-    .help = "Every NVTX push/pop range in order of its start: how deep it lies, in which range, and how much of its time "
-            "is its own. RangeId is the range's row in NVTX_EVENTS.",
-    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_pushpop_trace,
+    .name = "nvtx_pushpop_trace",
+    .old_name = "nvtxpptrace",
+    .title = "NVTX Push/Pop Range Trace",
+    .usage = "",
+    .help = "Every NVTX push/pop range in order of its start: how deep it lies, in which range, and how much of its "
+            "time is its own. RangeId is the range's row in NVTX_EVENTS.",
+    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .run = nvtx_pushpop_trace,
 };

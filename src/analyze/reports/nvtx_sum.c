@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "analyze/engine/group.h"
+#include "analyze/engine/summary_table.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
-#include "analyze/engine/summary_table.h"
 
 enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
 
@@ -21,10 +21,10 @@ struct open_range {
 
 struct scan {
     struct groups *groups;
-    int styles; /* those asked for */
+    int styles;              /* those asked for */
     struct filter filter;
 
-    pthread_mutex_t lock; /* for what is below: rare */
+    pthread_mutex_t lock;    /* for what is below: rare */
     struct nvtx_domains domains;
     struct open_range *open; /* owned */
     size_t open_count, open_capacity;
@@ -131,7 +131,8 @@ static void name_domain(void *context, struct group_key *key)
 static int add_open_ranges(struct scan *scan)
 {
     for (size_t i = 0; i < scan->open_count; i++)
-        if (groups_add(scan->groups, 0, &scan->open[i].key, saturating_duration(scan->open[i].start_ns, scan->last_ns)) != 0)
+        if (groups_add(scan->groups, 0, &scan->open[i].key,
+                       saturating_duration(scan->open[i].start_ns, scan->last_ns)) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -140,8 +141,10 @@ static int summarize(struct report *report, const struct analysis_request *reque
                      const struct summary_shape *shape, struct table **out, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles,
-                         .lock = PTHREAD_MUTEX_INITIALIZER, .last_ns = INT64_MIN };
+    struct scan scan = { .groups = groups_new(report_workers(report)),
+                         .styles = styles,
+                         .lock = PTHREAD_MUTEX_INITIALIZER,
+                         .last_ns = INT64_MIN };
     struct labelling labelling = { .report = report };
     struct group *groups;
     int columns[NVTX_COLUMNS], code = filter_open(&scan.filter, report, request, err);
@@ -169,21 +172,24 @@ static int summarize(struct report *report, const struct analysis_request *reque
     return code;
 }
 
-static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err)
 {
     static const struct summary_shape shape = { "Instances", { "Style", "Range" }, label_with_style, 0 };
 
     return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &shape, out, err);
 }
 
-static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
 
     return summarize(report, request, RANGE_PUSHPOP, &shape, out, err);
 }
 
-static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
 
@@ -192,20 +198,33 @@ static int nvtx_startend_sum(struct report *report, const struct analysis_reques
 
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_sum = {
-    .name = "nvtx_sum", .old_name = "nvtxsum", .title = "NVTX Range Summary", .usage = "",
-    .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the shares "
-            "are of the sum of all ranges, not of wall time.",
-    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .by_default = 1, .run = nvtx_sum,
+    .name = "nvtx_sum",
+    .old_name = "nvtxsum",
+    .title = "NVTX Range Summary",
+    .usage = "",
+    .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the "
+            "shares are of the sum of all ranges, not of wall time.",
+    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .by_default = 1,
+    .run = nvtx_sum,
 };
 
 const struct analysis analysis_nvtx_pushpop_sum = {
-    .name = "nvtx_pushpop_sum", .old_name = "nvtxppsum", .title = "NVTX Push/Pop Range Summary", .usage = "",
+    .name = "nvtx_pushpop_sum",
+    .old_name = "nvtxppsum",
+    .title = "NVTX Push/Pop Range Summary",
+    .usage = "",
     .help = "Time in NVTX push/pop ranges, by name.",
-    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_pushpop_sum,
+    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .run = nvtx_pushpop_sum,
 };
 
 const struct analysis analysis_nvtx_startend_sum = {
-    .name = "nvtx_startend_sum", .old_name = "nvtxsesum", .title = "NVTX Start/End Range Summary", .usage = "",
+    .name = "nvtx_startend_sum",
+    .old_name = "nvtxsesum",
+    .title = "NVTX Start/End Range Summary",
+    .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",
-    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_startend_sum,
+    .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .run = nvtx_startend_sum,
 };

@@ -1,7 +1,7 @@
 /* osrt_sum and syscall_sum: time in calls of the C library and pthread, and of the kernel, by function. */
-#include "event_sum.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/registry.h"
+#include "event_sum.h"
 
 static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
@@ -9,17 +9,20 @@ static void label(void *context, const struct group *group, struct summary_text 
 }
 static const struct summary_shape shape = { "Num Calls", { "Name" }, label, 0 };
 
-static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err)
 {
     /* nsys keeps its own notes in the same table, in another class. */
-    static const struct event_source source = { .table = "OSRT_API", .name = "nameId", .class_column = "eventClass",
-                                                .class_value = EVENT_CLASS_OSRT };
+    static const struct event_source source = {
+        .table = "OSRT_API", .name = "nameId", .class_column = "eventClass", .class_value = EVENT_CLASS_OSRT
+    };
     struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
 
     return event_summarize(report, request, &summary, out, err);
 }
 
-static int syscall_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int syscall_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                       struct error *err)
 {
     static const struct event_source source = { .table = "SYSCALL", .name = "nameId" };
     struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
@@ -29,15 +32,24 @@ static int syscall_sum(struct report *report, const struct analysis_request *req
 
 static const char *const osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis analysis_osrt_sum = {
-    .name = "osrt_sum", .old_name = "osrtsum", .title = "OS Runtime Summary", .usage = "",
+    .name = "osrt_sum",
+    .old_name = "osrtsum",
+    .title = "OS Runtime Summary",
+    .usage = "",
     .help = "Time in the blocking and I/O calls of the C library and pthread, by function, over all threads. Calls "
             "shorter than the capture's threshold are counted in `tacho info`, not here.",
-    .needs = {{ "OS Runtime trace data", osrt_tables }}, .by_default = 2, .run = osrt_sum,
+    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .by_default = 2,
+    .run = osrt_sum,
 };
 
 static const char *const syscall_tables[] = { "SYSCALL", NULL };
 const struct analysis analysis_syscall_sum = {
-    .name = "syscall_sum", .title = "Syscall Summary", .usage = "",
+    .name = "syscall_sum",
+    .title = "Syscall Summary",
+    .usage = "",
     .help = "Time in system calls, by call, over all threads.",
-    .needs = {{ "syscall data", syscall_tables }}, .by_default = 20, .run = syscall_sum,
+    .needs = { { "syscall data", syscall_tables } },
+    .by_default = 20,
+    .run = syscall_sum,
 };

@@ -1,16 +1,16 @@
-/* python_sample_sum and python_topdown: where Python code spent its time, which are the reports on CPU samples with Python's; and
- * python_gil_sum: who held the GIL and who waited for it. */
+/* python_sample_sum and python_topdown: where Python code spent its time, which are the reports on CPU samples with
+ * Python's; and python_gil_sum: who held the GIL and who waited for it. */
 #include <stdlib.h>
 
-#include "analyze/model/filter.h"
 #include "analyze/engine/keys.h"
-#include "analyze/registry.h"
+#include "analyze/model/filter.h"
 #include "analyze/model/threads.h"
+#include "analyze/registry.h"
 
-/* ---- the reports on samples, with those of Python ----------------------------------------------------------------- */
+/* ---- the reports on samples, with those of Python -------------------------------------------------------------- */
 
-static int run_with_python(const struct analysis *analysis, struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
+static int run_with_python(const struct analysis *analysis, struct report *report,
+                           const struct analysis_request *request, struct table **out, struct error *err)
 {
     struct analysis_option options[request->option_count + 1];
     struct analysis_request with_python = *request;
@@ -23,17 +23,19 @@ static int run_with_python(const struct analysis *analysis, struct report *repor
     return analysis->run(report, &with_python, out, err);
 }
 
-static int python_sample_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int python_sample_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     return run_with_python(&analysis_cpu_sample_sum, report, request, out, err);
 }
 
-static int python_topdown(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int python_topdown(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     return run_with_python(&analysis_cpu_topdown, report, request, out, err);
 }
 
-/* ---- the GIL ------------------------------------------------------------------------------------------------------- */
+/* ---- the GIL --------------------------------------------------------------------------------------------------- */
 
 enum { START, THREAD, STATE, GIL, SAMPLE_COLUMNS };
 enum { NEITHER, HOLDS, WAITS, FATES };
@@ -44,15 +46,17 @@ struct share {
     int64_t samples, gil[FATES], ran_without;
 };
 
-static int count_samples(struct report *report, const struct filter *filter, struct keys *threads, struct share **out, struct error *err)
+static int count_samples(struct report *report, const struct filter *filter, struct keys *threads, struct share **out,
+                         struct error *err)
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "threadState", "gil" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &columns, err);
     size_t room = 0;
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++) {
-        int64_t thread = columns.values[THREAD][row], gil = columns.values[GIL][row], start = columns.values[START][row];
+        int64_t thread = columns.values[THREAD][row], gil = columns.values[GIL][row],
+                start = columns.values[START][row];
         if (!filter_thread(filter, thread, start, start))
             continue;
         uint32_t number = keys_add(threads, &thread);
@@ -60,7 +64,7 @@ static int count_samples(struct report *report, const struct filter *filter, str
             size_t more = room ? 2 * room : 64;
             struct share *grown = realloc(*out, more * sizeof *grown);
             for (size_t i = room; grown && i < more; i++)
-                grown[i] = (struct share){0};
+                grown[i] = (struct share){ 0 };
             *out = grown ? grown : *out;
             room = grown ? more : room;
         }
@@ -85,7 +89,8 @@ static int by_held(const struct table_cell *a, const struct table_cell *b, void 
     return a[TID].integer < b[TID].integer ? -1 : a[TID].integer > b[TID].integer;
 }
 
-static int add_thread(struct table *table, struct report *report, const struct thread_names *names, int64_t thread, const struct share *share)
+static int add_thread(struct table *table, struct report *report, const struct thread_names *names, int64_t thread,
+                      const struct share *share)
 {
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread);
@@ -106,15 +111,22 @@ static int add_thread(struct table *table, struct report *report, const struct t
     return text ? cell_set_text(table, &row[NAME], text, length) : 0;
 }
 
-static int python_gil_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int python_gil_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        { "Held", CELL_REAL, UNIT_PERCENT, 1 }, { "Waited", CELL_REAL, UNIT_PERCENT, 1 }, { "Ran Without", CELL_REAL, UNIT_PERCENT, 1 },
-        { "Held Samples", CELL_INT, UNIT_NONE, 0 }, { "Waited Samples", CELL_INT, UNIT_NONE, 0 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
-        { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "Thread", CELL_TEXT, UNIT_NONE, 0 },
+        { "Held", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Waited", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Ran Without", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Held Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Waited Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Samples", CELL_INT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 },
+        { "Thread", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct keys threads = { .width = 1 };
-    struct thread_names names = {0};
+    struct thread_names names = { 0 };
     struct share *shares = NULL;
     struct table *table = NULL;
     struct filter filter;
@@ -142,24 +154,33 @@ static int python_gil_sum(struct report *report, const struct analysis_request *
 
 static const char *const tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
 const struct analysis analysis_python_sample_sum = {
-    .name = "python_sample_sum", .title = "Python Sample Summary", .usage = "[:module|:thread][:lines][:waiting]",
-    .help = "Samples of Python code by function: Self where it was the innermost Python function (C functions that it called count for it), "
-            "Total where it or something that it called was. lines tells the lines of a function apart; by file or by thread with module "
-            "and thread; waiting counts threads that did not run too.",
-    .needs = {{ "Python samples", tables }}, .run = python_sample_sum,
+    .name = "python_sample_sum",
+    .title = "Python Sample Summary",
+    .usage = "[:module|:thread][:lines][:waiting]",
+    .help = "Samples of Python code by function: Self where it was the innermost Python function (C functions that it "
+            "called count for it), Total where it or something that it called was. lines tells the lines of a function "
+            "apart; by file or by thread with module and thread; waiting counts threads that did not run too.",
+    .needs = { { "Python samples", tables } },
+    .run = python_sample_sum,
 };
 
 const struct analysis analysis_python_topdown = {
-    .name = "python_topdown", .title = "Python Samples Top-Down", .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>]",
-    .help = "Samples of Python code along the calls: each function below the one that called it, the one with the most samples first, down "
-            "to min percent (1) of all. lines tells the lines of a function apart; thread puts each thread's name above its calls; waiting "
-            "counts threads that did not run too.",
-    .needs = {{ "Python samples", tables }}, .run = python_topdown,
+    .name = "python_topdown",
+    .title = "Python Samples Top-Down",
+    .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help = "Samples of Python code along the calls: each function below the one that called it, the one with the most "
+            "samples first, down to min percent (1) of all. lines tells the lines of a function apart; thread puts "
+            "each thread's name above its calls; waiting counts threads that did not run too.",
+    .needs = { { "Python samples", tables } },
+    .run = python_topdown,
 };
 
 const struct analysis analysis_python_gil_sum = {
-    .name = "python_gil_sum", .title = "Python GIL Summary", .usage = "",
-    .help = "For each thread that ran Python code, at which share of its samples it held the GIL, waited for it, or ran on a CPU without it "
-            "(in code that had given it back).",
-    .needs = {{ "Python samples", tables }}, .run = python_gil_sum,
+    .name = "python_gil_sum",
+    .title = "Python GIL Summary",
+    .usage = "",
+    .help = "For each thread that ran Python code, at which share of its samples it held the GIL, waited for it, or "
+            "ran on a CPU without it (in code that had given it back).",
+    .needs = { { "Python samples", tables } },
+    .run = python_gil_sum,
 };

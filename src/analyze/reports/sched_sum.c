@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "analyze/registry.h"
 #include "analyze/model/sched_times.h"
 #include "analyze/model/threads.h"
+#include "analyze/registry.h"
 
 static double percent(int64_t part, int64_t whole)
 {
@@ -16,14 +16,16 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
-/* ---- sched_sum --------------------------------------------------------------------------------------------------------------- */
+/* ---- sched_sum ------------------------------------------------------------------------------------------------- */
 
 enum { SHARE, WALL, RUNNING, RUNNABLE, BLOCKED, SWITCHES, PREEMPTED, MIGRATIONS, PID, TID, NAME, SUM_COLUMNS };
 static const struct table_column sum_columns[SUM_COLUMNS] = {
-    { "Running", CELL_REAL, UNIT_PERCENT, 1 }, { "Wall Time", CELL_INT, UNIT_NS, 0 }, { "Running", CELL_INT, UNIT_NS, 0 },
-    { "Runnable", CELL_INT, UNIT_NS, 0 }, { "Blocked", CELL_INT, UNIT_NS, 0 }, { "Switches", CELL_INT, UNIT_NONE, 0 },
-    { "Preempted", CELL_INT, UNIT_NONE, 0 }, { "Migrations", CELL_INT, UNIT_NONE, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 },
-    { "Tid", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    { "Running", CELL_REAL, UNIT_PERCENT, 1 }, { "Wall Time", CELL_INT, UNIT_NS, 0 },
+    { "Running", CELL_INT, UNIT_NS, 0 },       { "Runnable", CELL_INT, UNIT_NS, 0 },
+    { "Blocked", CELL_INT, UNIT_NS, 0 },       { "Switches", CELL_INT, UNIT_NONE, 0 },
+    { "Preempted", CELL_INT, UNIT_NONE, 0 },   { "Migrations", CELL_INT, UNIT_NONE, 0 },
+    { "Pid", CELL_INT, UNIT_ID, 0 },           { "Tid", CELL_INT, UNIT_ID, 0 },
+    { "Name", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 static int64_t wall_of(const struct sched_thread *thread)
@@ -35,7 +37,8 @@ static int64_t wall_of(const struct sched_thread *thread)
     return wall;
 }
 
-static int add_thread(struct table *table, struct report *report, const struct thread_names *names, const struct sched_thread *thread)
+static int add_thread(struct table *table, struct report *report, const struct thread_names *names,
+                      const struct sched_thread *thread)
 {
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread->id);
@@ -66,10 +69,11 @@ static int by_running(const struct table_cell *a, const struct table_cell *b, vo
     return (a[RUNNING].integer < b[RUNNING].integer) - (a[RUNNING].integer > b[RUNNING].integer);
 }
 
-static int sched_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int sched_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                     struct error *err)
 {
     struct sched_times times;
-    struct thread_names names = {0};
+    struct thread_names names = { 0 };
     int code = sched_times_read(&times, report, request, err);
 
     if (code != 0)
@@ -92,20 +96,26 @@ static int sched_sum(struct report *report, const struct analysis_request *reque
 
 static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
 const struct analysis analysis_sched_sum = {
-    .name = "sched_sum", .title = "Thread Scheduling Summary", .usage = "",
-    .help = "Where the time of each thread went: on a CPU, ready to run but without one, or blocked; the three add up to its wall time. A "
-            "thread that was preempted was runnable; one that was woken waits for its CPU too, which switches do not show: over its "
-            "whole life the kernel's sum of time in run queues counts. With a part of the time alone (--filter-time), runnable is "
-            "what preemption tells. Without context switches there are the kernel's sums alone, and no migrations.",
-    .needs = {{ "context switches", sched_tables }}, .by_default = 0, .run = sched_sum,
+    .name = "sched_sum",
+    .title = "Thread Scheduling Summary",
+    .usage = "",
+    .help = "Where the time of each thread went: on a CPU, ready to run but without one, or blocked; the three add up "
+            "to its wall time. A thread that was preempted was runnable; one that was woken waits for its CPU too, "
+            "which switches do not show: over its whole life the kernel's sum of time in run queues counts. With a "
+            "part of the time alone (--filter-time), runnable is what preemption tells. Without context switches there "
+            "are the kernel's sums alone, and no migrations.",
+    .needs = { { "context switches", sched_tables } },
+    .by_default = 0,
+    .run = sched_sum,
 };
 
-/* ---- cpu_util ------------------------------------------------------------------------------------------------------------------ */
+/* ---- cpu_util -------------------------------------------------------------------------------------------------- */
 
 enum { CPU, PROGRAM_SHARE, PROGRAM, CPU_SWITCHES, BUSY_SHARE, UTIL_COLUMNS };
 static const struct table_column util_columns[UTIL_COLUMNS] = {
-    { "CPU", CELL_INT, UNIT_ID, 0 }, { "Program", CELL_REAL, UNIT_PERCENT, 1 }, { "Program", CELL_INT, UNIT_NS, 0 },
-    { "Switches", CELL_INT, UNIT_NONE, 0 }, { "Machine", CELL_REAL, UNIT_PERCENT, 1 },
+    { "CPU", CELL_INT, UNIT_ID, 0 },           { "Program", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Program", CELL_INT, UNIT_NS, 0 },       { "Switches", CELL_INT, UNIT_NONE, 0 },
+    { "Machine", CELL_REAL, UNIT_PERCENT, 1 },
 };
 
 static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wall_ns, int has_switches)
@@ -126,7 +136,8 @@ static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wal
     return 0;
 }
 
-static int cpu_util(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cpu_util(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err)
 {
     struct sched_times times;
     int code = sched_times_read(&times, report, request, err);
@@ -148,8 +159,13 @@ static int cpu_util(struct report *report, const struct analysis_request *reques
 
 static const char *const util_tables[] = { "SCHED_EVENTS", "TACHO_CPU_TIME", NULL };
 const struct analysis analysis_cpu_util = {
-    .name = "cpu_util", .title = "CPU Utilization", .usage = "",
-    .help = "How busy each CPU was: with threads of the program (from context switches, of the time from its first thread's begin to its last "
-            "one's end), and with all that ran on the machine (from the kernel's own counters, in steps of some hundred milliseconds).",
-    .needs = {{ "context switches", util_tables }}, .by_default = 0, .run = cpu_util,
+    .name = "cpu_util",
+    .title = "CPU Utilization",
+    .usage = "",
+    .help = "How busy each CPU was: with threads of the program (from context switches, of the time from its first "
+            "thread's begin to its last one's end), and with all that ran on the machine (from the kernel's own "
+            "counters, in steps of some hundred milliseconds).",
+    .needs = { { "context switches", util_tables } },
+    .by_default = 0,
+    .run = cpu_util,
 };

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "analyze/engine/keys.h"
-#include "analyze/registry.h"
 #include "analyze/model/torch/step_times.h"
+#include "analyze/registry.h"
 
 static const char *const step_tables[] = { "TACHO_TORCH_STEP", "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
@@ -16,11 +16,12 @@ struct summary {
     struct report_columns ranks; /* owned; processes and their ranks */
 };
 
-/* ---- figures of a step --------------------------------------------------------------------------------------- */
+/* ---- figures of a step ----------------------------------------------------------------------------------------- */
 
 enum quantity { TIME, BUSY, IDLE, KERNEL, COPY, COMMUNICATION, OVERLAP, LOADING, OPTIMIZER, CPU_ONLY, QUANTITIES };
-static const char *const quantity_names[QUANTITIES] = { "Time", "GPU Busy", "GPU Idle", "Kernel", "Copy", "Communication", "Overlap",
-                                                        "Data Loading", "Optimizer", "CPU Only" };
+static const char *const quantity_names[QUANTITIES] = { "Time",      "GPU Busy",      "GPU Idle", "Kernel",
+                                                        "Copy",      "Communication", "Overlap",  "Data Loading",
+                                                        "Optimizer", "CPU Only" };
 #define NOT_KNOWN INT64_MIN
 
 static void fill_quantities(int64_t out[QUANTITIES], const struct summary *summary, size_t at)
@@ -49,7 +50,8 @@ static void fill_quantities(int64_t out[QUANTITIES], const struct summary *summa
 static int is_shown(const struct step *step, const struct analysis_request *request)
 {
     return step->is_chosen && span_overlaps(request->span, step->start_ns, step->end_ns) &&
-           (!request->filter || !(request->filter->only & ONLY_PID) || global_pid_number(step->process) == request->filter->pid);
+           (!request->filter || !(request->filter->only & ONLY_PID) ||
+            global_pid_number(step->process) == request->filter->pid);
 }
 
 static void set_process(const struct summary *summary, struct table_cell *pid, struct table_cell *rank, int64_t process)
@@ -62,7 +64,7 @@ static void set_process(const struct summary *summary, struct table_cell *pid, s
             cell_set_int(rank, rows->values[1][row]);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 static void summary_free(struct summary *summary)
 {
@@ -72,11 +74,12 @@ static void summary_free(struct summary *summary)
         report_columns_free(&summary->ranks);
 }
 
-static int summary_read(struct summary *summary, struct report *report, const struct analysis_request *request, struct error *err)
+static int summary_read(struct summary *summary, struct report *report, const struct analysis_request *request,
+                        struct error *err)
 {
     static const char *const names[] = { "globalPid", "rank" };
-    const struct steps_request automatic = {0};
-    struct analysis_filter only = request->filter ? *request->filter : (struct analysis_filter){0};
+    const struct steps_request automatic = { 0 };
+    struct analysis_filter only = request->filter ? *request->filter : (struct analysis_filter){ 0 };
     struct analysis_request all = { .filter = &only };
     struct filter filter;
     int code = 0;
@@ -84,7 +87,8 @@ static int summary_read(struct summary *summary, struct report *report, const st
     *summary = (struct summary){ .report = report, .steps = only.steps ? only.steps : &summary->found };
     if (!only.steps)
         code = steps_read(&summary->found, report, &automatic, err);
-    only.only &= ~(ONLY_STEPS | ONLY_PID | ONLY_TID); /* which say what steps are shown, and not what happened in them */
+    /* which say what steps are shown, and not what happened in them */
+    only.only &= ~(ONLY_STEPS | ONLY_PID | ONLY_TID);
     if (code == 0)
         code = columns_read(report, "TACHO_PROCESS", names, 2, &summary->ranks, err);
     if (code == 0)
@@ -96,9 +100,18 @@ static int summary_read(struct summary *summary, struct report *report, const st
     return code;
 }
 
-/* ---- step_sum ------------------------------------------------------------------------------------------------ */
+/* ---- step_sum -------------------------------------------------------------------------------------------------- */
 
-enum { CELL_STEP, CELL_FIRST, CELL_KERNELS = CELL_FIRST + QUANTITIES, CELL_START, CELL_PID, CELL_RANK, CELL_NAME, CELLS };
+enum {
+    CELL_STEP,
+    CELL_FIRST,
+    CELL_KERNELS = CELL_FIRST + QUANTITIES,
+    CELL_START,
+    CELL_PID,
+    CELL_RANK,
+    CELL_NAME,
+    CELLS
+};
 
 static int add_step(struct table *table, const struct summary *summary, size_t at, struct text *label)
 {
@@ -118,18 +131,20 @@ static int add_step(struct table *table, const struct summary *summary, size_t a
         cell_set_int(&row[CELL_KERNELS], summary->times.list[at].kernels);
     set_process(summary, &row[CELL_PID], &row[CELL_RANK], step->process);
     step_label(label, summary->report, step);
-    return text_failed(label) ? ERR_NO_MEMORY : cell_set_text(table, &row[CELL_NAME], text_string(label), label->length);
+    return text_failed(label) ? ERR_NO_MEMORY
+                              : cell_set_text(table, &row[CELL_NAME], text_string(label), label->length);
 }
 
-static int step_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int step_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err)
 {
     struct table_column columns[CELLS] = {
-        [CELL_STEP] = { "Step", CELL_INT, UNIT_ID, 0 }, [CELL_KERNELS] = { "Kernels", CELL_INT, UNIT_NONE, 0 },
+        [CELL_STEP] = { "Step", CELL_INT, UNIT_ID, 0 },     [CELL_KERNELS] = { "Kernels", CELL_INT, UNIT_NONE, 0 },
         [CELL_START] = { "Start", CELL_INT, UNIT_TIME, 0 }, [CELL_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
-        [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 }, [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 },     [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     struct summary summary;
-    struct text label = {0};
+    struct text label = { 0 };
     int code = summary_read(&summary, report, request, err);
 
     for (int i = 0; i < QUANTITIES; i++)
@@ -145,12 +160,25 @@ static int step_sum(struct report *report, const struct analysis_request *reques
     return table_hand_over(table, code, out, err);
 }
 
-/* ---- step_stats ---------------------------------------------------------------------------------------------- */
+/* ---- step_stats ------------------------------------------------------------------------------------------------ */
 
-enum { STAT_NAME, STAT_SHARE, STAT_COUNT, STAT_TOTAL, STAT_MEAN, STAT_MEDIAN, STAT_MIN, STAT_MAX, STAT_DEVIATION, STAT_PID, STAT_RANK, STATS };
+enum {
+    STAT_NAME,
+    STAT_SHARE,
+    STAT_COUNT,
+    STAT_TOTAL,
+    STAT_MEAN,
+    STAT_MEDIAN,
+    STAT_MIN,
+    STAT_MAX,
+    STAT_DEVIATION,
+    STAT_PID,
+    STAT_RANK,
+    STATS
+};
 
-static int add_quantity(struct table *table, const struct summary *summary, enum quantity quantity, const struct key_figures *figures,
-                        __int128 time, int64_t process)
+static int add_quantity(struct table *table, const struct summary *summary, enum quantity quantity,
+                        const struct key_figures *figures, __int128 time, int64_t process)
 {
     struct table_cell *row = figures->figures.count ? table_add_row(table) : NULL;
 
@@ -172,7 +200,8 @@ static int add_quantity(struct table *table, const struct summary *summary, enum
 }
 
 /* The rows of one process, whose steps lie side by side. */
-static int add_process(struct table *table, const struct summary *summary, const struct analysis_request *request, size_t first, size_t behind)
+static int add_process(struct table *table, const struct summary *summary, const struct analysis_request *request,
+                       size_t first, size_t behind)
 {
     size_t room = (behind - first) * QUANTITIES, count = 0;
     uint32_t *groups = malloc((room + 1) * sizeof *groups);
@@ -192,18 +221,23 @@ static int add_process(struct table *table, const struct summary *summary, const
     if (code == 0)
         code = keys_summarize(figures, QUANTITIES, groups, values, count);
     for (int i = 0; i < QUANTITIES && code == 0; i++)
-        code = add_quantity(table, summary, (enum quantity)i, &figures[i], figures[TIME].figures.total, summary->steps->list[first].process);
+        code = add_quantity(table, summary, (enum quantity)i, &figures[i], figures[TIME].figures.total,
+                            summary->steps->list[first].process);
     free(groups);
     free(values);
     return code;
 }
 
-static int step_stats(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int step_stats(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
 {
     static const struct table_column columns[STATS] = {
-        { "Quantity", CELL_TEXT, UNIT_NONE, 0 }, { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Steps", CELL_INT, UNIT_NONE, 0 },
-        { "Total", CELL_INT, UNIT_NS, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 }, { "Min", CELL_INT, UNIT_NS, 0 },
-        { "Max", CELL_INT, UNIT_NS, 0 }, { "StdDev", CELL_REAL, UNIT_NS, 1 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Rank", CELL_INT, UNIT_ID, 0 },
+        { "Quantity", CELL_TEXT, UNIT_NONE, 0 }, { "Share", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Steps", CELL_INT, UNIT_NONE, 0 },     { "Total", CELL_INT, UNIT_NS, 0 },
+        { "Avg", CELL_REAL, UNIT_NS, 1 },        { "Med", CELL_REAL, UNIT_NS, 1 },
+        { "Min", CELL_INT, UNIT_NS, 0 },         { "Max", CELL_INT, UNIT_NS, 0 },
+        { "StdDev", CELL_REAL, UNIT_NS, 1 },     { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Rank", CELL_INT, UNIT_ID, 0 },
     };
     struct summary summary;
     struct table *table = table_new(columns, STATS);
@@ -222,16 +256,24 @@ static int step_stats(struct report *report, const struct analysis_request *requ
 }
 
 const struct analysis analysis_step_sum = {
-    .name = "step_sum", .title = "Step Summary", .usage = "",
-    .help = "For each step (ProfilerStep#N, ranges 'iteration N' or 'step N', or what --step-range and --step-op name) its time and what it "
-            "went to. Of the work that the step launched: GPU Busy, Kernel, Copy, Communication (kernels of NCCL) and its Overlap with other "
-            "kernels. Of the step's own time: GPU Idle, in which no work ran; Data Loading, Optimizer, and CPU Only, in which operators ran on "
-            "the CPU and nothing on a GPU. What ran side by side counts once.",
-    .needs = {{ "steps", step_tables }}, .run = step_sum,
+    .name = "step_sum",
+    .title = "Step Summary",
+    .usage = "",
+    .help = "For each step (ProfilerStep#N, ranges 'iteration N' or 'step N', or what --step-range and --step-op name) "
+            "its time and what it went to. Of the work that the step launched: GPU Busy, Kernel, Copy, Communication "
+            "(kernels of NCCL) and its Overlap with other kernels. Of the step's own time: GPU Idle, in which no work "
+            "ran; Data Loading, Optimizer, and CPU Only, in which operators ran on the CPU and nothing on a GPU. What "
+            "ran side by side counts once.",
+    .needs = { { "steps", step_tables } },
+    .run = step_sum,
 };
 
 const struct analysis analysis_step_stats = {
-    .name = "step_stats", .title = "Step Statistics", .usage = "",
-    .help = "The quantities of step_sum over all steps of a process: share of the steps' time, total, mean, median, least, greatest and deviation.",
-    .needs = {{ "steps", step_tables }}, .run = step_stats,
+    .name = "step_stats",
+    .title = "Step Statistics",
+    .usage = "",
+    .help = "The quantities of step_sum over all steps of a process: share of the steps' time, total, mean, median, "
+            "least, greatest and deviation.",
+    .needs = { { "steps", step_tables } },
+    .run = step_stats,
 };

@@ -1,18 +1,21 @@
-/* thread_wait_sum: what each thread waited for: calls of the C library and pthread, and time off its CPU outside of them. */
+/* thread_wait_sum: what each thread waited for: calls of the C library and pthread, and time
+ * off its CPU outside of them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/report_options.h"
-#include "analyze/registry.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/thread_spans.h"
+#include "analyze/registry.h"
 
 /* What has no name in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
 enum { KEY_THREAD, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
 enum { DEEPEST_SHOWN = 32 };
 
-struct wait { int64_t total_ns, longest_ns, off_cpu_ns, count; };
+struct wait {
+    int64_t total_ns, longest_ns, off_cpu_ns, count;
+};
 
 struct waits {
     struct report *report;
@@ -21,7 +24,7 @@ struct waits {
     struct stack_chains chains;
     struct stack_join join;
     struct thread_names names;
-    struct keys keys; /* of KEY_PARTS */
+    struct keys keys;  /* of KEY_PARTS */
     struct wait *list; /* owned; by key */
     size_t room;
     int with_stacks;
@@ -39,10 +42,12 @@ static void waits_free(struct waits *waits)
     free(waits->list);
 }
 
-static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request, struct error *err)
+static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request,
+                      struct error *err)
 {
     /* nsys keeps its own notes in the same table, in another class. */
-    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "lockHolder", "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
+                                               "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     struct filter filter;
 
     *waits = (struct waits){ .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
@@ -95,10 +100,12 @@ static int add_outside(struct waits *waits, const struct thread_span *off)
 
     for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
         const struct thread_span *call = &waits->calls.list[i];
-        int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
+        int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns,
+                end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
         left = saturating_add(left, saturating_duration(end, start));
     }
-    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
+    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY,
+                               STACK_EMPTY };
     return left > 0 ? add_wait(waits, key, left, left) : 0;
 }
 
@@ -109,19 +116,23 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
 
     for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
         const struct thread_span *off = &waits->off_cpu.list[i];
-        int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns, end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
+        int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns,
+                end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
         sum = saturating_add(sum, saturating_duration(start, end));
     }
     return sum;
 }
 
 /* Who made a call: the line of Python, if that is known, else the function. */
-struct caller { uint32_t frame, stack; };
+struct caller {
+    uint32_t frame, stack;
+};
 static int find_caller(struct waits *waits, const struct thread_span *call, size_t hints[2], struct caller *out)
 {
     uint32_t native = call->chain ? stack_chains_find(&waits->chains, call->chain, &hints[0]) : STACK_EMPTY;
     uint32_t python = call->python ? stack_chains_find(&waits->join.chains, call->python, &hints[1]) : STACK_EMPTY;
-    uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
+    uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY
+                                            : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
 
     *out = (struct caller){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
     if (python != STACK_EMPTY)
@@ -138,7 +149,8 @@ static int sum_up(struct waits *waits)
         const struct thread_span *call = &waits->calls.list[i];
         struct caller caller;
         code = find_caller(waits, call, hints, &caller);
-        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame, waits->with_stacks ? caller.stack : STACK_EMPTY };
+        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame,
+                                   waits->with_stacks ? caller.stack : STACK_EMPTY };
         if (code == 0)
             code = add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call));
     }
@@ -147,9 +159,24 @@ static int sum_up(struct waits *waits)
     return code;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { CELL_SHARE, CELL_TOTAL, CELL_COUNT, CELL_AVG, CELL_MAX, CELL_OFF_CPU, CELL_PID, CELL_TID, CELL_THREAD, CELL_NAME, CELL_HOLDER, CELL_WHERE, CELL_STACK, CELLS };
+enum {
+    CELL_SHARE,
+    CELL_TOTAL,
+    CELL_COUNT,
+    CELL_AVG,
+    CELL_MAX,
+    CELL_OFF_CPU,
+    CELL_PID,
+    CELL_TID,
+    CELL_THREAD,
+    CELL_NAME,
+    CELL_HOLDER,
+    CELL_WHERE,
+    CELL_STACK,
+    CELLS
+};
 
 static int set_text(struct table *table, struct table_cell *cell, struct text *text)
 {
@@ -252,7 +279,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
 
 static int fill(struct table *table, struct waits *waits)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int64_t whole = 0;
     int code = 0;
 
@@ -266,13 +293,17 @@ static int fill(struct table *table, struct waits *waits)
     return code;
 }
 
-static int thread_wait_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int thread_wait_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Count", CELL_INT, UNIT_NONE, 0 },
-        { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "Off CPU", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
-        { "TID", CELL_INT, UNIT_ID, 0 }, { "Thread", CELL_TEXT, UNIT_NONE, 0 }, { "Waited For", CELL_TEXT, UNIT_NONE, 0 },
-        { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Stack", CELL_TEXT, UNIT_NONE, 0 },
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
+        { "Count", CELL_INT, UNIT_NONE, 0 },    { "Avg", CELL_REAL, UNIT_NS, 1 },
+        { "Max", CELL_INT, UNIT_NS, 0 },        { "Off CPU", CELL_INT, UNIT_NS, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },        { "TID", CELL_INT, UNIT_ID, 0 },
+        { "Thread", CELL_TEXT, UNIT_NONE, 0 },  { "Waited For", CELL_TEXT, UNIT_NONE, 0 },
+        { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 },
+        { "Stack", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct waits waits;
     int code = waits_read(&waits, report, request, err);
@@ -290,10 +321,13 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
 
 static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
-    .name = "thread_wait_sum", .title = "Thread Wait Summary", .usage = "[:stack]",
-    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by the thread that held "
-            "the lock where that is known, and by the line of Python or the function that made the call where that was recorded (stack: by the "
-            "whole chain). Off CPU is how much of it the thread did not run, where "
-            "the capture has its switches; time off the CPU outside of all calls has rows of its own.",
-    .needs = {{ "OS Runtime trace data or thread switches", wait_tables }}, .run = thread_wait_sum,
+    .name = "thread_wait_sum",
+    .title = "Thread Wait Summary",
+    .usage = "[:stack]",
+    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by "
+            "the thread that held the lock where that is known, and by the line of Python or the function that made "
+            "the call where that was recorded (stack: by the whole chain). Off CPU is how much of it the thread did "
+            "not run, where the capture has its switches; time off the CPU outside of all calls has rows of its own.",
+    .needs = { { "OS Runtime trace data or thread switches", wait_tables } },
+    .run = thread_wait_sum,
 };

@@ -48,7 +48,7 @@ static void read_shapes(struct intern_string json, struct dims out[MOST_INPUTS])
 static struct dims value_at(struct intern_string json, size_t place)
 {
     const char *at = json.bytes, *end = at + json.length;
-    struct dims out = {0};
+    struct dims out = { 0 };
 
     for (size_t i = 0; at < end; i++) {
         const char *open = memchr(at, '"', (size_t)(end - at));
@@ -77,18 +77,20 @@ static uint64_t convolution(const struct dims inputs[MOST_INPUTS], struct intern
 {
     enum { STRIDE = 3, PADDING = 4, DILATION = 5, GROUPS = 6 };
     const struct dims *image = &inputs[0], *kernel = &inputs[1];
-    struct dims stride = value_at(values, STRIDE), padding = value_at(values, PADDING), dilation = value_at(values, DILATION),
-                groups = value_at(values, GROUPS);
+    struct dims stride = value_at(values, STRIDE), padding = value_at(values, PADDING),
+                dilation = value_at(values, DILATION), groups = value_at(values, GROUPS);
     uint64_t size[2];
 
-    if (image->count != 4 || kernel->count != 4 || stride.count != 2 || padding.count != 2 || dilation.count != 2 || groups.count != 1 ||
-        !stride.list[0] || !stride.list[1] || !groups.list[0])
+    if (image->count != 4 || kernel->count != 4 || stride.count != 2 || padding.count != 2 || dilation.count != 2 ||
+        groups.count != 1 || !stride.list[0] || !stride.list[1] || !groups.list[0])
         return 0;
     for (int i = 0; i < 2; i++)
-        size[i] = ((uint64_t)image->list[2 + i] + 2 * (uint64_t)padding.list[i] - (uint64_t)dilation.list[i] * (uint64_t)(kernel->list[2 + i] - 1) - 1) /
-                      (uint64_t)stride.list[i] + 1;
-    return 2 * (uint64_t)image->list[0] * size[0] * size[1] * (uint64_t)kernel->list[2] * (uint64_t)kernel->list[3] * (uint64_t)image->list[1] *
-           (uint64_t)kernel->list[0] / (uint64_t)groups.list[0];
+        size[i] = ((uint64_t)image->list[2 + i] + 2 * (uint64_t)padding.list[i] -
+                   (uint64_t)dilation.list[i] * (uint64_t)(kernel->list[2 + i] - 1) - 1) /
+                      (uint64_t)stride.list[i] +
+                  1;
+    return 2 * (uint64_t)image->list[0] * size[0] * size[1] * (uint64_t)kernel->list[2] * (uint64_t)kernel->list[3] *
+           (uint64_t)image->list[1] * (uint64_t)kernel->list[0] / (uint64_t)groups.list[0];
 }
 
 static uint64_t multiplication(const struct dims *a, const struct dims *b, int in_batches)
@@ -102,9 +104,14 @@ static uint64_t multiplication(const struct dims *a, const struct dims *b, int i
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values)
 {
     enum { CONVOLUTION, PRODUCT, BATCHES, ELEMENTS };
-    static const struct { const char *name; int how; size_t first; } counted[] = {
-        { "aten::conv2d", CONVOLUTION, 0 }, { "aten::mm", PRODUCT, 0 }, { "aten::addmm", PRODUCT, 1 }, { "aten::bmm", BATCHES, 0 },
-        { "aten::baddbmm", BATCHES, 1 }, { "aten::mul", ELEMENTS, 0 }, { "aten::add", ELEMENTS, 0 },
+    static const struct {
+        const char *name;
+        int how;
+        size_t first;
+    } counted[] = {
+        { "aten::conv2d", CONVOLUTION, 0 }, { "aten::mm", PRODUCT, 0 },      { "aten::addmm", PRODUCT, 1 },
+        { "aten::bmm", BATCHES, 0 },        { "aten::baddbmm", BATCHES, 1 }, { "aten::mul", ELEMENTS, 0 },
+        { "aten::add", ELEMENTS, 0 },
     };
     struct dims inputs[MOST_INPUTS];
 
@@ -114,12 +121,9 @@ int64_t torch_flops(const char *name, struct intern_string shapes, struct intern
         read_shapes(shapes, inputs);
         const struct dims *first = &inputs[counted[i].first];
         switch (counted[i].how) {
-        case CONVOLUTION:
-            return (int64_t)convolution(inputs, values);
-        case ELEMENTS:
-            return (int64_t)product(first);
-        default:
-            return (int64_t)multiplication(first, first + 1, counted[i].how == BATCHES);
+        case CONVOLUTION: return (int64_t)convolution(inputs, values);
+        case ELEMENTS: return (int64_t)product(first);
+        default: return (int64_t)multiplication(first, first + 1, counted[i].how == BATCHES);
         }
     }
     return 0;

@@ -1,26 +1,29 @@
-/* The report torch_fwd_bwd_sum: what the forward operators of PyTorch cost, and the backward ones that autograd ran for them.
+/* The report torch_fwd_bwd_sum: what the forward operators of PyTorch cost, and the backward ones
+ * that autograd ran for them.
  *
- * A backward operator has the sequence number of the forward one that asked for it. Of several forward ones with that number, one
- * within the other, it is the one that began last, as in torch's own traces. */
+ * A backward operator has the sequence number of the forward one that asked for it. Of several forward ones with that
+ * number, one within the other, it is the one that began last, as in torch's own traces. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/schema/torch_names.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/forward_operators.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/registry.h"
+#include "report/schema/torch_names.h"
 
 enum side { FORWARD, BACKWARD, SIDES };
 
-struct pair { int64_t count, cpu_ns[SIDES], gpu_ns[SIDES]; };
+struct pair {
+    int64_t count, cpu_ns[SIDES], gpu_ns[SIDES];
+};
 
 struct matching {
     struct operators operators;
-    double *gpu_us;        /* owned; by operator, with all below it */
+    double *gpu_us;     /* owned; by operator, with all below it */
     struct forwards forwards;
-    struct keys names;     /* forward and backward, for each a pair */
-    struct pair *pairs;    /* owned */
+    struct keys names;  /* forward and backward, for each a pair */
+    struct pair *pairs; /* owned */
 };
 
 static void sum_gpu(struct matching *matching)
@@ -28,8 +31,8 @@ static void sum_gpu(struct matching *matching)
     const struct operators *operators = &matching->operators;
 
     for (size_t i = operators->count; i-- > 0;) { /* all below one come after it */
-        const struct operator *operator = &operators->list[i];
-        if (operator->is_collapsed || !operator_is_cpu((enum operator_kind)operator->kind))
+        const struct operator* operator= & operators->list[i];
+        if (operator->is_collapsed || !operator_is_cpu((enum operator_kind) operator->kind))
             continue;
         matching->gpu_us[i] += operator->kernels_us;
         if (operator->parent != NO_OPERATOR)
@@ -39,7 +42,7 @@ static void sum_gpu(struct matching *matching)
 
 static void add_side(struct matching *matching, struct pair *pair, enum side side, uint32_t at)
 {
-    const struct operator *operator = &matching->operators.list[at];
+    const struct operator* operator= & matching->operators.list[at];
 
     pair->cpu_ns[side] = saturating_add(pair->cpu_ns[side], saturating_duration(operator->start_ns, operator->end_ns));
     pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
@@ -47,7 +50,7 @@ static void add_side(struct matching *matching, struct pair *pair, enum side sid
 
 static int add_pair(struct matching *matching, uint32_t forward, uint32_t backward)
 {
-    const struct operator *list = matching->operators.list;
+    const struct operator* list = matching->operators.list;
     uint32_t key = keys_add(&matching->names, (int64_t[]){ list[forward].name, list[backward].name });
 
     if (key == NO_KEY)
@@ -59,12 +62,12 @@ static int add_pair(struct matching *matching, uint32_t forward, uint32_t backwa
 }
 
 /* Around each backward operator there is one of autograd's engine, which has the same number in some versions. */
-static int counts(const struct matching *matching, const struct operator *operator)
+static int counts(const struct matching *matching, const struct operator* operator)
 {
     struct intern_string name = operators_text(&matching->operators, operator->name);
 
-    return operator->kind == OPERATOR && !operator->is_collapsed && operator->sequence >= 0 &&
-           !torch_is_engine(name.bytes, name.length);
+    return operator->kind ==
+        OPERATOR && !operator->is_collapsed && operator->sequence >= 0 && !torch_is_engine(name.bytes, name.length);
 }
 
 static int match(struct matching *matching)
@@ -72,25 +75,33 @@ static int match(struct matching *matching)
     int code = 0;
 
     for (size_t i = 0; i < matching->operators.count && code == 0; i++) {
-        const struct operator *operator = &matching->operators.list[i];
+        const struct operator* operator= & matching->operators.list[i];
         if (!counts(matching, operator))
             continue;
         uint32_t forward = operator->is_backward ? forwards_of(&matching->forwards, operator).last : NO_OPERATOR;
         if (!operator->is_backward)
-            code = forwards_add(&matching->forwards, operator, (uint32_t)i);
+            code = forwards_add(&matching->forwards, operator,(uint32_t) i);
         else if (forward != NO_OPERATOR) /* else it was not recorded */
             code = add_pair(matching, forward, (uint32_t)i);
     }
     return code;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { CELL_SHARE, CELL_COUNT, CELL_CPU, CELL_GPU = CELL_CPU + SIDES, CELL_NAMES = CELL_GPU + SIDES, CELLS = CELL_NAMES + SIDES };
+enum {
+    CELL_SHARE,
+    CELL_COUNT,
+    CELL_CPU,
+    CELL_GPU = CELL_CPU + SIDES,
+    CELL_NAMES = CELL_GPU + SIDES,
+    CELLS = CELL_NAMES + SIDES
+};
 static const struct table_column columns[CELLS] = {
-    { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Pairs", CELL_INT, UNIT_NONE, 0 }, { "Forward CPU", CELL_INT, UNIT_NS, 0 },
-    { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Forward GPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
-    { "Forward", CELL_TEXT, UNIT_NAME, 0 }, { "Backward", CELL_TEXT, UNIT_NONE, 0 },
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Pairs", CELL_INT, UNIT_NONE, 0 },
+    { "Forward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward CPU", CELL_INT, UNIT_NS, 0 },
+    { "Forward GPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
+    { "Forward", CELL_TEXT, UNIT_NAME, 0 },  { "Backward", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 /* What counts is the GPU's time, where there is any. */
@@ -130,7 +141,7 @@ static int add_row(struct table *table, const struct matching *matching, uint32_
 
 static int fill(struct table *table, const struct matching *matching)
 {
-    int64_t totals[2] = {0};
+    int64_t totals[2] = { 0 };
     int code = 0;
 
     for (uint32_t key = 0; key < matching->names.count; key++)
@@ -181,9 +192,12 @@ static int run(struct report *report, const struct analysis_request *request, st
 static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
 const struct analysis analysis_torch_fwd_bwd_sum = {
-    .name = "torch_fwd_bwd_sum", .title = "PyTorch Forward and Backward Summary", .usage = "",
-    .help = "Forward operators of PyTorch and the backward ones that autograd ran for them, matched by their sequence numbers: how many, "
-            "and the time of both on the CPU and of what they launched on GPUs, with all that they called. Time is the share of the "
-            "GPUs' time, or of the CPU's where nothing ran on a GPU.",
-    .needs = { { "PyTorch operators", tables } }, .run = run,
+    .name = "torch_fwd_bwd_sum",
+    .title = "PyTorch Forward and Backward Summary",
+    .usage = "",
+    .help = "Forward operators of PyTorch and the backward ones that autograd ran for them, matched by their sequence "
+            "numbers: how many, and the time of both on the CPU and of what they launched on GPUs, with all that they "
+            "called. Time is the share of the GPUs' time, or of the CPU's where nothing ran on a GPU.",
+    .needs = { { "PyTorch operators", tables } },
+    .run = run,
 };

@@ -1,17 +1,18 @@
-/* The reports torch_memory_sum, torch_memory_peak and torch_memory_trace: which operators took memory, what was in use when it was most, and
- * how it went. */
+/* The reports torch_memory_sum, torch_memory_peak and torch_memory_trace: which operators took memory, what was in use
+ * when it was most, and how it went. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "analyze/engine/event_columns.h"
-#include "analyze/registry.h"
 #include "analyze/model/torch/torch_frames.h"
 #include "analyze/model/torch/torch_memory.h"
+#include "analyze/registry.h"
+#include "base/text.h"
 
-static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid, const struct memory_place *place)
+static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid,
+                     const struct memory_place *place)
 {
-    struct text label = {0};
+    struct text label = { 0 };
 
     memory_place_label(&label, place);
     cell_set_int(pid, global_pid_number(place->process));
@@ -25,13 +26,26 @@ static uint32_t name_of(const struct operators *operators, uint32_t at)
     return at == NO_OPERATOR ? NO_TEXT : operators->list[at].name;
 }
 
-/* ---- torch_memory_sum ---------------------------------------------------------------------------------------- */
+/* ---- torch_memory_sum ------------------------------------------------------------------------------------------ */
 
 enum {
-    CALLS, AT_PEAK, TAKEN_TOTAL, TAKEN_SELF, GIVEN_SELF, NET_TOTAL, NET_SELF, TAKEN_COUNT, SUM_FIGURES,
-    SUM_NAME = SUM_FIGURES, SUM_DEVICE, SUM_PID, SUM_CELLS
+    CALLS,
+    AT_PEAK,
+    TAKEN_TOTAL,
+    TAKEN_SELF,
+    GIVEN_SELF,
+    NET_TOTAL,
+    NET_SELF,
+    TAKEN_COUNT,
+    SUM_FIGURES,
+    SUM_NAME = SUM_FIGURES,
+    SUM_DEVICE,
+    SUM_PID,
+    SUM_CELLS
 };
-struct sums { int64_t of[SUM_FIGURES]; };
+struct sums {
+    int64_t of[SUM_FIGURES];
+};
 
 /* Traces say what they like: sums may be nonsense, but never undefined. */
 static void add_to(int64_t *sum, int64_t bytes)
@@ -50,7 +64,8 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
         if (event->place != place)
             continue;
         int64_t *own = by_operator[event->operator == NO_OPERATOR ? operators->count : event->operator].of;
-        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF], event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
+        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF],
+               event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
         own[TAKEN_COUNT] += event->bytes > 0;
         add_to(&own[AT_PEAK], memory_is_at_peak(memory, i) ? event->bytes : 0);
     }
@@ -67,13 +82,14 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
     }
 }
 
-static int is_counted(const struct operator *operator, const struct memory_place *place)
+static int is_counted(const struct operator* operator, const struct memory_place * place)
 {
-    return (operator->kind == OPERATOR || operator->kind == OPERATOR_ANNOTATION) && !operator->is_collapsed &&
-           global_process(operator->thread) == place->process;
+    return (operator->kind == OPERATOR || operator->kind == OPERATOR_ANNOTATION) &&
+           !operator->is_collapsed && global_process(operator->thread) == place->process;
 }
 
-static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place, const struct sums *by_operator)
+static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place,
+                    const struct sums *by_operator)
 {
     const struct operators *operators = &memory->operators;
     struct keys names = { .width = 1 };
@@ -94,7 +110,8 @@ static int add_sums(struct table *table, const struct torch_memory *memory, uint
         struct table_cell *row = table_add_row(table);
         for (int f = 0; row && f < SUM_FIGURES; f++)
             cell_set_int(&row[f], sums[key].of[f]);
-        code = row ? operators_cell(table, &row[SUM_NAME], operators, (uint32_t)keys_get(&names, key)[0]) : ERR_NO_MEMORY;
+        code = row ? operators_cell(table, &row[SUM_NAME], operators, (uint32_t)keys_get(&names, key)[0])
+                   : ERR_NO_MEMORY;
         if (code == 0)
             code = set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
     }
@@ -114,13 +131,21 @@ static int by_use(const struct table_cell *a, const struct table_cell *b, void *
     return order ? order : cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
 }
 
-static int torch_memory_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_memory_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct table_column columns[SUM_CELLS] = {
-        { "Calls", CELL_INT, UNIT_NONE, 0 }, { "At Peak", CELL_INT, UNIT_BYTES, 0 }, { "Taken Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Taken Self", CELL_INT, UNIT_BYTES, 0 }, { "Given Back Self", CELL_INT, UNIT_BYTES, 0 }, { "Net Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Net Self", CELL_INT, UNIT_BYTES, 0 }, { "Allocations Self", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NAME, 0 },
-        { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Calls", CELL_INT, UNIT_NONE, 0 },
+        { "At Peak", CELL_INT, UNIT_BYTES, 0 },
+        { "Taken Total", CELL_INT, UNIT_BYTES, 0 },
+        { "Taken Self", CELL_INT, UNIT_BYTES, 0 },
+        { "Given Back Self", CELL_INT, UNIT_BYTES, 0 },
+        { "Net Total", CELL_INT, UNIT_BYTES, 0 },
+        { "Net Self", CELL_INT, UNIT_BYTES, 0 },
+        { "Allocations Self", CELL_INT, UNIT_NONE, 0 },
+        { "Operator", CELL_TEXT, UNIT_NAME, 0 },
+        { "Device", CELL_TEXT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct torch_memory memory;
     struct table *table = table_new(columns, SUM_CELLS);
@@ -140,20 +165,35 @@ static int torch_memory_sum(struct report *report, const struct analysis_request
     return table_hand_over(table, code, out, err);
 }
 
-/* ---- torch_memory_peak --------------------------------------------------------------------------------------- */
+/* ---- torch_memory_peak ----------------------------------------------------------------------------------------- */
 
 enum {
-    PEAK_SHARE, PEAK_BYTES, PEAK_COUNT, PEAK_OPERATOR, PEAK_INNERMOST, PEAK_SHAPES, PEAK_MODULE, PEAK_LINE, PEAK_SINCE, PEAK_TIME,
-    PEAK_DEVICE, PEAK_PID, PEAK_CELLS
+    PEAK_SHARE,
+    PEAK_BYTES,
+    PEAK_COUNT,
+    PEAK_OPERATOR,
+    PEAK_INNERMOST,
+    PEAK_SHAPES,
+    PEAK_MODULE,
+    PEAK_LINE,
+    PEAK_SINCE,
+    PEAK_TIME,
+    PEAK_DEVICE,
+    PEAK_PID,
+    PEAK_CELLS
 };
 enum { KEY_PLACE, KEY_OPERATOR, KEY_INNERMOST, KEY_SHAPES, KEY_MODULE, KEY_LINE, KEY_WIDTH };
-struct group { int64_t bytes, count, since_ns; };
+struct group {
+    int64_t bytes, count, since_ns;
+};
 
 static const struct table_column peak_columns[PEAK_CELLS] = {
-    { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocations", CELL_INT, UNIT_NONE, 0 },
-    { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Taken In", CELL_TEXT, UNIT_NONE, 0 }, { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
-    { "Module", CELL_TEXT, UNIT_NONE, 0 }, { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "Since", CELL_INT, UNIT_TIME, 0 },
-    { "Peak", CELL_INT, UNIT_TIME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Bytes", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocations", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NAME, 0 },
+    { "Taken In", CELL_TEXT, UNIT_NONE, 0 },   { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 },     { "Line", CELL_TEXT, UNIT_NONE, 0 },
+    { "Since", CELL_INT, UNIT_TIME, 0 },       { "Peak", CELL_INT, UNIT_TIME, 0 },
+    { "Device", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
 };
 
 /* The operator that the program called: the outermost one below all annotations. */
@@ -178,20 +218,26 @@ static uint32_t shapes_of(const struct operators *operators, uint32_t at)
     return shapes;
 }
 
-static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, const struct torch_frames *frames, const struct memory_event *event)
+static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, const struct torch_frames *frames,
+                         const struct memory_event *event)
 {
     const struct operators *operators = &memory->operators;
-    uint32_t inner = event->operator, outer = outermost(operators, inner), module = inner == NO_OPERATOR ? NO_OPERATOR : frames->module[inner];
+    uint32_t inner = event->operator, outer = outermost(operators, inner),
+             module = inner == NO_OPERATOR ? NO_OPERATOR : frames->module[inner];
     int64_t key[KEY_WIDTH] = {
-        [KEY_PLACE] = event->place, [KEY_OPERATOR] = name_of(operators, outer), [KEY_INNERMOST] = name_of(operators, inner),
-        [KEY_SHAPES] = shapes_of(operators, inner), [KEY_MODULE] = name_of(&frames->modules, module),
+        [KEY_PLACE] = event->place,
+        [KEY_OPERATOR] = name_of(operators, outer),
+        [KEY_INNERMOST] = name_of(operators, inner),
+        [KEY_SHAPES] = shapes_of(operators, inner),
+        [KEY_MODULE] = name_of(&frames->modules, module),
         [KEY_LINE] = inner == NO_OPERATOR ? NO_TEXT : frames->line[inner],
     };
 
     return keys_add(keys, key);
 }
 
-static int add_peak_row(struct table *table, const struct memory_place *place, int64_t peak_ns, const struct group *group, struct table_cell **out)
+static int add_peak_row(struct table *table, const struct memory_place *place, int64_t peak_ns,
+                        const struct group *group, struct table_cell **out)
 {
     struct table_cell *row = *out = table_add_row(table);
 
@@ -213,8 +259,8 @@ static int64_t peak_time(const struct torch_memory *memory, uint32_t place)
     return memory->list[memory->places[place].peak].time_ns;
 }
 
-static int add_groups(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames, const struct keys *keys,
-                      const struct group *groups)
+static int add_groups(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames,
+                      const struct keys *keys, const struct group *groups)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
         const int64_t *key = keys_get(keys, i);
@@ -252,7 +298,8 @@ static int by_bytes(const struct table_cell *a, const struct table_cell *b, void
 {
     int order = (a[PEAK_BYTES].integer < b[PEAK_BYTES].integer) - (a[PEAK_BYTES].integer > b[PEAK_BYTES].integer);
 
-    return order ? order : (a[PEAK_SINCE].integer > b[PEAK_SINCE].integer) - (a[PEAK_SINCE].integer < b[PEAK_SINCE].integer);
+    return order ? order
+                 : (a[PEAK_SINCE].integer > b[PEAK_SINCE].integer) - (a[PEAK_SINCE].integer < b[PEAK_SINCE].integer);
 }
 
 static int fill_peak(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames)
@@ -287,10 +334,11 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
     return code;
 }
 
-static int torch_memory_peak(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_memory_peak(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     struct torch_memory memory;
-    struct torch_frames frames = {0};
+    struct torch_frames frames = { 0 };
     struct table *table = table_new(peak_columns, PEAK_CELLS);
     int code = torch_memory_read(&memory, report, request, err);
 
@@ -303,16 +351,18 @@ static int torch_memory_peak(struct report *report, const struct analysis_reques
     return table_hand_over(table, code, out, err);
 }
 
-/* ---- torch_memory_trace -------------------------------------------------------------------------------------- */
+/* ---- torch_memory_trace ---------------------------------------------------------------------------------------- */
 
-static int torch_memory_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_memory_trace(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
 {
     enum { TIME, BYTES, ALLOCATED, RESERVED, LIFETIME, ADDRESS, NAME, DEVICE, PID, TID, CELLS };
     static const struct table_column columns[CELLS] = {
-        { "Time", CELL_INT, UNIT_TIME, 0 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocated", CELL_INT, UNIT_BYTES, 0 },
-        { "Reserved", CELL_INT, UNIT_BYTES, 0 }, { "Lifetime", CELL_INT, UNIT_NS, 0 }, { "Address", CELL_INT, UNIT_ID, 0 },
-        { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
-        { "TID", CELL_INT, UNIT_ID, 0 },
+        { "Time", CELL_INT, UNIT_TIME, 0 },       { "Bytes", CELL_INT, UNIT_BYTES, 0 },
+        { "Allocated", CELL_INT, UNIT_BYTES, 0 }, { "Reserved", CELL_INT, UNIT_BYTES, 0 },
+        { "Lifetime", CELL_INT, UNIT_NS, 0 },     { "Address", CELL_INT, UNIT_ID, 0 },
+        { "Operator", CELL_TEXT, UNIT_NAME, 0 },  { "Device", CELL_TEXT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },          { "TID", CELL_INT, UNIT_ID, 0 },
     };
     struct torch_memory memory;
     struct table *table = table_new(columns, CELLS);
@@ -343,22 +393,32 @@ static int torch_memory_trace(struct report *report, const struct analysis_reque
 }
 
 const struct analysis analysis_torch_memory_sum = {
-    .name = "torch_memory_sum", .title = "PyTorch Memory Summary", .usage = "",
-    .help = "For each operator and device, memory that it took and gave back, itself (Self) and with the operators that it called (Total), and how "
-            "much of what it took was in use when the device's memory was at its peak. A row without a name is what happened in no operator.",
-    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_sum,
+    .name = "torch_memory_sum",
+    .title = "PyTorch Memory Summary",
+    .usage = "",
+    .help = "For each operator and device, memory that it took and gave back, itself (Self) and with the operators "
+            "that it called (Total), and how much of what it took was in use when the device's memory was at its peak. "
+            "A row without a name is what happened in no operator.",
+    .needs = { { "memory events", torch_memory_tables } },
+    .run = torch_memory_sum,
 };
 
 const struct analysis analysis_torch_memory_peak = {
-    .name = "torch_memory_peak", .title = "PyTorch Memory at its Peak", .usage = "",
-    .help = "What was in use on each device when it was most: by the operator that the program called, the one inside it that took the memory, its "
-            "shapes, module and line of Python, as far as they are known.",
-    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_peak,
+    .name = "torch_memory_peak",
+    .title = "PyTorch Memory at its Peak",
+    .usage = "",
+    .help = "What was in use on each device when it was most: by the operator that the program called, the one inside "
+            "it that took the memory, its shapes, module and line of Python, as far as they are known.",
+    .needs = { { "memory events", torch_memory_tables } },
+    .run = torch_memory_peak,
 };
 
 const struct analysis analysis_torch_memory_trace = {
-    .name = "torch_memory_trace", .title = "PyTorch Memory Trace", .usage = "",
-    .help = "Every time that memory was taken or given back: how much is allocated and reserved after it, how long it was in use, and in which "
-            "operator it happened.",
-    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_trace,
+    .name = "torch_memory_trace",
+    .title = "PyTorch Memory Trace",
+    .usage = "",
+    .help = "Every time that memory was taken or given back: how much is allocated and reserved after it, how long it "
+            "was in use, and in which operator it happened.",
+    .needs = { { "memory events", torch_memory_tables } },
+    .run = torch_memory_trace,
 };

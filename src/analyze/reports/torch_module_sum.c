@@ -4,8 +4,8 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
-#include "analyze/registry.h"
 #include "analyze/model/torch/torch_frames.h"
+#include "analyze/registry.h"
 
 static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 static const char *const python_tables[] = { "TACHO_TORCH_PYTHON", NULL };
@@ -16,9 +16,10 @@ struct places {
     struct torch_frames frames;
 };
 
-static int places_read(struct places *places, struct report *report, const struct analysis_request *request, struct error *err)
+static int places_read(struct places *places, struct report *report, const struct analysis_request *request,
+                       struct error *err)
 {
-    *places = (struct places){0};
+    *places = (struct places){ 0 };
     int code = operators_read(&places->operators, report, request, err);
 
     if (code == 0 && operators_nest(&places->operators) != 0)
@@ -32,7 +33,7 @@ static void places_free(struct places *places)
     operators_free(&places->operators);
 }
 
-static int64_t duration(const struct operator *operator)
+static int64_t duration(const struct operator* operator)
 {
     return saturating_duration(operator->start_ns, operator->end_ns);
 }
@@ -42,18 +43,30 @@ static void add(int64_t *sum, int64_t ns)
     *sum = saturating_add(*sum, ns);
 }
 
-/* ---- torch_module_sum ---------------------------------------------------------------------------------------- */
+/* ---- torch_module_sum ------------------------------------------------------------------------------------------ */
 
 enum {
-    CALLS, OPERATORS, CPU_TOTAL, CPU_SELF, GPU_TOTAL, GPU_SELF, BACKWARD_CPU, BACKWARD_GPU, MODULE_FIGURES,
-    MODULE_NAME = MODULE_FIGURES, MODULE_PID, MODULE_CELLS
+    CALLS,
+    OPERATORS,
+    CPU_TOTAL,
+    CPU_SELF,
+    GPU_TOTAL,
+    GPU_SELF,
+    BACKWARD_CPU,
+    BACKWARD_GPU,
+    MODULE_FIGURES,
+    MODULE_NAME = MODULE_FIGURES,
+    MODULE_PID,
+    MODULE_CELLS
 };
-struct module_figures { int64_t of[MODULE_FIGURES]; };
+struct module_figures {
+    int64_t of[MODULE_FIGURES];
+};
 
 /* By call of a module. A recorded backward operator that another one is around counts with that. */
 static void count_operator(const struct places *places, struct module_figures *figures, size_t i)
 {
-    const struct operator *operator = &places->operators.list[i];
+    const struct operator* operator= & places->operators.list[i];
     uint32_t module = places->frames.module[i], parent = operator->parent;
 
     if (module == NO_OPERATOR || operator->is_collapsed || operator->kind != OPERATOR)
@@ -66,10 +79,12 @@ static void count_operator(const struct places *places, struct module_figures *f
 
 static void count_work(const struct places *places, struct module_figures *figures, size_t i)
 {
-    uint32_t launcher = torch_launcher(&places->operators, i), module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
+    uint32_t launcher = torch_launcher(&places->operators, i),
+             module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
 
     if (module != NO_OPERATOR)
-        add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF], duration(&places->operators.list[i]));
+        add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF],
+            duration(&places->operators.list[i]));
 }
 
 /* From the last to the first, so that what is inside a module is summed before it is. */
@@ -78,7 +93,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
     static const int handed_up[] = { GPU_TOTAL, BACKWARD_CPU, BACKWARD_GPU };
 
     for (size_t i = modules->count; i-- > 0;) {
-        const struct operator *module = &modules->list[i];
+        const struct operator* module = & modules->list[i];
         int64_t *own = figures[i].of;
         if (module->is_collapsed) /* in another call of the same module, and nothing else is */
             continue;
@@ -97,7 +112,8 @@ static void sum_modules(const struct operators *modules, struct module_figures *
 
 static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer), y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
+    int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer),
+            y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
 
     if (x == y) {
         x = a[CPU_TOTAL].integer;
@@ -122,7 +138,8 @@ static int add_modules(struct table *table, const struct operators *modules, con
         struct table_cell *row = table_add_row(table);
         for (int f = 0; row && f < MODULE_FIGURES; f++)
             cell_set_int(&row[f], sums[key].of[f]);
-        code = row ? operators_cell(table, &row[MODULE_NAME], modules, (uint32_t)keys_get(&names, key)[0]) : ERR_NO_MEMORY;
+        code = row ? operators_cell(table, &row[MODULE_NAME], modules, (uint32_t)keys_get(&names, key)[0])
+                   : ERR_NO_MEMORY;
         if (code == 0)
             cell_set_int(&row[MODULE_PID], global_pid_number(keys_get(&names, key)[1]));
     }
@@ -131,13 +148,15 @@ static int add_modules(struct table *table, const struct operators *modules, con
     return code;
 }
 
-static int torch_module_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_module_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     static const struct table_column columns[MODULE_CELLS] = {
-        { "Calls", CELL_INT, UNIT_NONE, 0 }, { "Operators", CELL_INT, UNIT_NONE, 0 }, { "CPU Total", CELL_INT, UNIT_NS, 0 },
-        { "CPU Self", CELL_INT, UNIT_NS, 0 }, { "GPU Total", CELL_INT, UNIT_NS, 0 }, { "GPU Self", CELL_INT, UNIT_NS, 0 },
-        { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
-        { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Calls", CELL_INT, UNIT_NONE, 0 },      { "Operators", CELL_INT, UNIT_NONE, 0 },
+        { "CPU Total", CELL_INT, UNIT_NS, 0 },    { "CPU Self", CELL_INT, UNIT_NS, 0 },
+        { "GPU Total", CELL_INT, UNIT_NS, 0 },    { "GPU Self", CELL_INT, UNIT_NS, 0 },
+        { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
+        { "Module", CELL_TEXT, UNIT_NONE, 0 },    { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct places places;
     struct table *table = table_new(columns, MODULE_CELLS);
@@ -165,7 +184,7 @@ static int torch_module_sum(struct report *report, const struct analysis_request
     return table_hand_over(table, code, out, err);
 }
 
-/* ---- torch_kern_sum ------------------------------------------------------------------------------------------ */
+/* ---- torch_kern_sum -------------------------------------------------------------------------------------------- */
 
 enum { SHARE, TOTAL, INSTANCES, MEAN, MEDIAN, LEAST, GREATEST, KERNEL, OPERATOR_NAME, MODULE, LINE, PID, KERNEL_CELLS };
 enum { KEY_KERNEL, KEY_OPERATOR, KEY_MODULE, KEY_LINE, KEY_PROCESS, KEY_WIDTH };
@@ -179,7 +198,8 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return order ? order : cell_compare_text(&a[LINE], &b[LINE]);
 }
 
-static int add_kernel_row(struct table *table, const struct places *places, const int64_t *key, const struct key_figures *figures, __int128 all)
+static int add_kernel_row(struct table *table, const struct places *places, const int64_t *key,
+                          const struct key_figures *figures, __int128 all)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -194,19 +214,24 @@ static int add_kernel_row(struct table *table, const struct places *places, cons
     cell_set_int(&row[GREATEST], figures->figures.max);
     cell_set_int(&row[PID], global_pid_number(key[KEY_PROCESS]));
     return operators_cell(table, &row[KERNEL], &places->operators, (uint32_t)key[KEY_KERNEL]) ||
-           operators_cell(table, &row[OPERATOR_NAME], &places->operators, (uint32_t)key[KEY_OPERATOR]) ||
-           operators_cell(table, &row[MODULE], &places->frames.modules, (uint32_t)key[KEY_MODULE]) ||
-           operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE]) ? ERR_NO_MEMORY : 0;
+                   operators_cell(table, &row[OPERATOR_NAME], &places->operators, (uint32_t)key[KEY_OPERATOR]) ||
+                   operators_cell(table, &row[MODULE], &places->frames.modules, (uint32_t)key[KEY_MODULE]) ||
+                   operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE])
+               ? ERR_NO_MEMORY
+               : 0;
 }
 
 static uint32_t kernel_key(struct keys *keys, const struct places *places, size_t i)
 {
-    const struct operator *work = &places->operators.list[i];
-    uint32_t launcher = torch_launcher(&places->operators, i), module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
+    const struct operator* work = & places->operators.list[i];
+    uint32_t launcher = torch_launcher(&places->operators, i),
+             module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
     int64_t key[KEY_WIDTH] = {
-        work->name, launcher == NO_OPERATOR ? NO_TEXT : places->operators.list[launcher].name,
+        work->name,
+        launcher == NO_OPERATOR ? NO_TEXT : places->operators.list[launcher].name,
         module == NO_OPERATOR ? NO_TEXT : places->frames.modules.list[module].name,
-        launcher == NO_OPERATOR ? NO_TEXT : places->frames.line[launcher], global_process(work->thread),
+        launcher == NO_OPERATOR ? NO_TEXT : places->frames.line[launcher],
+        global_process(work->thread),
     };
 
     return keys_add(keys, key);
@@ -243,13 +268,16 @@ static int add_kernels(struct table *table, const struct places *places)
     return code;
 }
 
-static int torch_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int torch_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     static const struct table_column columns[KERNEL_CELLS] = {
-        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Instances", CELL_INT, UNIT_NONE, 0 },
-        { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 }, { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 },
-        { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
-        { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 },  { "Total Time", CELL_INT, UNIT_NS, 0 },
+        { "Instances", CELL_INT, UNIT_NONE, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 },
+        { "Med", CELL_REAL, UNIT_NS, 1 },        { "Min", CELL_INT, UNIT_NS, 0 },
+        { "Max", CELL_INT, UNIT_NS, 0 },         { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Line", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct places places;
     struct table *table = table_new(columns, KERNEL_CELLS);
@@ -264,15 +292,23 @@ static int torch_kern_sum(struct report *report, const struct analysis_request *
 }
 
 const struct analysis analysis_torch_module_sum = {
-    .name = "torch_module_sum", .title = "PyTorch Module Summary", .usage = "",
-    .help = "For each nn.Module, time of its calls on the CPU and of the work on GPUs that its operators launched, with and without the modules "
-            "inside it; and the time of the backward operators that belong to its forward ones. Needs Python functions (with_stack=True).",
-    .needs = {{ "PyTorch operators", operator_tables }, { "Python functions", python_tables }}, .run = torch_module_sum,
+    .name = "torch_module_sum",
+    .title = "PyTorch Module Summary",
+    .usage = "",
+    .help = "For each nn.Module, time of its calls on the CPU and of the work on GPUs that its operators launched, "
+            "with and without the modules inside it; and the time of the backward operators that belong to its forward "
+            "ones. Needs Python functions (with_stack=True).",
+    .needs = { { "PyTorch operators", operator_tables }, { "Python functions", python_tables } },
+    .run = torch_module_sum,
 };
 
 const struct analysis analysis_torch_kern_sum = {
-    .name = "torch_kern_sum", .title = "PyTorch Kernel Summary", .usage = "",
-    .help = "Kernels, copies and fills by the operator that launched them and, where Python functions or stacks were recorded, by its module and "
-            "the innermost line of Python that is not PyTorch's own; of backward operators, that of the forward one.",
-    .needs = {{ "PyTorch operators", operator_tables }, { "CUDA kernel data", kernel_tables }}, .run = torch_kern_sum,
+    .name = "torch_kern_sum",
+    .title = "PyTorch Kernel Summary",
+    .usage = "",
+    .help = "Kernels, copies and fills by the operator that launched them and, where Python functions or stacks were "
+            "recorded, by its module and the innermost line of Python that is not PyTorch's own; of backward "
+            "operators, that of the forward one.",
+    .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", kernel_tables } },
+    .run = torch_kern_sum,
 };

@@ -1,15 +1,15 @@
-/* Averages by key, in the order in which torch meets the keys. Times are added up as torch does it, in double and in the same
- * order, so that its tables come out the same to the last digit, roundings included. */
+/* Averages by key, in the order in which torch meets the keys. Times are added up as torch does it, in double and in
+ * the same order, so that its tables come out the same to the last digit, roundings included. */
 #include "torch_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/model/torch/torch_stacks.h"
+#include "base/array.h"
+#include "base/text.h"
 
 enum { KEY_NAME, KEY_ON_DEVICE, KEY_ANNOTATION, KEY_SHAPES, KEY_STACK, KEY_WIDTH };
 
@@ -30,16 +30,16 @@ struct averaging {
     const struct torch_ops_request *request;
     struct operators operators;
     struct figures *figures; /* owned; by operator */
-    uint32_t *stacks;       /* owned; by operator, when stacks count: the text that is its key, or NO_TEXT */
+    uint32_t *stacks;        /* owned; by operator, when stacks count: the text that is its key, or NO_TEXT */
     struct keys keys;
-    struct average *list;   /* owned; by key */
+    struct average *list;    /* owned; by key */
     size_t capacity;
-    struct keys flop_keys;  /* name, shapes and values */
-    int64_t *flops;         /* owned; by flop key */
+    struct keys flop_keys;   /* name, shapes and values */
+    int64_t *flops;          /* owned; by flop key */
     size_t flop_capacity;
 };
 
-/* ---- stacks -------------------------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------------------------- */
 
 /* The first frames, with a line feed between them. */
 static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct text *text)
@@ -62,7 +62,7 @@ static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct
 static int find_stacks(struct averaging *averaging)
 {
     struct operators *operators = &averaging->operators;
-    struct text text = {0};
+    struct text text = { 0 };
     uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
 
     averaging->stacks = malloc((operators->count + 1) * sizeof *averaging->stacks);
@@ -76,7 +76,7 @@ static int find_stacks(struct averaging *averaging)
     return code;
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
 
 #define ADD(sum, number) ((sum) = saturating_add((sum), (number)))
 
@@ -87,7 +87,7 @@ static void sum_children(struct averaging *averaging, size_t i)
     struct figures *own = &averaging->figures[i];
 
     for (uint32_t c = own->first_child; c != NO_OPERATOR; c = averaging->figures[c].next) {
-        const struct operator *child = &operators->list[c];
+        const struct operator* child = & operators->list[c];
         own->children_cpu_us += operators_us(operators, child->start_ns, child->end_ns);
         own->children_device_us += averaging->figures[c].device_us;
         ADD(own->children_bytes[0], child->bytes[0]);
@@ -106,13 +106,14 @@ static int sum_all(struct averaging *averaging)
     for (size_t i = 0; i < operators->count; i++)
         averaging->figures[i] = (struct figures){ .first_child = NO_OPERATOR, .next = NO_OPERATOR };
     for (size_t i = operators->count; i-- > 0;) {
-        const struct operator *operator = &operators->list[i];
+        const struct operator* operator= & operators->list[i];
         struct figures *own = &averaging->figures[i];
         if (operator->is_collapsed)
             continue;
         sum_children(averaging, i);
-        own->device_us = operator_is_cpu((enum operator_kind)operator->kind) ? operator->kernels_us + own->children_device_us
-                                                                             : operators_us(operators, operator->start_ns, operator->end_ns);
+        own->device_us = operator_is_cpu((enum operator_kind) operator->kind) ? operator->kernels_us +
+                                                                                own->children_device_us
+            : operators_us(operators, operator->start_ns, operator->end_ns);
         if (operator->parent == NO_OPERATOR)
             continue;
         own->next = averaging->figures[operator->parent].first_child;
@@ -122,7 +123,7 @@ static int sum_all(struct averaging *averaging)
 }
 
 /* Of an operator with this name and these inputs; each combination is worked out once. */
-static int64_t flops_of(struct averaging *averaging, const struct operator *operator)
+static int64_t flops_of(struct averaging *averaging, const struct operator* operator)
 {
     size_t before = averaging->flop_keys.count;
     uint32_t key = keys_add(&averaging->flop_keys, (int64_t[]){ operator->name, operator->shapes, operator->values });
@@ -138,14 +139,15 @@ static int64_t flops_of(struct averaging *averaging, const struct operator *oper
                                                operators_text(&averaging->operators, operator->values));
 }
 
-static struct average *average_of(struct averaging *averaging, const struct operator *operator, uint32_t stack)
+static struct average *average_of(struct averaging *averaging, const struct operator* operator, uint32_t stack)
 {
     const struct torch_ops_request *request = averaging->request;
     int is_annotation = operator->kind == OPERATOR_ANNOTATION || operator->kind == OPERATOR_GPU_ANNOTATION;
-    int64_t parts[KEY_WIDTH] = {
-        [KEY_NAME] = operator->name, [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind)operator->kind), [KEY_ANNOTATION] = is_annotation,
-        [KEY_SHAPES] = request->by_shapes ? operator->shapes : NO_TEXT, [KEY_STACK] = stack,
-    };
+    int64_t parts[KEY_WIDTH] = { [KEY_NAME] = operator->name,
+                                 [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind) operator->kind),
+                                 [KEY_ANNOTATION] = is_annotation,
+                                 [KEY_SHAPES] = request->by_shapes ? operator->shapes : NO_TEXT,
+                                 [KEY_STACK] = stack, };
     size_t before = averaging->keys.count;
     uint32_t key = keys_add(&averaging->keys, parts);
 
@@ -160,11 +162,12 @@ static struct average *average_of(struct averaging *averaging, const struct oper
 
 static int add_operator(struct averaging *averaging, size_t i)
 {
-    const struct operator *operator = &averaging->operators.list[i];
+    const struct operator* operator= & averaging->operators.list[i];
     const struct figures *own = &averaging->figures[i];
     struct average *average = average_of(averaging, operator, averaging->stacks ? averaging->stacks[i] : NO_TEXT);
-    double cpu_us = operator_is_cpu((enum operator_kind)operator->kind) ?
-                    operators_us(&averaging->operators, operator->start_ns, operator->end_ns) : 0;
+    double cpu_us = operator_is_cpu((enum operator_kind) operator->kind)
+                        ? operators_us(&averaging->operators, operator->start_ns, operator->end_ns)
+                        : 0;
 
     if (!average)
         return ERR_NO_MEMORY;
@@ -177,19 +180,29 @@ static int add_operator(struct averaging *averaging, size_t i)
         ADD(average->bytes[d], operator->bytes[d]);
         ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], operator->bytes[d]));
     }
-    if (operator->kind == OPERATOR && (averaging->request->with_flops || averaging->operators.has_flops))
+    if (operator->kind == OPERATOR &&(averaging->request->with_flops || averaging->operators.has_flops))
         ADD(average->flops, flops_of(averaging, operator));
     return 0;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 static const struct table_column columns[TORCH_COLUMNS] = {
-    { "key", CELL_TEXT, UNIT_NAME, 0 }, { "count", CELL_INT, UNIT_NONE, 0 }, { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
-    { "self_cpu_us", CELL_REAL, UNIT_NONE, 3 }, { "device_total_us", CELL_REAL, UNIT_NONE, 3 }, { "self_device_us", CELL_REAL, UNIT_NONE, 3 },
-    { "cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "self_cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "device_mem", CELL_INT, UNIT_NONE, 0 },
-    { "self_device_mem", CELL_INT, UNIT_NONE, 0 }, { "flops", CELL_INT, UNIT_NONE, 0 }, { "input_shapes", CELL_TEXT, UNIT_NONE, 0 },
-    { "stack", CELL_TEXT, UNIT_NONE, 0 }, { "on_device", CELL_INT, UNIT_NONE, 0 }, { "is_user_annotation", CELL_INT, UNIT_NONE, 0 },
+    { "key", CELL_TEXT, UNIT_NAME, 0 },
+    { "count", CELL_INT, UNIT_NONE, 0 },
+    { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
+    { "self_cpu_us", CELL_REAL, UNIT_NONE, 3 },
+    { "device_total_us", CELL_REAL, UNIT_NONE, 3 },
+    { "self_device_us", CELL_REAL, UNIT_NONE, 3 },
+    { "cpu_mem", CELL_INT, UNIT_NONE, 0 },
+    { "self_cpu_mem", CELL_INT, UNIT_NONE, 0 },
+    { "device_mem", CELL_INT, UNIT_NONE, 0 },
+    { "self_device_mem", CELL_INT, UNIT_NONE, 0 },
+    { "flops", CELL_INT, UNIT_NONE, 0 },
+    { "input_shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "stack", CELL_TEXT, UNIT_NONE, 0 },
+    { "on_device", CELL_INT, UNIT_NONE, 0 },
+    { "is_user_annotation", CELL_INT, UNIT_NONE, 0 },
     { "is_top_level", CELL_INT, UNIT_NONE, 0 },
 };
 
@@ -201,11 +214,19 @@ static int add_row(struct averaging *averaging, struct table *table, uint32_t ke
 
     if (!row || operators_cell(table, &row[TORCH_KEY], &averaging->operators, (uint32_t)parts[KEY_NAME]) != 0)
         return ERR_NO_MEMORY;
-    const struct { int column; int64_t value; } numbers[] = {
-        { TORCH_COUNT, average->count }, { TORCH_CPU_BYTES, average->bytes[0] },
-        { TORCH_SELF_CPU_BYTES, average->self_bytes[0] }, { TORCH_DEVICE_BYTES, average->bytes[1] },
-        { TORCH_SELF_DEVICE_BYTES, average->self_bytes[1] }, { TORCH_FLOPS, average->flops }, { TORCH_ON_DEVICE, parts[KEY_ON_DEVICE] },
-        { TORCH_IS_ANNOTATION, parts[KEY_ANNOTATION] }, { TORCH_IS_TOP_LEVEL, average->is_top_level },
+    const struct {
+        int column;
+        int64_t value;
+    } numbers[] = {
+        { TORCH_COUNT, average->count },
+        { TORCH_CPU_BYTES, average->bytes[0] },
+        { TORCH_SELF_CPU_BYTES, average->self_bytes[0] },
+        { TORCH_DEVICE_BYTES, average->bytes[1] },
+        { TORCH_SELF_DEVICE_BYTES, average->self_bytes[1] },
+        { TORCH_FLOPS, average->flops },
+        { TORCH_ON_DEVICE, parts[KEY_ON_DEVICE] },
+        { TORCH_IS_ANNOTATION, parts[KEY_ANNOTATION] },
+        { TORCH_IS_TOP_LEVEL, average->is_top_level },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cell_set_int(&row[numbers[i].column], numbers[i].value);
@@ -214,14 +235,16 @@ static int add_row(struct averaging *averaging, struct table *table, uint32_t ke
     cell_set_real(&row[TORCH_DEVICE_TOTAL], average->device_us);
     cell_set_real(&row[TORCH_SELF_DEVICE], average->self_device_us);
     if (averaging->request->by_shapes) {
-        int code = parts[KEY_SHAPES] == NO_TEXT ? cell_set_text(table, &row[TORCH_SHAPES], "[]", 2)
-                                                : operators_cell(table, &row[TORCH_SHAPES], &averaging->operators, (uint32_t)parts[KEY_SHAPES]);
+        int code = parts[KEY_SHAPES] == NO_TEXT
+                       ? cell_set_text(table, &row[TORCH_SHAPES], "[]", 2)
+                       : operators_cell(table, &row[TORCH_SHAPES], &averaging->operators, (uint32_t)parts[KEY_SHAPES]);
         if (code != 0)
             return code;
     }
     if (!averaging->request->stack_frames)
         return 0;
-    struct intern_string stack = operators_text(&averaging->operators, (uint32_t)parts[KEY_STACK]); /* "" is a stack that is not known */
+    /* "" is a stack that is not known */
+    struct intern_string stack = operators_text(&averaging->operators, (uint32_t)parts[KEY_STACK]);
     return cell_set_text(table, &row[TORCH_STACK], stack.bytes, stack.length);
 }
 
@@ -231,16 +254,28 @@ struct order {
     int column, is_average;
 };
 static const struct order orders[] = {
-    { "cpu_time", TORCH_CPU_TOTAL, 1 }, { "device_time", TORCH_DEVICE_TOTAL, 1 }, { "cpu_time_total", TORCH_CPU_TOTAL, 0 },
-    { "device_time_total", TORCH_DEVICE_TOTAL, 0 }, { "self_cpu_time_total", TORCH_SELF_CPU, 0 },
-    { "self_device_time_total", TORCH_SELF_DEVICE, 0 }, { "cpu_memory_usage", TORCH_CPU_BYTES, 0 },
-    { "device_memory_usage", TORCH_DEVICE_BYTES, 0 }, { "self_cpu_memory_usage", TORCH_SELF_CPU_BYTES, 0 },
-    { "self_device_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 }, { "count", TORCH_COUNT, 0 }, { "flops", TORCH_FLOPS, 0 },
-    { "cuda_time", TORCH_DEVICE_TOTAL, 1 }, { "cuda_time_total", TORCH_DEVICE_TOTAL, 0 },
-    { "self_cuda_time_total", TORCH_SELF_DEVICE, 0 }, { "cuda_memory_usage", TORCH_DEVICE_BYTES, 0 },
-    { "self_cuda_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 }, { "xpu_time", TORCH_DEVICE_TOTAL, 1 },
-    { "xpu_time_total", TORCH_DEVICE_TOTAL, 0 }, { "self_xpu_time_total", TORCH_SELF_DEVICE, 0 },
-    { "xpu_memory_usage", TORCH_DEVICE_BYTES, 0 }, { "self_xpu_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 },
+    { "cpu_time", TORCH_CPU_TOTAL, 1 },
+    { "device_time", TORCH_DEVICE_TOTAL, 1 },
+    { "cpu_time_total", TORCH_CPU_TOTAL, 0 },
+    { "device_time_total", TORCH_DEVICE_TOTAL, 0 },
+    { "self_cpu_time_total", TORCH_SELF_CPU, 0 },
+    { "self_device_time_total", TORCH_SELF_DEVICE, 0 },
+    { "cpu_memory_usage", TORCH_CPU_BYTES, 0 },
+    { "device_memory_usage", TORCH_DEVICE_BYTES, 0 },
+    { "self_cpu_memory_usage", TORCH_SELF_CPU_BYTES, 0 },
+    { "self_device_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 },
+    { "count", TORCH_COUNT, 0 },
+    { "flops", TORCH_FLOPS, 0 },
+    { "cuda_time", TORCH_DEVICE_TOTAL, 1 },
+    { "cuda_time_total", TORCH_DEVICE_TOTAL, 0 },
+    { "self_cuda_time_total", TORCH_SELF_DEVICE, 0 },
+    { "cuda_memory_usage", TORCH_DEVICE_BYTES, 0 },
+    { "self_cuda_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 },
+    { "xpu_time", TORCH_DEVICE_TOTAL, 1 },
+    { "xpu_time_total", TORCH_DEVICE_TOTAL, 0 },
+    { "self_xpu_time_total", TORCH_SELF_DEVICE, 0 },
+    { "xpu_memory_usage", TORCH_DEVICE_BYTES, 0 },
+    { "self_xpu_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 },
 };
 
 const char *const *torch_ops_orders(void)
@@ -297,8 +332,8 @@ static void find_what_is_told(struct torch_ops *out, const struct operators *ope
     }
 }
 
-int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
-              struct error *err)
+int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part,
+              const struct torch_ops_request *request, struct error *err)
 {
     struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
     struct table *table = table_new(columns, TORCH_COLUMNS);
@@ -306,8 +341,11 @@ int torch_ops(struct torch_ops *out, struct report *report, const struct analysi
 
     if (code == 0 && fill(&averaging, table) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    *out = (struct torch_ops){ .table = table, .has_memory = averaging.operators.has_memory,
-                               .has_flops = request->with_flops || averaging.operators.has_flops };
+    *out = (struct torch_ops){
+        .table = table,
+        .has_memory = averaging.operators.has_memory,
+        .has_flops = request->with_flops || averaging.operators.has_flops,
+    };
     find_what_is_told(out, &averaging.operators);
     operators_free(&averaging.operators);
     free(averaging.figures);

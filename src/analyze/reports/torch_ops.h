@@ -2,8 +2,8 @@
 #ifndef TACHO_ANALYZE_REPORTS_TORCH_OPS_H
 #define TACHO_ANALYZE_REPORTS_TORCH_OPS_H
 
-#include "analyze/model/torch/operators.h"
 #include "analyze/engine/table.h"
+#include "analyze/model/torch/operators.h"
 
 struct torch_ops_request {
     int by_shapes;
@@ -14,13 +14,27 @@ struct torch_ops_request {
 
 /* The columns, by the names that they have in json; times in microseconds. */
 enum {
-    TORCH_KEY, TORCH_COUNT, TORCH_CPU_TOTAL, TORCH_SELF_CPU, TORCH_DEVICE_TOTAL, TORCH_SELF_DEVICE, TORCH_CPU_BYTES, TORCH_SELF_CPU_BYTES,
-    TORCH_DEVICE_BYTES, TORCH_SELF_DEVICE_BYTES, TORCH_FLOPS, TORCH_SHAPES, TORCH_STACK, TORCH_ON_DEVICE, TORCH_IS_ANNOTATION,
-    TORCH_IS_TOP_LEVEL, TORCH_COLUMNS
+    TORCH_KEY,
+    TORCH_COUNT,
+    TORCH_CPU_TOTAL,
+    TORCH_SELF_CPU,
+    TORCH_DEVICE_TOTAL,
+    TORCH_SELF_DEVICE,
+    TORCH_CPU_BYTES,
+    TORCH_SELF_CPU_BYTES,
+    TORCH_DEVICE_BYTES,
+    TORCH_SELF_DEVICE_BYTES,
+    TORCH_FLOPS,
+    TORCH_SHAPES,
+    TORCH_STACK,
+    TORCH_ON_DEVICE,
+    TORCH_IS_ANNOTATION,
+    TORCH_IS_TOP_LEVEL,
+    TORCH_COLUMNS
 };
 
 struct torch_ops {
-    struct table *table; /* owned: table_delete() */
+    struct table *table;        /* owned: table_delete() */
     int has_memory, has_flops;
     int has_shapes, has_stacks; /* any operator has */
 };
@@ -29,10 +43,11 @@ struct torch_ops {
 const char *const *torch_ops_orders(void);
 
 /* part says which part of the report; its options are not looked at. */
-int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
-              struct error *err);
+int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part,
+              const struct torch_ops_request *request, struct error *err);
 
-/* Floating-point operations of an operator, as torch counts them; 0 for those that it does not count. shapes and values are JSON. */
+/* Floating-point operations of an operator, as torch counts them; 0 for those that it does not count.
+ * shapes and values are JSON. */
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values);
 
 #endif

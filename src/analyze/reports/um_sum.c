@@ -1,13 +1,13 @@
-/* um_sum, um_total_sum and um_cpu_page_faults_sum: managed ("unified") memory: pages that moved between host and GPU, and
- * the faults that moved them. */
+/* um_sum, um_total_sum and um_cpu_page_faults_sum: managed ("unified") memory: pages that moved between host and GPU,
+ * and the faults that moved them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/model/gpu.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 
 enum { COPY_UNIFIED_TO_DEVICE = 11, COPY_UNIFIED_TO_HOST = 12 }; /* CUPTI_ACTIVITY_KIND_MEMCPY.copyKind */
@@ -64,7 +64,8 @@ static int add_copies(struct pages *pages, const struct gpu_ops *ops)
 }
 
 /* Faults of one side: the table's rows, or the numbers in one of its columns. */
-static int add_faults(struct pages *pages, struct report *report, const char *name, const char *count_column, struct error *err)
+static int add_faults(struct pages *pages, struct report *report, const char *name, const char *count_column,
+                      struct error *err)
 {
     const struct report_table *table = report_table(report, name);
     struct report_columns columns;
@@ -92,10 +93,11 @@ static int add_faults(struct pages *pages, struct report *report, const char *na
     return code;
 }
 
-static int pages_read(struct pages *pages, struct report *report, const struct analysis_request *request, struct error *err)
+static int pages_read(struct pages *pages, struct report *report, const struct analysis_request *request,
+                      struct error *err)
 {
     static const char *const extra[] = { "copyKind", "bytes", "virtualAddress", NULL };
-    struct gpu_ops ops = {0};
+    struct gpu_ops ops = { 0 };
 
     *pages = (struct pages){ .addresses.width = 1 };
     int code = filter_open(&pages->filter, report, request, err);
@@ -126,9 +128,9 @@ static int set_address(struct table *table, struct table_cell *cell, int64_t add
 
 enum { ADDRESS, TO_DEVICE, TO_HOST, CPU_FAULTS, GPU_FAULTS, THROUGHPUT, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    { "Virtual Address", CELL_TEXT, UNIT_NONE, 0 }, { "HtoD Migration size", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Virtual Address", CELL_TEXT, UNIT_NONE, 0 },          { "HtoD Migration size", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "DtoH Migration size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
-    { " GPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "Migration Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
+    { " GPU Page Faults", CELL_INT, UNIT_NONE, 0 },          { "Migration Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
 };
 
 static int add_page(struct table *table, int64_t address, const struct page *page)
@@ -147,14 +149,15 @@ static int add_page(struct table *table, int64_t address, const struct page *pag
         cell_set_int(&row[GPU_FAULTS], page->gpu_faults);
     if (page->moving_ns > 0) /* in whole moves a second, as cuda_gpu_trace has it */
         cell_set_real(&row[THROUGHPUT], ((double)page->to_device_bytes + (double)page->to_host_bytes) *
-                                        (double)(1000000000 / page->moving_ns) / 1e6);
+                                            (double)(1000000000 / page->moving_ns) / 1e6);
     return set_address(table, &row[ADDRESS], address);
 }
 
 /* Fastest first, then by address; what never moved comes last. */
 static int compare_pages(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    double x = a[THROUGHPUT].kind == CELL_NONE ? -1 : a[THROUGHPUT].real, y = b[THROUGHPUT].kind == CELL_NONE ? -1 : b[THROUGHPUT].real;
+    double x = a[THROUGHPUT].kind == CELL_NONE ? -1 : a[THROUGHPUT].real,
+           y = b[THROUGHPUT].kind == CELL_NONE ? -1 : b[THROUGHPUT].real;
 
     return x != y ? (x < y) - (x > y) : cell_compare_text(&a[ADDRESS], &b[ADDRESS]);
 }
@@ -186,17 +189,21 @@ static int um_sum(struct report *report, const struct analysis_request *request,
     return 0;
 }
 
-static int um_total_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int um_total_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     static const struct table_column totals[] = {
-        { "Total HtoD Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "Total DtoH Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
-        { "Total CPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "Total GPU PageFaults", CELL_INT, UNIT_NONE, 0 },
-        { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 }, { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
+        { "Total HtoD Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+        { "Total DtoH Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+        { "Total CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
+        { "Total GPU PageFaults", CELL_INT, UNIT_NONE, 0 },
+        { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
+        { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(totals, sizeof totals / sizeof totals[0]);
     struct table_cell *row = table ? table_add_row(table) : NULL;
     struct pages pages;
-    struct page total = {0};
+    struct page total = { 0 };
     uint64_t least = UINT64_MAX, greatest = 0;
     int code = pages_read(&pages, report, request, err);
 
@@ -218,7 +225,7 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
         cell_set_int(&row[3], total.gpu_faults);
     }
     if (code == 0 && (!row || (least <= greatest && (set_address(table, &row[4], (int64_t)least) != 0 ||
-                                                    set_address(table, &row[5], (int64_t)greatest) != 0))))
+                                                     set_address(table, &row[5], (int64_t)greatest) != 0))))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
     if (code == 0)
         *out = table;
@@ -254,7 +261,8 @@ static int fill_faults(struct report *report, struct table *table, const struct 
     for (uint32_t i = 0; i < keys->count; i++) {
         const int64_t *key = keys_get(keys, i);
         struct table_cell *row = table_add_row(table);
-        if (!row || set_string(report, table, &row[FUNCTION], key[0]) != 0 || set_string(report, table, &row[FILE_NAME], key[1]) != 0)
+        if (!row || set_string(report, table, &row[FUNCTION], key[0]) != 0 ||
+            set_string(report, table, &row[FILE_NAME], key[1]) != 0)
             return ERR_NO_MEMORY;
         cell_set_int(&row[FAULTS], counts[i]);
         cell_set_int(&row[LINE], key[2]);
@@ -263,7 +271,8 @@ static int fill_faults(struct report *report, struct table *table, const struct 
     return 0;
 }
 
-static int count_faults(const struct report_columns *rows, const struct filter *filter, struct keys *keys, int64_t *counts)
+static int count_faults(const struct report_columns *rows, const struct filter *filter, struct keys *keys,
+                        int64_t *counts)
 {
     for (size_t row = 0; row < rows->rows; row++) {
         int64_t start = rows->values[0][row];
@@ -277,15 +286,19 @@ static int count_faults(const struct report_columns *rows, const struct filter *
     return 0;
 }
 
-static int um_cpu_page_faults_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int um_cpu_page_faults_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                                  struct error *err)
 {
     static const struct table_column fault_columns[FAULT_COLUMNS] = {
-        { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "CPU Instruction Address", CELL_TEXT, UNIT_NONE, 0 },
-        { "Source File", CELL_TEXT, UNIT_NONE, 0 }, { "Source Line", CELL_INT, UNIT_ID, 0 },
+        { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
+        { "CPU Instruction Address", CELL_TEXT, UNIT_NONE, 0 },
+        { "Source File", CELL_TEXT, UNIT_NONE, 0 },
+        { "Source Line", CELL_INT, UNIT_ID, 0 },
     };
     const struct report_table *faults = report_table(report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS");
-    int wanted[] = { report_column(faults, "start"), report_column(faults, "globalPid"), report_column(faults, "CpuInstruction"),
-                     report_column(faults, "sourceFile"), report_column(faults, "sourceLine") };
+    int wanted[] = { report_column(faults, "start"), report_column(faults, "globalPid"),
+                     report_column(faults, "CpuInstruction"), report_column(faults, "sourceFile"),
+                     report_column(faults, "sourceLine") };
     struct report_columns rows;
     struct keys keys = { .width = 3 };
     struct filter filter;
@@ -315,20 +328,35 @@ static const char *const fault_tables[] = { "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NUL
 #define FAULTS_NEEDED { "CUDA Unified Memory CPU page faults data", fault_tables }
 
 const struct analysis analysis_um_sum = {
-    .name = "um_sum", .old_name = "unifiedmemory", .title = "Unified Memory Analysis Summary", .usage = "[:rows=<limit>]",
-    .help = "Managed memory by address: what moved to the GPU and back, faults, and how fast it moved. The ten fastest, or as "
-            "many as rows says; -1 is all.",
-    .needs = {{ "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED }, .by_default = 16, .run = um_sum,
+    .name = "um_sum",
+    .old_name = "unifiedmemory",
+    .title = "Unified Memory Analysis Summary",
+    .usage = "[:rows=<limit>]",
+    .help = "Managed memory by address: what moved to the GPU and back, faults, and how fast it moved. The ten "
+            "fastest, or as many as rows says; -1 is all.",
+    .needs = { { "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED },
+    .by_default = 16,
+    .run = um_sum,
 };
 
 const struct analysis analysis_um_total_sum = {
-    .name = "um_total_sum", .old_name = "unifiedmemorytotals", .title = "Unified Memory Totals Summary", .usage = "",
+    .name = "um_total_sum",
+    .old_name = "unifiedmemorytotals",
+    .title = "Unified Memory Totals Summary",
+    .usage = "",
     .help = "Managed memory in all: what moved, faults of CPU and GPU, and the addresses between which it lies.",
-    .needs = {{ "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED }, .by_default = 17, .run = um_total_sum,
+    .needs = { { "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED },
+    .by_default = 17,
+    .run = um_total_sum,
 };
 
 const struct analysis analysis_um_cpu_page_faults_sum = {
-    .name = "um_cpu_page_faults_sum", .old_name = "umcpupagefaults", .title = "Unified Memory CPU Page Faults Summary", .usage = "",
+    .name = "um_cpu_page_faults_sum",
+    .old_name = "umcpupagefaults",
+    .title = "Unified Memory CPU Page Faults Summary",
+    .usage = "",
     .help = "Faults of the CPU on managed memory, by the place in the program.",
-    .needs = { FAULTS_NEEDED }, .by_default = 18, .run = um_cpu_page_faults_sum,
+    .needs = { FAULTS_NEEDED },
+    .by_default = 18,
+    .run = um_cpu_page_faults_sum,
 };

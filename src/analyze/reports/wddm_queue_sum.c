@@ -2,14 +2,20 @@
  * figures from captures of Windows; the report is here so that command lines and default lists from there work. */
 #include "analyze/registry.h"
 
-static int wddm_queue_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int wddm_queue_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
 {
     return error_set(err, ERR_NO_DATA, "the queues of the Windows display driver are not analysed");
 }
 
 static const char *const no_tables[] = { NULL };
 const struct analysis analysis_wddm_queue_sum = {
-    .name = "wddm_queue_sum", .old_name = "wddmqueuesdetails", .title = "WDDM Queue Utilization Summary", .usage = "",
+    .name = "wddm_queue_sum",
+    .old_name = "wddmqueuesdetails",
+    .title = "WDDM Queue Utilization Summary",
+    .usage = "",
     .help = "Windows only, and always skipped: Tacho makes no figures of the queues of the Windows display driver.",
-    .needs = {{ "WDDM context data", no_tables }}, .by_default = 15, .run = wddm_queue_sum,
+    .needs = { { "WDDM context data", no_tables } },
+    .by_default = 15,
+    .run = wddm_queue_sum,
 };

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/saturating.h"
 #include "analyze/engine/report_options.h"
+#include "base/saturating.h"
 
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)
 {
@@ -46,8 +46,8 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
 }
 
 int rule_finish(const struct rule *rule, struct table *table, int code,
-                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), struct table **out,
-                struct error *err)
+                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
+                struct table **out, struct error *err)
 {
     if (code != 0 || !table) {
         table_delete(table);

@@ -11,7 +11,7 @@ struct rule {
     struct analysis_request request; /* with the span and the filter that the options ask for */
     struct report_span span;
     struct analysis_filter only;
-    int64_t rows; /* most rows to show; -1: all */
+    int64_t rows;                    /* most rows to show; -1: all */
 };
 
 /* Reads rows, start, end, nvtx, process and thread. rule must stay where it is. */
@@ -20,11 +20,11 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
 /* Sorts, cuts off what is beyond the limit, numbers the rows if the first column is "Row#", and hands the table over;
  * or, with code or no table, deletes it and returns the error. */
 int rule_finish(const struct rule *rule, struct table *table, int code,
-                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), struct table **out,
-                struct error *err);
+                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
+                struct table **out, struct error *err);
 
-/* The time that following a rule's advice could gain at most, ns, of one row and of all: how long it lasted, less the share in which
- * the GPU was in use. */
+/* The time that following a rule's advice could gain at most, ns, of one row and of all: how long it lasted, less the
+ * share in which the GPU was in use. */
 int64_t rule_impact(const struct table *table, size_t row);
 int64_t rule_impact_of_all(const struct table *table);
 

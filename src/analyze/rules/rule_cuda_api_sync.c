@@ -25,14 +25,15 @@ static int add_row(struct table *table, const struct calls *calls, size_t call, 
     return cell_set_text(table, &row[4], name, strlen(name));
 }
 
-static int cuda_api_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_api_sync(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
-        { "TID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 },      { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     struct rule rule;
-    struct calls calls = {0};
+    struct calls calls = { 0 };
     int64_t last_name = -1;
     int last_waits = 0, code = rule_open(&rule, report, request, err);
 
@@ -56,11 +57,14 @@ static int cuda_api_sync(struct report *report, const struct analysis_request *r
 }
 
 const struct analysis rule_cuda_api_sync = {
-    .name = "cuda_api_sync", .title = "CUDA Synchronization APIs", .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
+    .name = "cuda_api_sync",
+    .title = "CUDA Synchronization APIs",
+    .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
     .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which keep the host until the GPU is done.",
-    .needs = {{ "CUDA trace data", gpu_call_tables }}, .run = cuda_api_sync,
-    .advice = "While a thread waits here it launches nothing, and the GPU runs dry behind it. Wait later or for less: an event "
-              "instead of a device, a stream that waits for another (cudaStreamWaitEvent) instead of the host; in PyTorch avoid "
-              ".item(), .cpu() and prints of tensors inside the loop.",
+    .needs = { { "CUDA trace data", gpu_call_tables } },
+    .run = cuda_api_sync,
+    .advice = "While a thread waits here it launches nothing, and the GPU runs dry behind it. Wait later or for less: "
+              "an event instead of a device, a stream that waits for another (cudaStreamWaitEvent) instead of the "
+              "host; in PyTorch avoid .item(), .cpu() and prints of tensors inside the loop.",
     .praise = "The host never waited for a device or a stream.",
 };

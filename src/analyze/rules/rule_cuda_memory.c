@@ -52,15 +52,16 @@ static int is_pageable_async(const struct search *search, size_t row, const char
 
 static int is_sync_copy(const struct search *search, size_t row, const char *call)
 {
-    return gpu_extra(&search->ops, COPY_KIND, row) != COPY_ON_DEVICE && starts_with(call, "cudaMemcpy") && !strcasestr(call, "async");
+    return gpu_extra(&search->ops, COPY_KIND, row) != COPY_ON_DEVICE && starts_with(call, "cudaMemcpy") &&
+           !strcasestr(call, "async");
 }
 
 static int is_sync_fill(const struct search *search, size_t row, const char *call)
 {
     int64_t kind = gpu_extra_is_null(&search->ops, KIND, row) ? -1 : gpu_extra(&search->ops, KIND, row);
 
-    return (kind == MEMORY_PINNED || kind == MEMORY_MANAGED || kind == MEMORY_MANAGED_STATIC) && starts_with(call, "cudaMemset") &&
-           !strcasestr(call, "async");
+    return (kind == MEMORY_PINNED || kind == MEMORY_MANAGED || kind == MEMORY_MANAGED_STATIC) &&
+           starts_with(call, "cudaMemset") && !strcasestr(call, "async");
 }
 
 static int set_kind(struct table *table, struct table_cell *cell, int64_t kind)
@@ -100,15 +101,23 @@ static int add_row(struct search *search, size_t row, const char *call)
 static struct table *new_table(int is_copy)
 {
     static const struct table_column copy_columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Src Kind", CELL_TEXT, UNIT_NONE, 0 },
-        { "Dst Kind", CELL_TEXT, UNIT_NONE, 0 }, { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 },
-        { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 },
-        { "Stream ID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 },         { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "Src Kind", CELL_TEXT, UNIT_NONE, 0 },      { "Dst Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 },    { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Device ID", CELL_INT, UNIT_ID, 0 },        { "Context ID", CELL_INT, UNIT_ID, 0 },
+        { "Green Context ID", CELL_INT, UNIT_ID, 0 }, { "Stream ID", CELL_INT, UNIT_ID, 0 },
+        { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     static const struct table_column fill_columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Memory Kind", CELL_TEXT, UNIT_NONE, 0 },
-        { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
-        { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 }, { "Stream ID", CELL_INT, UNIT_ID, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "Memory Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 },
+        { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Device ID", CELL_INT, UNIT_ID, 0 },
+        { "Context ID", CELL_INT, UNIT_ID, 0 },
+        { "Green Context ID", CELL_INT, UNIT_ID, 0 },
+        { "Stream ID", CELL_INT, UNIT_ID, 0 },
         { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
 
@@ -119,7 +128,8 @@ static struct table *new_table(int is_copy)
 static int run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,
                int (*matches)(const struct search *, size_t, const char *), struct table **out, struct error *err)
 {
-    static const char *const copy_extra[] = { "bytes", "contextId", "greenContextId", "srcKind", "dstKind", "copyKind", NULL };
+    static const char *const copy_extra[] = { "bytes",    "contextId", "greenContextId", "srcKind", "dstKind",
+                                              "copyKind", NULL };
     static const char *const fill_extra[] = { "bytes", "contextId", "greenContextId", "memKind", NULL };
     struct search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
     int code = rule_open(&search.rule, report, request, err);
@@ -143,17 +153,20 @@ static int run(struct report *report, const struct analysis_request *request, en
     return rule_finish(&search.rule, search.table, code, rule_by_duration, out, err);
 }
 
-static int cuda_memcpy_async(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_memcpy_async(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
 {
     return run(report, request, GPU_MEMCPY, is_pageable_async, out, err);
 }
 
-static int cuda_memcpy_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_memcpy_sync(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     return run(report, request, GPU_MEMCPY, is_sync_copy, out, err);
 }
 
-static int cuda_memset_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int cuda_memset_sync(struct report *report, const struct analysis_request *request, struct table **out,
+                            struct error *err)
 {
     return run(report, request, GPU_MEMSET, is_sync_fill, out, err);
 }
@@ -163,27 +176,37 @@ static const char *const fill_tables[] = { "CUPTI_ACTIVITY_KIND_MEMSET", NULL };
 #define CALLS_NEEDED { "CUDA trace data", gpu_call_tables }
 
 const struct analysis rule_cuda_memcpy_async = {
-    .name = "cuda_memcpy_async", .title = "CUDA Async Memcpy with Pageable Memory", .usage = RULE_OPTIONS,
+    .name = "cuda_memcpy_async",
+    .title = "CUDA Async Memcpy with Pageable Memory",
+    .usage = RULE_OPTIONS,
     .help = "Copies that were asked for asynchronously but could not be: one side is pageable host memory.",
-    .needs = {{ "CUDA memcpy data", copy_tables }, CALLS_NEEDED }, .run = cuda_memcpy_async,
-    .advice = "These copies were meant to run beside the program, but pageable memory has to go through a staging buffer first, "
-              "and the host waits for it. Allocate the host side pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
+    .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
+    .run = cuda_memcpy_async,
+    .advice = "These copies were meant to run beside the program, but pageable memory has to go through a staging "
+              "buffer first, and the host waits for it. Allocate the host side pinned (cudaHostAlloc, "
+              "cudaHostRegister; pin_memory in PyTorch).",
     .praise = "No asynchronous copy touched pageable memory.",
 };
 
 const struct analysis rule_cuda_memcpy_sync = {
-    .name = "cuda_memcpy_sync", .title = "CUDA Synchronous Memcpy", .usage = RULE_OPTIONS,
+    .name = "cuda_memcpy_sync",
+    .title = "CUDA Synchronous Memcpy",
+    .usage = RULE_OPTIONS,
     .help = "Copies between host and GPU during which the host waited.",
-    .needs = {{ "CUDA memcpy data", copy_tables }, CALLS_NEEDED }, .run = cuda_memcpy_sync,
-    .advice = "The host did nothing while these copies ran. Use cudaMemcpyAsync with pinned memory and a stream (in PyTorch "
-              "to(device, non_blocking=True)), and wait only where the result is needed.",
+    .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
+    .run = cuda_memcpy_sync,
+    .advice = "The host did nothing while these copies ran. Use cudaMemcpyAsync with pinned memory and a stream (in "
+              "PyTorch to(device, non_blocking=True)), and wait only where the result is needed.",
     .praise = "No copy made the host wait.",
 };
 
 const struct analysis rule_cuda_memset_sync = {
-    .name = "cuda_memset_sync", .title = "CUDA Synchronous Memset", .usage = RULE_OPTIONS,
+    .name = "cuda_memset_sync",
+    .title = "CUDA Synchronous Memset",
+    .usage = RULE_OPTIONS,
     .help = "Fills of pinned or managed memory during which the host waited.",
-    .needs = {{ "CUDA memset data", fill_tables }, CALLS_NEEDED }, .run = cuda_memset_sync,
+    .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
+    .run = cuda_memset_sync,
     .advice = "A fill of pinned or managed memory makes the host wait unless it is asked for with cudaMemsetAsync.",
     .praise = "No fill made the host wait.",
 };

@@ -1,10 +1,10 @@
 /* The rules gpu_gaps and gpu_time_util: when a GPU had nothing to do, or little. */
 #include <stdlib.h>
 
-#include "analyze/model/gpu.h"
 #include "analyze/engine/keys.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "rule.h"
 
@@ -17,7 +17,7 @@ struct device_work {
 };
 
 struct work {
-    struct keys devices; /* process and device */
+    struct keys devices;            /* process and device */
     int64_t *start, *end, *context; /* owned, as all below; of all work */
     uint32_t *device, *order;
     size_t count;
@@ -40,7 +40,9 @@ static int make_room(struct work *work, size_t count)
     work->context = malloc((count + 1) * sizeof *work->context);
     work->device = malloc((count + 1) * sizeof *work->device);
     work->order = malloc((count + 1) * sizeof *work->order);
-    return work->start && work->end && work->context && work->device && work->order && count < UINT32_MAX ? 0 : ERR_NO_MEMORY;
+    return work->start && work->end && work->context && work->device && work->order && count < UINT32_MAX
+               ? 0
+               : ERR_NO_MEMORY;
 }
 
 static int add_ops(struct work *work, const struct gpu_ops *ops, const struct filter *filter)
@@ -63,7 +65,7 @@ static int add_ops(struct work *work, const struct gpu_ops *ops, const struct fi
 static int work_read(struct work *work, struct report *report, const struct rule *rule, struct error *err)
 {
     static const char *const extra[] = { "contextId", NULL };
-    struct gpu_ops ops[GPU_KINDS] = {0};
+    struct gpu_ops ops[GPU_KINDS] = { 0 };
     struct filter filter;
     size_t total = 0;
     int code = filter_open(&filter, report, &rule->request, err);
@@ -87,14 +89,20 @@ static int work_read(struct work *work, struct report *report, const struct rule
 }
 
 /* Calls look for each device. */
-static int each_device(const struct work *work, int (*look)(void *context, const struct device_work *device), void *context)
+static int each_device(const struct work *work, int (*look)(void *context, const struct device_work *device),
+                       void *context)
 {
     uint32_t *order = malloc((work->count + 1) * sizeof *order);
     int code = order ? 0 : ERR_NO_MEMORY;
 
     for (uint32_t key = 0; key < work->devices.count && code == 0; key++) {
-        struct device_work device = { global_pid_number(keys_get(&work->devices, key)[0]), keys_get(&work->devices, key)[1], 0,
-                                      work->start, work->end, order, 0 };
+        struct device_work device = { global_pid_number(keys_get(&work->devices, key)[0]),
+                                      keys_get(&work->devices, key)[1],
+                                      0,
+                                      work->start,
+                                      work->end,
+                                      order,
+                                      0 };
         for (size_t i = 0; i < work->count; i++) {
             uint32_t at = work->order[i];
             if (work->device[at] != key)
@@ -147,13 +155,14 @@ static int compare_gaps(const struct table_cell *a, const struct table_cell *b, 
     return rule_by_duration(a + 1, b + 1, context);
 }
 
-static int gpu_gaps(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int gpu_gaps(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
-        { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 },
+        { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },  { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },  { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
-    struct gap_search search = {0};
+    struct gap_search search = { 0 };
     struct work work;
     struct rule rule;
     int64_t gap_ms;
@@ -178,8 +187,10 @@ struct chunk_search {
     double threshold; /* percent */
 };
 
-/* Adds a span that was used less than the threshold. used_ns is the sum of all work in it, also of what ran side by side. */
-static int add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end, double used_ns)
+/* Adds a span that was used less than the threshold. used_ns is the sum of all work in it, also
+ * of what ran side by side. */
+static int add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end,
+                    double used_ns)
 {
     struct table_cell *row = table_add_row(search->table);
 
@@ -197,7 +208,7 @@ struct chunks {
     int64_t first_ns;
     uint64_t span, length; /* of all, of one */
     int64_t count;
-    double *used_ns; /* owned */
+    double *used_ns;       /* owned */
 };
 
 /* Spreads the work over the chunks that it lies in. */
@@ -225,8 +236,10 @@ static int add_low_chunks(struct chunk_search *search, const struct device_work 
     int code = 0;
 
     for (int64_t i = 0; i <= chunks->count && code == 0; i++) {
-        uint64_t start = (uint64_t)i * chunks->length, end = start + chunks->length < chunks->span ? start + chunks->length : chunks->span;
-        int low = i < chunks->count && end > start && 100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
+        uint64_t start = (uint64_t)i * chunks->length,
+                 end = start + chunks->length < chunks->span ? start + chunks->length : chunks->span;
+        int low = i < chunks->count && end > start &&
+                  100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
         if (!low) {
             if (low_end > low_start)
                 code = add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
@@ -270,14 +283,16 @@ static int compare_chunks(const struct table_cell *a, const struct table_cell *b
     return order ? order : rule_by_duration(a + 2, b + 2, context);
 }
 
-static int gpu_time_util(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int gpu_time_util(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Row#", CELL_INT, UNIT_ID, 0 }, { "In-Use", CELL_REAL, UNIT_PERCENT, 1 }, { "Duration", CELL_INT, UNIT_NS, 0 },
-        { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
+        { "Row#", CELL_INT, UNIT_ID, 0 },       { "In-Use", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Duration", CELL_INT, UNIT_NS, 0 },   { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },        { "Device ID", CELL_INT, UNIT_ID, 0 },
         { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
-    struct chunk_search search = {0};
+    struct chunk_search search = { 0 };
     struct work work;
     struct rule rule;
     int64_t threshold;
@@ -298,33 +313,46 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
 }
 
 const struct analysis rule_gpu_gaps = {
-    .name = "gpu_gaps", .title = "GPU Gaps", .usage = RULE_OPTIONS "[:gap=<ms>]",
-    .help = "Times longer than gap (500 ms unless it is given) in which a GPU had no work of a process, between its first and its "
-            "last.",
-    .needs = {{ "CUDA trace data", gpu_tables }}, .run = gpu_gaps,
-    .advice = "Look at what the CPU did in these times: loading data, preparing it, waiting for a file or for another process. "
-              "Move that to other threads, or overlap it with work on the GPU.",
+    .name = "gpu_gaps",
+    .title = "GPU Gaps",
+    .usage = RULE_OPTIONS "[:gap=<ms>]",
+    .help = "Times longer than gap (500 ms unless it is given) in which a GPU had no work of a process, between its "
+            "first and its last.",
+    .needs = { { "CUDA trace data", gpu_tables } },
+    .run = gpu_gaps,
+    .advice = "Look at what the CPU did in these times: loading data, preparing it, waiting for a file or for another "
+              "process. Move that to other threads, or overlap it with work on the GPU.",
     .praise = "No GPU was without work for that long.",
 };
 
 const struct analysis rule_gpu_time_util = {
-    .name = "gpu_time_util", .title = "GPU Time Utilization", .usage = RULE_OPTIONS "[:chunks=<number>][:threshold=<percent>]",
-    .help = "The time from the first to the last work on a GPU in chunks (30) of the same length; those in which the GPU was in "
-            "use for less than threshold (50) percent, neighbours joined. Work that ran side by side counts for each.",
-    .needs = {{ "CUDA trace data", gpu_tables }}, .run = gpu_time_util,
-    .advice = "The GPU was mostly idle in these times. Larger batches, fewer and larger kernels, CUDA graphs, or more work in "
-              "flight (several streams, prefetching of data) keep it busy.",
+    .name = "gpu_time_util",
+    .title = "GPU Time Utilization",
+    .usage = RULE_OPTIONS "[:chunks=<number>][:threshold=<percent>]",
+    .help = "The time from the first to the last work on a GPU in chunks (30) of the same length; those in which the "
+            "GPU was in use for less than threshold (50) percent, neighbours joined. Work that ran side by side counts "
+            "for each.",
+    .needs = { { "CUDA trace data", gpu_tables } },
+    .run = gpu_time_util,
+    .advice = "The GPU was mostly idle in these times. Larger batches, fewer and larger kernels, CUDA graphs, or more "
+              "work in flight (several streams, prefetching of data) keep it busy.",
     .praise = "The GPU was in use for at least that share of every chunk.",
 };
 
-static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out,
+                        struct error *err)
 {
     return error_set(err, ERR_NO_DATA, "Direct3D 12 is not analysed");
 }
 
 static const char *const no_tables[] = { NULL };
 const struct analysis rule_dx12_mem_ops = {
-    .name = "dx12_mem_ops", .title = "DX12 Memory Operations", .usage = RULE_OPTIONS,
+    .name = "dx12_mem_ops",
+    .title = "DX12 Memory Operations",
+    .usage = RULE_OPTIONS,
     .help = "Windows only, and always skipped.",
-    .needs = {{ "DX12 data", no_tables }}, .run = dx12_mem_ops, .advice = "", .praise = "",
+    .needs = { { "DX12 data", no_tables } },
+    .run = dx12_mem_ops,
+    .advice = "",
+    .praise = "",
 };

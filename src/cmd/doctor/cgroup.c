@@ -52,9 +52,12 @@ static void tighten_cpus(double *cpus, double quota, double period)
         *cpus = quota / period;
 }
 
-struct file_names { const char *memory, *memory_used, *pids, *pids_used; };
+struct file_names {
+    const char *memory, *memory_used, *pids, *pids_used;
+};
 
-static void read_folder(const char *root, const char *folder, const struct file_names *names, struct cgroup_limits *limits)
+static void read_folder(const char *root, const char *folder, const struct file_names *names,
+                        struct cgroup_limits *limits)
 {
     char path[3000], line[64];
     double quota, period;
@@ -91,7 +94,8 @@ static void read_upwards(const char *root, const char *mount, const char *group,
 struct cgroup_limits cgroup_read(const char *root)
 {
     static const struct file_names v2 = { "memory.max", "memory.current", "pids.max", "pids.current" };
-    static const struct file_names v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes", "pids.max", "pids.current" };
+    static const struct file_names v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes", "pids.max",
+                                          "pids.current" };
     struct cgroup_limits limits = { -1, -1, -1, -1, 0 };
     char path[4096], line[4096];
 

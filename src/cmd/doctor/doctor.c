@@ -8,11 +8,11 @@
 
 enum { NAME_COLUMN = 9, WHY_COLUMN = 25, LINE_WIDTH = 110 };
 
-static const struct { const char *word, *colour; } verdicts[] = {
-    [VERDICT_WORKS] = { "works", "\033[32m" },
-    [VERDICT_PARTLY] = { "partly", "\033[33m" },
-    [VERDICT_FAILS] = { "fails", "\033[31m" },
-    [VERDICT_LATER] = { "later", "\033[36m" },
+static const struct {
+    const char *word, *colour;
+} verdicts[] = {
+    [VERDICT_WORKS] = { "works", "\033[32m" }, [VERDICT_PARTLY] = { "partly", "\033[33m" },
+    [VERDICT_FAILS] = { "fails", "\033[31m" }, [VERDICT_LATER] = { "later", "\033[36m" },
     [VERDICT_NOTE] = { "note", "" },
 };
 
@@ -58,16 +58,17 @@ static void add_finding(struct text *out, const char *name, const struct finding
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct text out = {0};
+    struct text out = { 0 };
     const char *operands[argc];
-    size_t count, counts[VERDICT_NOTE + 1] = {0};
+    size_t count, counts[VERDICT_NOTE + 1] = { 0 };
     int status, colours = isatty(STDOUT_FILENO);
 
     if (!command_options(self, argc, argv, NULL, operands, &count, &status))
         return status;
     if (count) {
-        struct error err = {0};
-        error_set(&err, ERR_BAD_ARGUMENT, "it looks at this machine and takes no '%s'; tacho info FILE looks at a report", operands[0]);
+        struct error err = { 0 };
+        error_set(&err, ERR_BAD_ARGUMENT,
+                  "it looks at this machine and takes no '%s'; tacho info FILE looks at a report", operands[0]);
         return command_fail(self, &err);
     }
     for (const struct examination *at = examinations; at->name; at++) {
@@ -79,7 +80,8 @@ static int run(const struct command *self, int argc, char **argv)
         text_free(&finding.allow);
     }
     if (counts[VERDICT_FAILS])
-        text_addf(&out, "\n%zu of these keep Tacho from working here; the arrows say what to do.\n", counts[VERDICT_FAILS]);
+        text_addf(&out, "\n%zu of these keep Tacho from working here; the arrows say what to do.\n",
+                  counts[VERDICT_FAILS]);
     else
         text_add(&out, "\nNothing keeps Tacho from recording what there is here.\n");
     status = command_write(self, &out);
@@ -87,10 +89,14 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct option no_options[] = { {0} };
+static const struct option no_options[] = { { 0 } };
 
 const struct command command_doctor = {
-    .name = "doctor", .arguments = "", .summary = "what can be traced here, what cannot, why, and how to allow it",
-    .about = "Tries each source and each thing that Tacho needs, and says what to type or set where something is in the way.",
-    .options = no_options, .run = run,
+    .name = "doctor",
+    .arguments = "",
+    .summary = "what can be traced here, what cannot, why, and how to allow it",
+    .about = "Tries each source and each thing that Tacho needs, and says what to type or set where something is in "
+             "the way.",
+    .options = no_options,
+    .run = run,
 };

@@ -25,7 +25,8 @@ struct examination {
 
 extern const struct examination examinations[]; /* ends with a row without a name */
 
-/* Whether CUDA can be traced: driver, CUPTI, other profilers in the environment. root stands before the paths of the system: "". */
+/* Whether CUDA can be traced: driver, CUPTI, other profilers in the environment. root stands before
+ * the paths of the system: "". */
 void doctor_cuda(const char *root, struct finding *finding);
 /* Whether the driver would let a user read the GPU's counters. */
 void doctor_gpu_counters(const char *root, struct finding *finding);

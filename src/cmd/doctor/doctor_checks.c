@@ -1,4 +1,5 @@
-/* The examinations. Each tries the thing itself where it can, rather than guess from settings; nothing is left behind. */
+/* The examinations. Each tries the thing itself where it can, rather than guess from
+ * settings; nothing is left behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,14 +18,14 @@
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/parallel.h"
-#include "collect/collect.h"
 #include "cgroup.h"
+#include "collect/collect.h"
 #include "doctor.h"
 
 /* The first line that needs the agent says what to do when it is missing; the others point to it. */
 static int have_agent(struct finding *finding)
 {
-    struct error err = {0};
+    struct error err = { 0 };
 
     if (collect_agent_path(&err))
         return 1;
@@ -35,7 +36,7 @@ static int have_agent(struct finding *finding)
 
 static void look_at_process_tree(struct finding *finding)
 {
-    struct error err = {0};
+    struct error err = { 0 };
 
     if (!collect_agent_path(&err)) {
         finding->verdict = VERDICT_FAILS;
@@ -44,14 +45,15 @@ static void look_at_process_tree(struct finding *finding)
                                   "or name it: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
         return;
     }
-    text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and setuid programs "
-                            "run but are not seen inside.");
+    text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and "
+                            "setuid programs run but are not seen inside.");
 }
 
 static void look_at_nvtx(struct finding *finding)
 {
     if (have_agent(finding))
-        text_add(&finding->why, "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
+        text_add(&finding->why,
+                 "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
 }
 
 static void look_at_osrt(struct finding *finding)
@@ -63,8 +65,9 @@ static void look_at_osrt(struct finding *finding)
 static void look_at_pytorch(struct finding *finding)
 {
     if (have_agent(finding))
-        text_add(&finding->why, "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. Older "
-                                "versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
+        text_add(&finding->why,
+                 "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. "
+                 "Older versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
 }
 
 /* As the collector does it: a sealed, mapped memfd. */
@@ -81,7 +84,8 @@ static void look_at_shared_memory(struct finding *finding)
         text_add(&finding->why, "Events travel through memfd. /dev/shm is not used, so its size does not matter.");
     } else {
         finding->verdict = VERDICT_FAILS;
-        text_addf(&finding->why, "memfd_create does not work here: %s. A seccomp profile may forbid it.", strerror(errno));
+        text_addf(&finding->why, "memfd_create does not work here: %s. A seccomp profile may forbid it.",
+                  strerror(errno));
         text_add(&finding->allow, "docker: --security-opt seccomp=unconfined\n"
                                   "Kubernetes: securityContext.seccompProfile.type: RuntimeDefault\n");
     }
@@ -102,7 +106,8 @@ static void look_at_clock(struct finding *finding)
 #endif
     } else {
         finding->verdict = VERDICT_PARTLY;
-        text_add(&finding->why, "The CPU's counter does not run evenly, so clock_gettime is used: right, but each event costs some 20 ns more.");
+        text_add(&finding->why, "The CPU's counter does not run evenly, so clock_gettime is used: right, but each "
+                                "event costs some 20 ns more.");
     }
     if (*source)
         text_addf(&finding->why, " The kernel's own clock is %s.", source);
@@ -113,8 +118,10 @@ static void allow_perf(struct finding *finding, int level, int is_level)
 {
     if (!is_level)
         text_addf(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=%d\n", level);
-    text_add(&finding->allow, "docker: --cap-add=PERFMON (with kernels before 5.8 --cap-add=SYS_ADMIN), and a seccomp profile that allows perf_event_open\n"
-                              "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a seccompProfile\n");
+    text_add(&finding->allow,
+             "docker: --cap-add=PERFMON (with kernels before 5.8 --cap-add=SYS_ADMIN), and a seccomp profile that "
+             "allows perf_event_open\n"
+             "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a seccompProfile\n");
 }
 
 static void explain_refusal(struct finding *finding, int error)
@@ -123,8 +130,8 @@ static void explain_refusal(struct finding *finding, int error)
 
     read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
     finding->verdict = VERDICT_PARTLY;
-    text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the kernel's part; of context switches "
-                            "there are sums alone. ");
+    text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the "
+                            "kernel's part; of context switches there are sums alone. ");
     if (!*paranoid) {
         text_add(&finding->why, "This kernel has no perf events.");
         return;
@@ -181,7 +188,9 @@ static void look_at_memory(struct finding *finding)
         }
         text_add(&finding->why, " of it. What is recorded counts until it is written.");
     }
-    text_addf(&finding->why, " A process may hold up to %d MiB of events (--buffer-limit), a quiet one holds next to nothing.", BUFFER_MIB);
+    text_addf(&finding->why,
+              " A process may hold up to %d MiB of events (--buffer-limit), a quiet one holds next to nothing.",
+              BUFFER_MIB);
     if (limits.memory_bytes >= 0 && limits.memory_bytes < (int64_t)BUFFER_MIB * 4 << 20) {
         finding->verdict = VERDICT_PARTLY;
         text_add(&finding->allow, "tacho profile --buffer-limit=32M …\n"
@@ -199,7 +208,8 @@ static void look_at_processes(struct finding *finding)
         text_add(&finding->why, "The number of processes and threads is not limited by a container.");
         return;
     }
-    text_addf(&finding->why, "The container may have %lld processes and threads, and has %lld. Tacho adds a handful.", (long long)limits.pids, (long long)limits.pids_used);
+    text_addf(&finding->why, "The container may have %lld processes and threads, and has %lld. Tacho adds a handful.",
+              (long long)limits.pids, (long long)limits.pids_used);
     if (limits.pids - limits.pids_used < 32) {
         finding->verdict = VERDICT_PARTLY;
         text_add(&finding->allow, "docker: --pids-limit=4096\nKubernetes: podPidsLimit of the kubelet\n");
@@ -218,7 +228,8 @@ static void look_at_cores(struct finding *finding)
     text_add(&finding->why, ".");
     if (cores < 2 || (limits.cpus > 0 && limits.cpus < 2)) {
         finding->verdict = VERDICT_PARTLY;
-        text_add(&finding->why, " The collector shares them with the program: at millions of events a second some may be dropped, and are counted.");
+        text_add(&finding->why, " The collector shares them with the program: at millions of events a second some may "
+                                "be dropped, and are counted.");
         text_add(&finding->allow, "docker: --cpus=2\nKubernetes: resources.limits.cpu: \"2\"\n");
     }
 }
@@ -250,12 +261,14 @@ static void look_at_python(struct finding *finding)
 
     finding->verdict = error ? VERDICT_FAILS : VERDICT_WORKS;
     if (!error) {
-        text_add(&finding->why, "Stacks of Python programs can be read from outside (--python-sampling=true): CPython 3.9 to 3.14.");
+        text_add(&finding->why,
+                 "Stacks of Python programs can be read from outside (--python-sampling=true): CPython 3.9 to 3.14.");
         return;
     }
     read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
-    text_addf(&finding->why, "Stacks of Python programs cannot be sampled: process_vm_readv of a child: %s; ptrace_scope is %s.", strerror(error),
-              *scope ? scope : "not set");
+    text_addf(&finding->why,
+              "Stacks of Python programs cannot be sampled: process_vm_readv of a child: %s; ptrace_scope is %s.",
+              strerror(error), *scope ? scope : "not set");
     text_add(&finding->allow, "on the machine: sudo sysctl kernel.yama.ptrace_scope=1\ndocker: --cap-add=SYS_PTRACE\n"
                               "Kubernetes: securityContext.capabilities.add: [\"SYS_PTRACE\"]\n");
 }
@@ -272,7 +285,8 @@ static void look_at_seccomp(struct finding *finding)
         fclose(status);
     finding->verdict = VERDICT_NOTE;
     if (mode == 2)
-        text_add(&finding->why, "A filter is active, as is usual in containers. What it forbids shows in the lines above.");
+        text_add(&finding->why,
+                 "A filter is active, as is usual in containers. What it forbids shows in the lines above.");
     else
         text_add(&finding->why, mode == 0 ? "No filter is active." : "It is not known whether a filter is active.");
 }
@@ -312,5 +326,5 @@ const struct examination examinations[] = {
     { "Memory limit", look_at_memory },
     { "Process limit", look_at_processes },
     { "Seccomp", look_at_seccomp },
-    {0},
+    { 0 },
 };

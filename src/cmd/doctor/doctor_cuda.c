@@ -1,8 +1,9 @@
 /* What doctor says about CUDA. It looks at files only: the program is static and opens no vendor library.
  *
- * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is what it finds when
- * the program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the loader's path, the folders of toolkits. A CUPTI
- * of Python packages counts last, since it serves only programs that load CUDA from there. */
+ * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is
+ * what it finds when the program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the
+ * loader's path, the folders of toolkits. A CUPTI of Python packages counts last, since it serves only programs
+ * that load CUDA from there. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ enum { PATH_ROOM = 1024 };
 /* The first file below root that the pattern matches: 1 and the path without root, or 0. */
 static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
 {
-    struct text whole = {0};
-    glob_t found = {0};
+    struct text whole = { 0 };
+    glob_t found = { 0 };
     int is_there = 0;
 
     text_addf(&whole, "%s%s", root, pattern);
@@ -38,20 +39,22 @@ static int find_in_folder(const char *root, const char *folder, int newest, char
     int is_there = 0;
 
     for (int major = newest; major >= CUPTI_OLDEST_MAJOR && !is_there; major--) {
-        struct text pattern = {0};
-        text_addf(&pattern, "%s/" CUPTI_FILE "%d%s", folder, major, major == CUPTI_OLDEST_MAJOR ? CUPTI_OLDEST_MINOR : "");
+        struct text pattern = { 0 };
+        text_addf(&pattern, "%s/" CUPTI_FILE "%d%s", folder, major,
+                  major == CUPTI_OLDEST_MAJOR ? CUPTI_OLDEST_MINOR : "");
         is_there = find_file(root, text_string(&pattern), out);
         text_free(&pattern);
     }
     return is_there;
 }
 
-static int find_in_folders(const char *root, const char *before, const char *const *folders, int newest, char out[PATH_ROOM])
+static int find_in_folders(const char *root, const char *before, const char *const *folders, int newest,
+                           char out[PATH_ROOM])
 {
     int is_there = 0;
 
     for (; before && *folders && !is_there; folders++) {
-        struct text folder = {0};
+        struct text folder = { 0 };
         text_addf(&folder, "%s%s", before, *folders);
         is_there = find_in_folder(root, text_string(&folder), newest, out);
         text_free(&folder);
@@ -79,7 +82,7 @@ static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
     static const char *const packages[] = { "/lib/python3*/*-packages/nvidia/*/lib", NULL };
     static const char *const prefixes[] = { "/usr/local", "/usr", "/opt/conda" };
     const char *chosen = getenv("TACHO_CUPTI"), *rest = getenv("LD_LIBRARY_PATH"), *home = getenv("HOME");
-    struct text folder = {0}, local = {0};
+    struct text folder = { 0 }, local = { 0 };
     int is_there = 0;
 
     if (chosen && *chosen) /* no other is tried then */
@@ -93,11 +96,13 @@ static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
     text_free(&folder);
     if (is_there)
         return "LD_LIBRARY_PATH";
-    if (find_in_folders(root, "", in_system, newest, out) || find_in_folders(root, "/usr/local/cuda", in_toolkit, newest, out) ||
+    if (find_in_folders(root, "", in_system, newest, out) ||
+        find_in_folders(root, "/usr/local/cuda", in_toolkit, newest, out) ||
         find_in_folders(root, "/usr/local/cuda-*", in_toolkit, newest, out))
         return "the toolkit";
     text_addf(&local, "%s/.local", home ? home : "");
-    is_there = find_in_folders(root, getenv("VIRTUAL_ENV"), packages, newest, out) || find_in_folders(root, getenv("CONDA_PREFIX"), packages, newest, out) ||
+    is_there = find_in_folders(root, getenv("VIRTUAL_ENV"), packages, newest, out) ||
+               find_in_folders(root, getenv("CONDA_PREFIX"), packages, newest, out) ||
                find_in_folders(root, text_string(&local), packages, newest, out);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && !is_there; i++)
         is_there = find_in_folders(root, prefixes[i], packages, newest, out);
@@ -109,7 +114,7 @@ static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
 static int find_in_loader_path(const char *root, const char *name, char out[PATH_ROOM])
 {
     const char *rest = getenv("LD_LIBRARY_PATH");
-    struct text folder = {0};
+    struct text folder = { 0 };
     int is_there = 0;
 
     while (!is_there && next_folder(&rest, &folder)) {
@@ -131,7 +136,9 @@ static int find_first(const char *root, const char *const *patterns, char out[PA
 /* The newest CUDA that a driver serves, by the branch that its version begins with. */
 static int newest_cuda(const char *driver)
 {
-    static const struct { int branch, cuda; } branches[] = { { 580, 13 }, { 525, 12 }, { 450, 11 } };
+    static const struct {
+        int branch, cuda;
+    } branches[] = { { 580, 13 }, { 525, 12 }, { 450, 11 } };
     int branch = atoi(driver);
 
     for (size_t i = 0; i < sizeof branches / sizeof branches[0]; i++)
@@ -157,9 +164,12 @@ static void read_driver_version(const char *root, char out[64])
 /* Other tools that want CUPTI, or the place that we inject into, for themselves. */
 static void look_for_others(struct finding *finding)
 {
-    static const struct { const char *variable, *what; } others[] = {
+    static const struct {
+        const char *variable, *what;
+    } others[] = {
         { "NSYS_PROFILING_SESSION_ID", "Nsight Systems runs this shell: only one of both can trace CUDA." },
-        { "CUDA_INJECTION64_PATH", "It names another tool's library; tacho profile puts its own in that place, so that tool will not see CUDA." },
+        { "CUDA_INJECTION64_PATH", "It names another tool's library; tacho profile puts its own in that place, so that "
+                                   "tool will not see CUDA." },
     };
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -175,9 +185,11 @@ static void look_for_others(struct finding *finding)
 static void explain_no_driver(struct finding *finding, const char *version)
 {
     finding->verdict = VERDICT_FAILS;
-    text_addf(&finding->why, "The driver%s%s is loaded, but its libcuda.so.1 or its device files are not here.", *version ? " " : "", version);
-    text_add(&finding->allow, "docker: --gpus all; where an image sets NVIDIA_DRIVER_CAPABILITIES, it must name compute\n"
-                              "Kubernetes: resources.limits: nvidia.com/gpu: 1\n");
+    text_addf(&finding->why, "The driver%s%s is loaded, but its libcuda.so.1 or its device files are not here.",
+              *version ? " " : "", version);
+    text_add(&finding->allow,
+             "docker: --gpus all; where an image sets NVIDIA_DRIVER_CAPABILITIES, it must name compute\n"
+             "Kubernetes: resources.limits: nvidia.com/gpu: 1\n");
 }
 
 static void explain_no_cupti(struct finding *finding)
@@ -188,16 +200,23 @@ static void explain_no_cupti(struct finding *finding)
     if (chosen && *chosen)
         text_addf(&finding->why, " TACHO_CUPTI names '%s', which cannot be read, and then no other is used.", chosen);
     else
-        text_add(&finding->why, " No CUPTI that goes with this driver was found: programs that bring one along (PyTorch from pip does) are traced, others are not.");
+        text_add(&finding->why, " No CUPTI that goes with this driver was found: programs that bring one along "
+                                "(PyTorch from pip does) are traced, others are not.");
     text_add(&finding->allow, "with pip: pip install nvidia-cuda-cupti-cu12 (for CUDA 13: nvidia-cuda-cupti)\n"
                               "or name one: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
 }
 
 void doctor_cuda(const char *root, struct finding *finding)
 {
-    static const char *const libraries[] = { "/usr/lib/*-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                             "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1", "/usr/lib/libcuda.so.1", NULL };
-    static const char *const devices[] = { "/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-ctrl-gpu", "/dev/nvgpu", NULL };
+    static const char *const libraries[] = { "/usr/lib/*-linux-gnu/libcuda.so.1",
+                                             "/usr/lib64/libcuda.so.1",
+                                             "/usr/local/nvidia/lib64/libcuda.so.1",
+                                             "/usr/lib/wsl/lib/libcuda.so.1",
+                                             "/usr/local/cuda/compat/libcuda.so.1",
+                                             "/usr/lib/libcuda.so.1",
+                                             NULL };
+    static const char *const devices[] = { "/dev/nvidiactl",       "/dev/nvidia0", "/dev/dxg",
+                                           "/dev/nvhost-ctrl-gpu", "/dev/nvgpu",   NULL };
     char library[PATH_ROOM], device[PATH_ROOM], cupti[PATH_ROOM], version[64];
     int has_library = find_in_loader_path(root, "libcuda.so.1", library) || find_first(root, libraries, library);
     int has_device = find_first(root, devices, device);
@@ -225,7 +244,7 @@ void doctor_cuda(const char *root, struct finding *finding)
 void doctor_gpu_counters(const char *root, struct finding *finding)
 {
     char line[256];
-    struct text path = {0};
+    struct text path = { 0 };
     int restricted = -1;
 
     text_addf(&path, "%s/proc/driver/nvidia/params", root);
@@ -240,5 +259,6 @@ void doctor_gpu_counters(const char *root, struct finding *finding)
     if (restricted == 0)
         text_add(&finding->why, " The driver would allow them to every user.");
     else if (restricted > 0)
-        text_add(&finding->why, " The driver would allow them to administrators only (RmProfilingAdminOnly). Kernels, copies and calls are not concerned.");
+        text_add(&finding->why, " The driver would allow them to administrators only (RmProfilingAdminOnly). Kernels, "
+                                "copies and calls are not concerned.");
 }

@@ -7,21 +7,26 @@
 #include "analyze/model/losses.h"
 #include "base/human.h"
 #include "cmd/command.h"
-#include "cmd/print/display.h"
-#include "info.h"
 #include "cmd/open_report.h"
+#include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
+#include "info.h"
 
-struct settings { int all, output; };
+struct settings {
+    int all, output;
+};
 
+/* clang-format off */
 static const struct option options[] = {
     { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
       .help = "Every process, table and message, however many there are." },
     { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
-      .help = "Only what the program wrote, where `tacho profile -w false` hid it: its stdout to stdout, its stderr to stderr." },
-    {0},
+      .help = "Only what the program wrote, where `tacho profile -w false` hid it: its stdout to stdout, its stderr to "
+              "stderr." },
+    { 0 },
 };
+/* clang-format on */
 
 enum { FEW = 40, LABEL_WIDTH = 18, WIDEST_VALUE = 160 };
 
@@ -63,9 +68,12 @@ static int add_file(struct text *out, struct report *report, const char *path, s
     } else if (losses.total || losses.processes) {
         text_add(out, "incomplete: ");
         open_add_losses(out, &losses);
-        text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n" : "; the file itself is whole\n");
+        text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n"
+                                       : "; the file itself is whole\n");
     } else {
-        text_add(out, health.recovered ? "recovered from a damaged or unfinished report: what was not in it is missing here\n" : "complete\n");
+        text_add(out, health.recovered
+                          ? "recovered from a damaged or unfinished report: what was not in it is missing here\n"
+                          : "complete\n");
     }
     return 0;
 }
@@ -105,15 +113,30 @@ static void add_as_clock(struct text *out, const char *value)
         add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
 }
 
-/* What the names in the report's tables are called here, and how the value is shown (NULL: as it is); without a label it is
- * not. Others are shown as they are. */
-static const struct label { const char *name, *label; void (*add)(struct text *out, const char *value); } labels[] = {
-    { "TACHO_VERSION", "Made by Tacho", NULL }, { "COMMAND_LINE", "Command", NULL }, { "PROGRAM", NULL, NULL },
-    { "SOURCES", "Traced", NULL }, { "WORKING_DIRECTORY", "Folder", NULL }, { "OSRT_THRESHOLD_NS", "Threshold", add_as_time },
-    { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes }, { "CLOCK", "Clock", add_as_clock }, { "CpuCores", "Cores", NULL },
-    { "CpuArchitecture", "Architecture", NULL }, { "CpuDescription", "CPU", NULL }, { "HardwarePlatform", NULL, NULL },
-    { "OsDescription", "System", NULL }, { "KernelVersion", "Kernel", NULL }, { "MemoryTotal", "Memory", add_as_memory },
-    { "Hostname", "Host", NULL }, { "NvDriverVersion", "NVIDIA driver", NULL }, { "CudaDriverVersion", "CUDA driver", NULL },
+/* What the names in the report's tables are called here, and how the value is shown (NULL: as it is); without a label
+ * it is not. Others are shown as they are. */
+static const struct label {
+    const char *name, *label;
+    void (*add)(struct text *out, const char *value);
+} labels[] = {
+    { "TACHO_VERSION", "Made by Tacho", NULL },
+    { "COMMAND_LINE", "Command", NULL },
+    { "PROGRAM", NULL, NULL },
+    { "SOURCES", "Traced", NULL },
+    { "WORKING_DIRECTORY", "Folder", NULL },
+    { "OSRT_THRESHOLD_NS", "Threshold", add_as_time },
+    { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
+    { "CLOCK", "Clock", add_as_clock },
+    { "CpuCores", "Cores", NULL },
+    { "CpuArchitecture", "Architecture", NULL },
+    { "CpuDescription", "CPU", NULL },
+    { "HardwarePlatform", NULL, NULL },
+    { "OsDescription", "System", NULL },
+    { "KernelVersion", "Kernel", NULL },
+    { "MemoryTotal", "Memory", add_as_memory },
+    { "Hostname", "Host", NULL },
+    { "NvDriverVersion", "NVIDIA driver", NULL },
+    { "CudaDriverVersion", "CUDA driver", NULL },
 };
 
 static struct label label_of(const char *name)
@@ -133,7 +156,7 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
     int code = small_tables_read(&rows, report, table, names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        struct text shown = {0};
+        struct text shown = { 0 };
         struct label label = label_of(small_tables_text(&rows, i, 0, NULL));
         if (!label.label)
             continue;
@@ -279,7 +302,9 @@ static int add_import_notes(struct text *out, struct report *report, size_t limi
 static void add_tables(struct text *out, struct report *report)
 {
     static const struct table_column columns[] = {
-        { "Table", CELL_TEXT, UNIT_NONE, 0 }, { "Rows", CELL_INT, UNIT_NONE, 0 }, { "Bytes", CELL_INT, UNIT_NONE, 0 },
+        { "Table", CELL_TEXT, UNIT_NONE, 0 },
+        { "Rows", CELL_INT, UNIT_NONE, 0 },
+        { "Bytes", CELL_INT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(columns, 3);
     const struct print_request request = { .time = &time_unit_ns, .to_terminal = 1 };
@@ -304,9 +329,11 @@ int info_print(struct text *out, struct report *report, const char *path, int al
 {
     size_t limit = all ? SIZE_MAX : FEW;
 
-    if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 ||
-        add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
-        info_add_sampling(out, report, err) != 0 || info_add_cuda(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
+    if (add_file(out, report, path, err) != 0 ||
+        add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_origin(out, report, err) != 0 ||
+        add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
+        info_add_sampling(out, report, err) != 0 || info_add_cuda(out, report, err) != 0 ||
+        info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
         add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
         return err->code;
     if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
@@ -319,7 +346,7 @@ int info_print(struct text *out, struct report *report, const char *path, int al
     return 0;
 }
 
-/* ---- what the program wrote ---- */
+/* ---- what the program wrote ------------------------------------------------------------------------------------ */
 
 /* Bytes as they were written; whoever asks for them knows the program. */
 static int write_streams(const struct command *self, struct report *report, const char *path, struct error *err)
@@ -330,11 +357,12 @@ static int write_streams(const struct command *self, struct report *report, cons
     int status = EXIT_OK, code = small_tables_read(&rows, report, "ProcessStreams", names, err);
 
     if (code == 0 && !rows.columns.rows)
-        code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
+        code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it",
+                         path);
     for (size_t i = 0; code == 0 && i < rows.columns.rows && status == EXIT_OK; i++) {
         int is_error = strstr(small_tables_text(&rows, i, 0, NULL), "stderr") != NULL;
         const char *bytes = small_tables_text(&rows, i, 1, &length);
-        struct text content = {0};
+        struct text content = { 0 };
         if (is_error) {
             fwrite(bytes, 1, length, stderr);
         } else {
@@ -347,9 +375,10 @@ static int write_streams(const struct command *self, struct report *report, cons
     return code != 0 ? command_fail(self, err) : status;
 }
 
-static int print_info(const struct command *self, struct report *report, const char *path, int is_first, int all, struct error *err)
+static int print_info(const struct command *self, struct report *report, const char *path, int is_first, int all,
+                      struct error *err)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     if (!is_first)
         text_add_char(&out, '\n');
@@ -360,8 +389,8 @@ static int print_info(const struct command *self, struct report *report, const c
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {0};
-    struct error err = {0};
+    struct settings settings = { 0 };
+    struct error err = { 0 };
     const char *files[argc];
     size_t count;
     int status;
@@ -384,8 +413,12 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 const struct command command_info = {
-    .name = "info", .arguments = "FILE …", .summary = "what is in a report, and what was lost",
-    .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and lost, and whether the "
-             "file is whole.",
-    .options = options, .files = "tacho,sqlite", .run = run,
+    .name = "info",
+    .arguments = "FILE …",
+    .summary = "what is in a report, and what was lost",
+    .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and "
+             "lost, and whether the file is whole.",
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
 };

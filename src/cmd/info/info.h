@@ -17,7 +17,8 @@ int info_add_processes(struct text *out, struct report *report, size_t limit, st
 /* How CPU samples and context switches were taken; nothing where there were none. */
 int info_add_sampling(struct text *out, struct report *report, struct error *err);
 
-/* GPUs, contexts, the CUPTI that told of them, and whether its records fit together; nothing where CUDA was not used. */
+/* GPUs, contexts, the CUPTI that told of them, and whether its records fit together;
+ * nothing where CUDA was not used. */
 int info_add_cuda(struct text *out, struct report *report, struct error *err);
 
 #endif

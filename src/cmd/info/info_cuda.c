@@ -5,8 +5,8 @@
 
 #include "base/human.h"
 #include "cmd/print/display.h"
-#include "info.h"
 #include "cmd/small_tables.h"
+#include "info.h"
 
 enum { WIDEST = 200 };
 
@@ -21,7 +21,8 @@ static void begin(struct text *out, int *has_heading, const char *label)
 static int add_gpus(struct text *out, struct report *report, int *has_heading, struct error *err)
 {
     enum { ID, NAME, MEMORY, PROCESSORS, MAJOR, MINOR, BUS };
-    static const char *const names[] = { "id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor", "busLocation", NULL };
+    static const char *const names[] = { "id",           "name",         "totalMemory", "smCount",
+                                         "computeMajor", "computeMinor", "busLocation", NULL };
     struct rows rows;
     size_t length;
     int code = small_tables_read(&rows, report, "TARGET_INFO_GPU", names, err);
@@ -39,7 +40,8 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
         if (small_tables_number(&rows, i, PROCESSORS, 0) > 0)
             text_addf(out, ", %lld multiprocessors", (long long)small_tables_number(&rows, i, PROCESSORS, 0));
         if (!small_tables_is_null(&rows, i, MAJOR))
-            text_addf(out, ", compute capability %lld.%lld", (long long)small_tables_number(&rows, i, MAJOR, 0), (long long)small_tables_number(&rows, i, MINOR, 0));
+            text_addf(out, ", compute capability %lld.%lld", (long long)small_tables_number(&rows, i, MAJOR, 0),
+                      (long long)small_tables_number(&rows, i, MINOR, 0));
         const char *bus = small_tables_text(&rows, i, BUS, &length);
         text_add(out, length ? ", at " : "");
         display_add(out, bus, length, WIDEST);
@@ -105,8 +107,8 @@ static int add_contexts(struct text *out, struct report *report, int *has_headin
 static void add_version(struct text *out, int64_t version)
 {
     static const char *const releases[] = {
-        [18] = "11.8", [19] = "12.0 or 12.1", [20] = "12.2", [21] = "12.3", [22] = "12.4", [23] = "12.5", [24] = "12.6", [26] = "12.8",
-        [27] = "12.9", [28] = "12.9",
+        [18] = "11.8", [19] = "12.0 or 12.1", [20] = "12.2", [21] = "12.3", [22] = "12.4",
+        [23] = "12.5", [24] = "12.6",         [26] = "12.8", [27] = "12.9", [28] = "12.9",
     };
 
     if (version >= 130000)
@@ -124,7 +126,8 @@ static int is_same_cupti(const struct rows *rows, size_t a, size_t b)
     return small_tables_number(rows, a, CUPTI_VERSION, -1) == small_tables_number(rows, b, CUPTI_VERSION, -1) &&
            strcmp(small_tables_text(rows, a, CUPTI_PATH, NULL), small_tables_text(rows, b, CUPTI_PATH, NULL)) == 0 &&
            strcmp(small_tables_text(rows, a, CUPTI_CALLS, NULL), small_tables_text(rows, b, CUPTI_CALLS, NULL)) == 0 &&
-           strcmp(small_tables_text(rows, a, CUPTI_REFUSAL, NULL), small_tables_text(rows, b, CUPTI_REFUSAL, NULL)) == 0;
+           strcmp(small_tables_text(rows, a, CUPTI_REFUSAL, NULL), small_tables_text(rows, b, CUPTI_REFUSAL, NULL)) ==
+               0;
 }
 
 static void add_cupti_row(struct text *out, const struct rows *rows, size_t row, size_t processes, int *has_heading)
@@ -137,7 +140,8 @@ static void add_cupti_row(struct text *out, const struct rows *rows, size_t row,
         const char *why = small_tables_text(rows, row, CUPTI_REFUSAL, &length);
         display_add(out, why, length, 0);
     } else {
-        const char *path = small_tables_text(rows, row, CUPTI_PATH, &length), *calls = small_tables_text(rows, row, CUPTI_CALLS, NULL);
+        const char *path = small_tables_text(rows, row, CUPTI_PATH, &length),
+                   *calls = small_tables_text(rows, row, CUPTI_CALLS, NULL);
         add_version(out, small_tables_number(rows, row, CUPTI_VERSION, 0));
         text_add(out, length ? ", " : "");
         display_add(out, path, length, WIDEST);
@@ -174,7 +178,8 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
 }
 
 /* The sum of the counts in a table's rows whose text is this one. */
-static int add_up(struct report *report, const char *table, const char *column, const char *wanted, uint64_t *sum, struct error *err)
+static int add_up(struct report *report, const char *table, const char *column, const char *wanted, uint64_t *sum,
+                  struct error *err)
 {
     const char *const names[] = { column, "count", NULL };
     struct rows rows;
@@ -190,14 +195,17 @@ static int add_up(struct report *report, const char *table, const char *column, 
 
 static int add_checks(struct text *out, struct report *report, int *has_heading, struct error *err)
 {
-    static const struct { const char *table, *column, *value, *label; } findings[] = {
+    static const struct {
+        const char *table, *column, *value, *label;
+    } findings[] = {
         { "TACHO_CUDA_CHECK", "finding", "launch-without-kernel", "launches without a kernel" },
         { "TACHO_CUDA_CHECK", "finding", "kernel-without-launch", "kernels without a launch" },
         { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that began before their launch" },
         { "TACHO_COUNT", "cause", "recovered", "found in memory that CUPTI had not handed over" },
     };
     enum { MISMATCHES = 3 }; /* of them, the first ones */
-    const struct report_table *cupti = report_table(report, "TACHO_CUPTI"), *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");
+    const struct report_table *cupti = report_table(report, "TACHO_CUPTI"),
+                              *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");
     int found = 0;
 
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {

@@ -6,17 +6,35 @@
 #include "analyze/engine/event_columns.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
-#include "info.h"
 #include "cmd/small_tables.h"
+#include "info.h"
 
-enum { START, END, PID, PARENT, IMAGE, EXE, COMMAND, ENDING, STATUS, SIGNAL, CPU, HOST, RANK, LOCAL_RANK, WORLD, ORIGIN, UNRECORDED };
-static const char *const names[] = { "start", "end", "globalPid", "parentGlobalPid", "image", "exe", "command", "ending",
-                                     "exitStatus", "signal", "cpuNs", "host", "rank", "localRank", "worldSize", "origin",
-                                     "unrecorded", NULL };
+enum {
+    START,
+    END,
+    PID,
+    PARENT,
+    IMAGE,
+    EXE,
+    COMMAND,
+    ENDING,
+    STATUS,
+    SIGNAL,
+    CPU,
+    HOST,
+    RANK,
+    LOCAL_RANK,
+    WORLD,
+    ORIGIN,
+    UNRECORDED
+};
+static const char *const names[] = { "start",   "end",       "globalPid",  "parentGlobalPid", "image",      "exe",
+                                     "command", "ending",    "exitStatus", "signal",          "cpuNs",      "host",
+                                     "rank",    "localRank", "worldSize",  "origin",          "unrecorded", NULL };
 
 struct process {
     int64_t pid, image, parent, start_ns;
-    size_t row;        /* the last one about it: that one counts */
+    size_t row;                       /* the last one about it: that one counts */
     size_t first_child, next_sibling; /* indices + 1; 0: none */
     int has_parent, shown;
 };
@@ -48,13 +66,17 @@ static int collect(struct tree *tree)
     if (!tree->list)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
-        tree->list[i] = (struct process){ .pid = small_tables_number(&tree->rows, i, PID, 0),
-                                          .image = small_tables_number(&tree->rows, i, IMAGE, 0),
-                                          .parent = small_tables_number(&tree->rows, i, PARENT, -1),
-                                          .start_ns = small_tables_number(&tree->rows, i, START, 0), .row = i };
+        tree->list[i] = (struct process){
+            .pid = small_tables_number(&tree->rows, i, PID, 0),
+            .image = small_tables_number(&tree->rows, i, IMAGE, 0),
+            .parent = small_tables_number(&tree->rows, i, PARENT, -1),
+            .start_ns = small_tables_number(&tree->rows, i, START, 0),
+            .row = i,
+        };
     qsort(tree->list, rows, sizeof *tree->list, by_pid_and_row);
     for (size_t i = 0; i < rows; i++)
-        if (i + 1 == rows || tree->list[i].pid != tree->list[i + 1].pid || tree->list[i].image != tree->list[i + 1].image)
+        if (i + 1 == rows || tree->list[i].pid != tree->list[i + 1].pid ||
+            tree->list[i].image != tree->list[i + 1].image)
             tree->list[tree->count++] = tree->list[i];
     return 0;
 }
@@ -80,7 +102,8 @@ static void link_children(struct tree *tree)
     for (size_t i = tree->count; i-- > 0;) {
         struct process *process = &tree->list[i];
         int is_first = i == 0 || tree->list[i - 1].pid != process->pid;
-        struct process *parent = is_first && process->parent != process->pid ? find_process(tree, process->parent) : NULL;
+        struct process *parent = is_first && process->parent != process->pid ? find_process(tree, process->parent)
+                                                                             : NULL;
         process->has_parent = !is_first || parent != NULL;
         if (parent) {
             process->next_sibling = parent->first_child;
@@ -89,7 +112,8 @@ static void link_children(struct tree *tree)
     }
 }
 
-/* No row tells of an end: the process was running when the report was closed, or the one who would have told was killed. */
+/* No row tells of an end: the process was running when the report was closed, or the one who
+ * would have told was killed. */
 static void add_no_ending(struct text *out, const struct tree *tree)
 {
     struct report_health health = report_health(tree->rows.report);
@@ -137,7 +161,8 @@ static void add_line(struct text *out, struct tree *tree, const struct process *
         text_add(out, ", CPU ");
         human_time(out, small_tables_number(&tree->rows, row, CPU, 0));
     }
-    if (strcmp(small_tables_text(&tree->rows, row, ORIGIN, &length), "found") == 0 || !small_tables_is_null(&tree->rows, row, UNRECORDED))
+    if (strcmp(small_tables_text(&tree->rows, row, ORIGIN, &length), "found") == 0 ||
+        !small_tables_is_null(&tree->rows, row, UNRECORDED))
         text_add(out, ", no agent");
     if (!small_tables_is_null(&tree->rows, row, UNRECORDED)) {
         const char *cause = small_tables_text(&tree->rows, row, UNRECORDED, &length);
@@ -164,7 +189,8 @@ static void add_process(struct text *out, struct tree *tree, size_t index, int d
         if (tree->lines++ < tree->limit)
             add_line(out, tree, &tree->list[i], depth);
     }
-    for (size_t child = tree->list[index].first_child; child && depth < 1000; child = tree->list[child - 1].next_sibling)
+    for (size_t child = tree->list[index].first_child; child && depth < 1000;
+         child = tree->list[child - 1].next_sibling)
         add_process(out, tree, child - 1, depth + 1);
 }
 

@@ -5,12 +5,14 @@
 #include "analyze/model/losses.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
-#include "info.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
+#include "info.h"
 
 /* Where a source's events are. A table whose source counted nothing (an import) still gets its row. */
-static const struct { const char *source, *table; } source_tables[] = {
+static const struct {
+    const char *source, *table;
+} source_tables[] = {
     { "nvtx", "NVTX_EVENTS" },
     { "osrt", "OSRT_API" },
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
@@ -93,7 +95,8 @@ static void add_row(struct table *out, struct report *report, const struct sourc
         return;
     cell_set_text(out, &row[0], source->name, strlen(source->name));
     uint64_t rows = table ? table->rows : 0;
-    cell_set_int(&row[1], (int64_t)(source->counted && (!uncertain || source->recorded > rows) ? source->recorded : rows));
+    cell_set_int(&row[1],
+                 (int64_t)(source->counted && (!uncertain || source->recorded > rows) ? source->recorded : rows));
     if (source->counted || uncertain) {
         set_figure(out, &row[2], source->below_threshold, uncertain);
         set_figure(out, &row[3], source->untimed, uncertain);
@@ -111,9 +114,14 @@ static void add_row(struct table *out, struct report *report, const struct sourc
 static void print_sources(struct text *out, struct report *report, const struct counts *counts)
 {
     static const struct table_column columns[] = {
-        { "Source", CELL_TEXT, UNIT_NONE, 0 }, { "Recorded", CELL_INT, UNIT_NONE, 0 }, { "Below threshold", CELL_INT, UNIT_NONE, 0 },
-        { "Untimed", CELL_INT, UNIT_NONE, 0 }, { "Lost", CELL_INT, UNIT_NONE, 0 }, { "Bytes", CELL_INT, UNIT_NONE, 0 },
-        { "First", CELL_INT, UNIT_TIME, 0 }, { "Last", CELL_INT, UNIT_TIME, 0 },
+        { "Source", CELL_TEXT, UNIT_NONE, 0 },
+        { "Recorded", CELL_INT, UNIT_NONE, 0 },
+        { "Below threshold", CELL_INT, UNIT_NONE, 0 },
+        { "Untimed", CELL_INT, UNIT_NONE, 0 },
+        { "Lost", CELL_INT, UNIT_NONE, 0 },
+        { "Bytes", CELL_INT, UNIT_NONE, 0 },
+        { "First", CELL_INT, UNIT_TIME, 0 },
+        { "Last", CELL_INT, UNIT_TIME, 0 },
     };
     const struct print_request request = { .time = time_unit_find("seconds"), .to_terminal = 1 };
     struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
@@ -150,7 +158,8 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     int code = small_tables_read(&rows, report, "TACHO_COUNT", names, err);
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        add_count(counts, small_tables_text(&rows, i, 0, NULL), small_tables_text(&rows, i, 1, NULL), (uint64_t)small_tables_number(&rows, i, 2, 0));
+        add_count(counts, small_tables_text(&rows, i, 0, NULL), small_tables_text(&rows, i, 1, NULL),
+                  (uint64_t)small_tables_number(&rows, i, 2, 0));
     small_tables_free(&rows);
     if (code == 0)
         code = losses_read(&counts->losses, report, err);

@@ -1,5 +1,5 @@
-/* Cleaning and measuring text for the terminal. The widths are our own short table, since the program is static and must
- * not depend on the locales of the machine. */
+/* Cleaning and measuring text for the terminal. The widths are our own short table, since the program is static and
+ * must not depend on the locales of the machine. */
 #include "display.h"
 
 #include <stdint.h>
@@ -8,28 +8,32 @@
 
 #include "base/utf8.h"
 
-struct code_range { uint32_t first, last; };
+struct code_range {
+    uint32_t first, last;
+};
 
 /* Marks that sit on the character before them. */
 static const struct code_range zero_width[] = {
-    { 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a }, { 0x064b, 0x065f }, { 0x0900, 0x0902 },
-    { 0x093c, 0x093c }, { 0x0941, 0x0948 }, { 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },
+    { 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a },
+    { 0x064b, 0x065f }, { 0x0900, 0x0902 }, { 0x093c, 0x093c }, { 0x0941, 0x0948 },
+    { 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },
     { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xe0100, 0xe01ef },
 };
 
 /* Two columns each. */
 static const struct code_range double_width[] = {
-    { 0x1100, 0x115f }, { 0x231a, 0x231b }, { 0x2329, 0x232a }, { 0x23e9, 0x23ec }, { 0x25fd, 0x25fe }, { 0x2614, 0x2615 },
-    { 0x2648, 0x2653 }, { 0x26a1, 0x26a1 }, { 0x2705, 0x2705 }, { 0x2728, 0x2728 }, { 0x274c, 0x274c }, { 0x2753, 0x2755 },
-    { 0x2757, 0x2757 }, { 0x2795, 0x2797 }, { 0x2b1b, 0x2b1c }, { 0x2b50, 0x2b50 }, { 0x2e80, 0x303e }, { 0x3041, 0x33ff },
-    { 0x3400, 0x4dbf }, { 0x4e00, 0xa4cf }, { 0xa960, 0xa97f }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
-    { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd },
+    { 0x1100, 0x115f }, { 0x231a, 0x231b },   { 0x2329, 0x232a },   { 0x23e9, 0x23ec },   { 0x25fd, 0x25fe },
+    { 0x2614, 0x2615 }, { 0x2648, 0x2653 },   { 0x26a1, 0x26a1 },   { 0x2705, 0x2705 },   { 0x2728, 0x2728 },
+    { 0x274c, 0x274c }, { 0x2753, 0x2755 },   { 0x2757, 0x2757 },   { 0x2795, 0x2797 },   { 0x2b1b, 0x2b1c },
+    { 0x2b50, 0x2b50 }, { 0x2e80, 0x303e },   { 0x3041, 0x33ff },   { 0x3400, 0x4dbf },   { 0x4e00, 0xa4cf },
+    { 0xa960, 0xa97f }, { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },
+    { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd },
 };
 
 /* Characters that a reader cannot see but that change what he sees. */
 static const struct code_range deceptive[] = {
-    { 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
-    { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+    { 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+    { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
 #define IN_RANGES(code, ranges) in_ranges(code, ranges, sizeof(ranges) / sizeof((ranges)[0]))
@@ -101,7 +105,8 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
 
     for (size_t at = 0; at < length;) {
         struct shown shown = show_next(bytes + at, length - at);
-        if (max_columns && taken + shown.columns + 1 > max_columns && !rest_fits(bytes + at, length - at, max_columns - taken)) {
+        if (max_columns && taken + shown.columns + 1 > max_columns &&
+            !rest_fits(bytes + at, length - at, max_columns - taken)) {
             text_add(out, "…");
             return taken + 1;
         }
@@ -129,7 +134,7 @@ static void add_spelt_out(struct text *out, const char *word)
 void display_add_quoted(struct text *out, const char *word)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+,:@%=";
-    struct text shown = {0};
+    struct text shown = { 0 };
 
     display_add(&shown, word, strlen(word), 0);
     if (strcmp(text_string(&shown), word) != 0) {

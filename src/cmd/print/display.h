@@ -13,7 +13,8 @@
  * with "…" when it would take more than max_columns (0: no limit). */
 size_t display_add(struct text *out, const char *bytes, size_t length, size_t max_columns);
 
-/* The text as a shell takes it for one word, as it is where it can be, else in quotes; nothing in it that a terminal obeys. */
+/* The text as a shell takes it for one word, as it is where it can be, else in quotes; nothing in
+ * it that a terminal obeys. */
 void display_add_quoted(struct text *out, const char *word);
 
 /* Words of a sentence, broken to lines of DISPLAY_LINE columns that start at indent, and a line feed; the cursor is at

@@ -22,13 +22,34 @@ const struct print_format *print_format_find(const char *name)
     return NULL;
 }
 
-static void take_nohdr(struct print_request *request, const char *value) { request->no_header = 1; }
-static void take_nolimit(struct print_request *request, const char *value) { request->no_limit = 1; }
-static void take_nofmt(struct print_request *request, const char *value) { request->plain_numbers = 1; }
-static void take_esc(struct print_request *request, const char *value) { request->escape_tabs = 1; }
-static void take_guard(struct print_request *request, const char *value) { request->guard_formulas = 1; }
-static void take_title(struct print_request *request, const char *value) { request->document_title = value; }
-static void take_css(struct print_request *request, const char *value) { request->css = value; }
+static void take_nohdr(struct print_request *request, const char *value)
+{
+    request->no_header = 1;
+}
+static void take_nolimit(struct print_request *request, const char *value)
+{
+    request->no_limit = 1;
+}
+static void take_nofmt(struct print_request *request, const char *value)
+{
+    request->plain_numbers = 1;
+}
+static void take_esc(struct print_request *request, const char *value)
+{
+    request->escape_tabs = 1;
+}
+static void take_guard(struct print_request *request, const char *value)
+{
+    request->guard_formulas = 1;
+}
+static void take_title(struct print_request *request, const char *value)
+{
+    request->document_title = value;
+}
+static void take_css(struct print_request *request, const char *value)
+{
+    request->css = value;
+}
 
 static const struct {
     const char *name;
@@ -36,8 +57,10 @@ static const struct {
     int has_value;
     void (*take)(struct print_request *request, const char *value);
 } arguments[] = {
-    { "nohdr", PRINT_NOHDR, 0, take_nohdr }, { "nolimit", PRINT_NOLIMIT, 0, take_nolimit }, { "nofmt", PRINT_NOFMT, 0, take_nofmt },
-    { "esc", PRINT_ESC, 0, take_esc }, { "guard", PRINT_GUARD, 0, take_guard }, { "title", PRINT_TITLE, 1, take_title }, { "css", PRINT_CSS, 1, take_css },
+    { "nohdr", PRINT_NOHDR, 0, take_nohdr }, { "nolimit", PRINT_NOLIMIT, 0, take_nolimit },
+    { "nofmt", PRINT_NOFMT, 0, take_nofmt }, { "esc", PRINT_ESC, 0, take_esc },
+    { "guard", PRINT_GUARD, 0, take_guard }, { "title", PRINT_TITLE, 1, take_title },
+    { "css", PRINT_CSS, 1, take_css },
 };
 
 /* 1 if it was one of the named arguments. */
@@ -94,7 +117,8 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 
     *format = print_format_find(name);
     if (!*format)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are", name);
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are",
+                         name);
     while (rest) {
         char *word = next_argument(&rest);
         if (*word && !take_named(*format, word, request) && !take_width(*format, word, request))
@@ -111,7 +135,10 @@ size_t print_terminal_columns(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static const struct { const char *names[2]; struct time_unit unit; } time_units[] = {
+static const struct {
+    const char *names[2];
+    struct time_unit unit;
+} time_units[] = {
     { { "nsec", "nanoseconds" }, { "ns", 1, 0, 0 } },
     { { "usec", "microseconds" }, { "us", 1000, 3, 3 } },
     { { "msec", "milliseconds" }, { "ms", 1000000, 6, 3 } },
@@ -123,7 +150,8 @@ const struct time_unit *time_unit_find(const char *name)
 {
     for (size_t i = 0; *name && i < sizeof time_units / sizeof time_units[0]; i++)
         for (size_t j = 0; j < 2; j++)
-            if (strncmp(time_units[i].names[j], name, strlen(name)) == 0 || strcmp(time_units[i].unit.suffix, name) == 0)
+            if (strncmp(time_units[i].names[j], name, strlen(name)) == 0 ||
+                strcmp(time_units[i].unit.suffix, name) == 0)
                 return &time_units[i].unit;
     return NULL;
 }
@@ -133,22 +161,13 @@ void print_header(struct text *out, const struct table_column *column, const str
     text_add(out, column->name);
     switch (column->unit) {
     case UNIT_NS:
-    case UNIT_TIME:
-        text_addf(out, " (%s)", time->suffix);
-        break;
-    case UNIT_PERCENT:
-        text_add(out, " (%)");
-        break;
-    case UNIT_MEGABYTES:
-        text_add(out, " (MB)");
-        break;
-    case UNIT_BYTES:
-        text_add(out, " (B)");
-        break;
+    case UNIT_TIME: text_addf(out, " (%s)", time->suffix); break;
+    case UNIT_PERCENT: text_add(out, " (%)"); break;
+    case UNIT_MEGABYTES: text_add(out, " (MB)"); break;
+    case UNIT_BYTES: text_add(out, " (B)"); break;
     case UNIT_NONE:
     case UNIT_ID:
-    case UNIT_NAME:
-        break;
+    case UNIT_NAME: break;
     }
 }
 

@@ -7,8 +7,8 @@
 #include "base/text.h"
 
 struct time_unit {
-    const char *suffix;      /* "ns" */
-    int64_t ns;              /* in one of it */
+    const char *suffix;           /* "ns" */
+    int64_t ns;                   /* in one of it */
     int decimals, short_decimals; /* that lose nothing; that people want to see */
 };
 
@@ -44,7 +44,7 @@ struct print_format {
     const char *extension; /* of files */
     const char *usage;     /* "[:nohdr]" */
     const char *help;
-    unsigned arguments; /* enum print_argument that it takes */
+    unsigned arguments;    /* enum print_argument that it takes */
     /* What stands around the tables of a report on a terminal; NULL: nothing. */
     void (*title)(struct text *out, const char *title, const char *name);
     void (*table)(struct text *out, const struct table *table, const struct print_request *request);
@@ -55,7 +55,8 @@ extern const struct print_format *const print_formats[]; /* NULL-terminated; the
 const struct print_format *print_format_find(const char *name);
 
 /* A format with its arguments, "csv:nohdr". The request keeps pointers into text, which is cut up at its colons. */
-int print_format_parse(char *text, const struct print_format **format, struct print_request *request, struct error *err);
+int print_format_parse(char *text, const struct print_format **format, struct print_request *request,
+                       struct error *err);
 
 /* Columns of the terminal that a file descriptor is; 0: it is none, or does not say. */
 size_t print_terminal_columns(int fd);
@@ -69,8 +70,8 @@ void print_header(struct text *out, const struct table_column *column, const str
 
 /* How numbers look in a format. */
 struct number_style {
-    int grouped;   /* 1,234,567 */
-    int lossless;  /* times in larger units with all their decimals */
+    int grouped;  /* 1,234,567 */
+    int lossless; /* times in larger units with all their decimals */
 };
 /* A cell that is a number. A column with decimals below 0 shows its reals with as many digits as tell them apart. */
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,

@@ -1,6 +1,6 @@
-/* Columns for the terminal, laid out as nsys does: centred headers, a rule, numbers to the right with commas between the
- * thousands, names to the left, no wider than the widest of the first rows and never wider than a hundred columns. The
- * same in boxes is the format `table`.
+/* Columns for the terminal, laid out as nsys does: centred headers, a rule, numbers to the right with commas between
+ * the thousands, names to the left, no wider than the widest of the first rows and never wider than a hundred columns.
+ * The same in boxes is the format `table`.
  *
  * On a terminal that is too narrow names give way first; where that is not enough, a row takes several lines. */
 #include <stdlib.h>
@@ -46,14 +46,15 @@ static size_t show_cell(struct text *out, const struct table_column *column, con
         return 0;
     if (cell->kind == CELL_TEXT)
         return display_add(out, cell->text.bytes, cell->text.length, widest);
-    print_number(out, column, cell, request->time, (struct number_style){ .grouped = !request->plain_numbers, .lossless = request->plain_numbers });
+    print_number(out, column, cell, request->time,
+                 (struct number_style){ .grouped = !request->plain_numbers, .lossless = request->plain_numbers });
     return out->length - before;
 }
 
 /* The header as it will be shown; in SQL it may be anything. */
 static size_t show_header(struct text *out, const struct table_column *column, const struct print_request *request)
 {
-    struct text name = {0};
+    struct text name = { 0 };
 
     print_header(&name, column, request->time);
     size_t width = display_add(out, text_string(&name), name.length, 0);
@@ -66,7 +67,7 @@ static size_t measure_column(const struct layout *layout, size_t column)
     const struct table_column *meaning = &table_columns(layout->table)[column];
     const struct print_request *request = layout->request;
     size_t rows = table_row_count(layout->table), widest = 0;
-    struct text cell = {0};
+    struct text cell = { 0 };
 
     if (!request->no_header)
         widest = show_header(&cell, meaning, request);
@@ -74,7 +75,8 @@ static size_t measure_column(const struct layout *layout, size_t column)
     size_t measured = meaning->kind == CELL_TEXT && rows > ROWS_MEASURED ? ROWS_MEASURED : rows;
     for (size_t r = 0; r < measured; r++) {
         text_clear(&cell);
-        size_t width = show_cell(&cell, meaning, &table_row(layout->table, r)[column], request, request->no_limit ? 0 : WIDEST_TEXT);
+        size_t width = show_cell(&cell, meaning, &table_row(layout->table, r)[column], request,
+                                 request->no_limit ? 0 : WIDEST_TEXT);
         widest = width > widest ? width : widest;
     }
     text_free(&cell);
@@ -164,7 +166,8 @@ static void free_layout(struct layout *layout)
 }
 
 /* What comes before the i-th column that is shown: a gap, or the end of a line and the start of the next. */
-static void add_gap(struct text *out, const struct layout *layout, size_t i, const char *before, const char *between, const char *after)
+static void add_gap(struct text *out, const struct layout *layout, size_t i, const char *before, const char *between,
+                    const char *after)
 {
     if (layout->breaks[i]) {
         text_add(out, after);
@@ -189,7 +192,7 @@ static void add_rule(struct text *out, const struct layout *layout)
 /* Text in width columns; what is too long is cut. */
 static void add_padded(struct text *out, const struct text *cell, size_t taken, size_t width, size_t left)
 {
-    struct text cut = {0};
+    struct text cut = { 0 };
 
     if (taken > width) {
         display_add(&cut, text_string(cell), cell->length, width);
@@ -204,11 +207,12 @@ static void add_padded(struct text *out, const struct text *cell, size_t taken, 
 
 static void add_header(struct text *out, const struct layout *layout)
 {
-    struct text name = {0};
+    struct text name = { 0 };
 
     for (size_t i = 0; i < layout->count; i++) {
         text_clear(&name);
-        size_t width = layout->widths[i], taken = show_header(&name, &table_columns(layout->table)[layout->shown[i]], layout->request);
+        size_t width = layout->widths[i],
+               taken = show_header(&name, &table_columns(layout->table)[layout->shown[i]], layout->request);
         add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
         add_padded(out, &name, taken, width, taken < width ? (width - taken) / 2 : 0);
     }
@@ -223,7 +227,8 @@ static void add_row(struct text *out, const struct layout *layout, size_t row, s
         const struct table_column *column = &table_columns(layout->table)[layout->shown[i]];
         size_t width = layout->widths[i];
         text_clear(cell);
-        size_t taken = show_cell(cell, column, &table_row(layout->table, row)[layout->shown[i]], layout->request, width);
+        size_t taken = show_cell(cell, column, &table_row(layout->table, row)[layout->shown[i]], layout->request,
+                                 width);
         add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
         add_padded(out, cell, taken, width, column->kind != CELL_TEXT && taken < width ? width - taken : 0);
     }
@@ -231,10 +236,11 @@ static void add_row(struct text *out, const struct layout *layout, size_t row, s
     text_add_char(out, '\n');
 }
 
-static void print_framed(struct text *out, const struct table *table, const struct print_request *request, const struct frame *frame)
+static void print_framed(struct text *out, const struct table *table, const struct print_request *request,
+                         const struct frame *frame)
 {
     struct layout layout = { .table = table, .request = request, .frame = frame };
-    struct text cell = {0};
+    struct text cell = { 0 };
 
     if (!make_layout(&layout)) {
         out->failed = 1;
@@ -271,13 +277,21 @@ static void print_title(struct text *out, const char *title, const char *name)
 }
 
 const struct print_format print_column = {
-    .name = "column", .extension = "txt", .usage = "[:nohdr][:nolimit][:nofmt][:<width>…]",
+    .name = "column",
+    .extension = "txt",
+    .usage = "[:nohdr][:nolimit][:nofmt][:<width>…]",
     .help = "aligned columns for people; a width is a number, . for automatic, or 0 to hide the column",
-    .arguments = PRINT_NOHDR | PRINT_NOLIMIT | PRINT_NOFMT | PRINT_WIDTHS, .title = print_title, .table = print_open,
+    .arguments = PRINT_NOHDR | PRINT_NOLIMIT | PRINT_NOFMT | PRINT_WIDTHS,
+    .title = print_title,
+    .table = print_open,
 };
 
 const struct print_format print_table = {
-    .name = "table", .extension = "txt", .usage = "[:nohdr][:nolimit][:nofmt][:<width>…]",
+    .name = "table",
+    .extension = "txt",
+    .usage = "[:nohdr][:nolimit][:nofmt][:<width>…]",
     .help = "the same columns in boxes",
-    .arguments = PRINT_NOHDR | PRINT_NOLIMIT | PRINT_NOFMT | PRINT_WIDTHS, .title = print_title, .table = print_boxed,
+    .arguments = PRINT_NOHDR | PRINT_NOLIMIT | PRINT_NOFMT | PRINT_WIDTHS,
+    .title = print_title,
+    .table = print_boxed,
 };

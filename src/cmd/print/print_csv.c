@@ -1,6 +1,6 @@
 /* Comma- and tab-separated values, one header line, as nsys and spreadsheets have them. Commas are quoted where needed;
- * in tsv nothing is quoted, so that tabs and line ends in names become spaces, or \t and \n when asked. With guard a name that
- * a spreadsheet would take for a formula has a ' before it. */
+ * in tsv nothing is quoted, so that tabs and line ends in names become spaces, or \t and \n when asked. With guard a
+ * name that a spreadsheet would take for a formula has a ' before it. */
 #include <string.h>
 
 #include "base/formula.h"
@@ -8,7 +8,8 @@
 #include "display.h"
 #include "print.h"
 
-typedef void add_field_function(struct text *out, const char *bytes, size_t length, const struct print_request *request);
+typedef void add_field_function(struct text *out, const char *bytes, size_t length,
+                                const struct print_request *request);
 
 static void add_quoted(struct text *out, const char *bytes, size_t length, const struct print_request *request)
 {
@@ -42,9 +43,10 @@ static void add_tabless(struct text *out, const char *bytes, size_t length, cons
     }
 }
 
-static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request, add_field_function *add_field)
+static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request,
+                     add_field_function *add_field)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
     int guarded = request->guard_formulas && formula_begins(bytes, length);
 
     if (!request->to_terminal && !guarded && utf8_valid_length(bytes, length) == length) {
@@ -61,12 +63,12 @@ static void add_text(struct text *out, const char *bytes, size_t length, const s
     text_free(&clean);
 }
 
-static void print_separated(struct text *out, const struct table *table, const struct print_request *request, char separator,
-                            add_field_function *add_field)
+static void print_separated(struct text *out, const struct table *table, const struct print_request *request,
+                            char separator, add_field_function *add_field)
 {
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
-    struct text header = {0};
+    struct text header = { 0 };
 
     for (size_t i = 0; i < count && !request->no_header; i++) {
         text_clear(&header);
@@ -103,13 +105,19 @@ static void print_tabs(struct text *out, const struct table *table, const struct
 }
 
 const struct print_format print_csv = {
-    .name = "csv", .extension = "csv", .usage = "[:nohdr][:guard]",
-    .help = "comma-separated values; guard: a name that begins like a formula gets a ' before it", .arguments = PRINT_NOHDR | PRINT_GUARD,
+    .name = "csv",
+    .extension = "csv",
+    .usage = "[:nohdr][:guard]",
+    .help = "comma-separated values; guard: a name that begins like a formula gets a ' before it",
+    .arguments = PRINT_NOHDR | PRINT_GUARD,
     .table = print_commas,
 };
 
 const struct print_format print_tsv = {
-    .name = "tsv", .extension = "tsv", .usage = "[:nohdr][:esc][:guard]",
-    .help = "tab-separated values; esc: a tab in a name is \\t, not a space; guard: as in csv", .arguments = PRINT_NOHDR | PRINT_ESC | PRINT_GUARD,
+    .name = "tsv",
+    .extension = "tsv",
+    .usage = "[:nohdr][:esc][:guard]",
+    .help = "tab-separated values; esc: a tab in a name is \\t, not a space; guard: as in csv",
+    .arguments = PRINT_NOHDR | PRINT_ESC | PRINT_GUARD,
     .table = print_tabs,
 };

@@ -5,12 +5,17 @@
 
 static void add_escaped(struct text *out, const char *bytes, size_t length)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
 
     display_add(&clean, bytes, length, 0);
     for (size_t i = 0; i < clean.length; i++) {
         char c = clean.bytes[i];
-        const char *entity = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : c == '\'' ? "&#39;" : NULL;
+        const char *entity = c == '&'    ? "&amp;"
+                             : c == '<'  ? "&lt;"
+                             : c == '>'  ? "&gt;"
+                             : c == '"'  ? "&quot;"
+                             : c == '\'' ? "&#39;"
+                                         : NULL;
         if (entity)
             text_add(out, entity);
         else
@@ -21,7 +26,7 @@ static void add_escaped(struct text *out, const char *bytes, size_t length)
 
 static void add_string(struct text *out, const char *string)
 {
-    struct text copy = {0};
+    struct text copy = { 0 };
 
     text_add(&copy, string);
     add_escaped(out, text_string(&copy), copy.length);
@@ -32,7 +37,7 @@ static void print_bare(struct text *out, const struct table *table, const struct
 {
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
-    struct text header = {0};
+    struct text header = { 0 };
 
     text_add(out, "<table>\n<thead>\n<tr>");
     for (size_t i = 0; i < count; i++) {
@@ -51,7 +56,8 @@ static void print_bare(struct text *out, const struct table *table, const struct
             if (cell->kind == CELL_TEXT)
                 add_escaped(out, cell->text.bytes, cell->text.length);
             else if (cell->kind != CELL_NONE)
-                print_number(out, &columns[i], cell, request->time, (struct number_style){ .grouped = 1, .lossless = 1 });
+                print_number(out, &columns[i], cell, request->time,
+                             (struct number_style){ .grouped = 1, .lossless = 1 });
             text_add(out, "</td>");
         }
         text_add(out, "</tr>\n");
@@ -72,10 +78,11 @@ static void print_document(struct text *out, const struct table *table, const st
         add_string(out, request->css);
         text_add(out, "\">\n");
     } else {
-        text_add(out, "<style>\nbody { font-family: sans-serif; }\ntable { border-collapse: collapse; }\n"
-                      "th, td { border: 1px solid #bbb; padding: 0.2em 0.6em; text-align: left; overflow-wrap: anywhere; }\n"
-                      "td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }\n"
-                      "tbody tr:nth-child(even) { background: #f4f4f4; }\n</style>\n");
+        text_add(out,
+                 "<style>\nbody { font-family: sans-serif; }\ntable { border-collapse: collapse; }\n"
+                 "th, td { border: 1px solid #bbb; padding: 0.2em 0.6em; text-align: left; overflow-wrap: anywhere; }\n"
+                 "td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }\n"
+                 "tbody tr:nth-child(even) { background: #f4f4f4; }\n</style>\n");
     }
     text_add(out, "</head>\n<body>\n<h1>");
     add_string(out, title);
@@ -85,10 +92,18 @@ static void print_document(struct text *out, const struct table *table, const st
 }
 
 const struct print_format print_hdoc = {
-    .name = "hdoc", .extension = "html", .usage = "[:title=<title>][:css=<URL>]", .help = "a whole HTML document",
-    .arguments = PRINT_TITLE | PRINT_CSS, .table = print_document,
+    .name = "hdoc",
+    .extension = "html",
+    .usage = "[:title=<title>][:css=<URL>]",
+    .help = "a whole HTML document",
+    .arguments = PRINT_TITLE | PRINT_CSS,
+    .table = print_document,
 };
 
 const struct print_format print_htable = {
-    .name = "htable", .extension = "html", .usage = "", .help = "an HTML table to be put into a document", .table = print_bare,
+    .name = "htable",
+    .extension = "html",
+    .usage = "",
+    .help = "an HTML table to be put into a document",
+    .table = print_bare,
 };

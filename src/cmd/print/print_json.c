@@ -33,7 +33,8 @@ static void add_string(struct text *out, const char *bytes, size_t length, int o
     text_add_char(out, '"');
 }
 
-static void add_value(struct text *out, const struct table_column *column, const struct table_cell *cell, const struct print_request *request)
+static void add_value(struct text *out, const struct table_column *column, const struct table_cell *cell,
+                      const struct print_request *request)
 {
     if (cell->kind == CELL_TEXT)
         add_string(out, cell->text.bytes, cell->text.length, request->to_terminal);
@@ -48,7 +49,7 @@ static void add_value(struct text *out, const struct table_column *column, const
 static void print_rows(struct text *out, const struct table *table, const struct print_request *request)
 {
     const struct table_column *columns = table_columns(table);
-    struct text header = {0};
+    struct text header = { 0 };
 
     text_add_char(out, '[');
     for (size_t r = 0; r < table_row_count(table); r++) {
@@ -68,5 +69,9 @@ static void print_rows(struct text *out, const struct table *table, const struct
 }
 
 const struct print_format print_json = {
-    .name = "json", .extension = "json", .usage = "", .help = "an array with an object for each row", .table = print_rows,
+    .name = "json",
+    .extension = "json",
+    .usage = "",
+    .help = "an array with an object for each row",
+    .table = print_rows,
 };

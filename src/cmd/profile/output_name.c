@@ -12,7 +12,8 @@ static int add_variable(struct text *out, const char **at, struct error *err)
     char variable[256];
 
     if (!end || end == name || (size_t)(end - name) >= sizeof variable)
-        return error_set(err, ERR_BAD_ARGUMENT, "%%q in the output's name is followed by a variable in braces: %%q{SLURM_PROCID}");
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "%%q in the output's name is followed by a variable in braces: %%q{SLURM_PROCID}");
     memcpy(variable, name, (size_t)(end - name));
     variable[end - name] = 0;
     const char *value = getenv(variable);
@@ -35,12 +36,8 @@ static int expand(struct text *out, const char *pattern, int pid, unsigned numbe
         char letter = at[1];
         at += letter ? 2 : 1;
         switch (letter) {
-        case '%':
-            text_add_char(out, '%');
-            break;
-        case 'p':
-            text_addf(out, "%d", pid);
-            break;
+        case '%': text_add_char(out, '%'); break;
+        case 'p': text_addf(out, "%d", pid); break;
         case 'n':
             *uses_number = 1;
             text_addf(out, "%u", number);
@@ -54,8 +51,9 @@ static int expand(struct text *out, const char *pattern, int pid, unsigned numbe
                 return err->code;
             break;
         default:
-            return error_set(err, ERR_BAD_ARGUMENT, "'%%%c' in the output's name means nothing; there are %%p %%h %%n "
-                             "%%q{VAR} and %%%%", letter ? letter : ' ');
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "'%%%c' in the output's name means nothing; there are %%p %%h %%n %%q{VAR} and %%%%",
+                             letter ? letter : ' ');
         }
     }
     return 0;
@@ -99,7 +97,8 @@ int output_name(struct text *out, const char *pattern, int pid, unsigned number,
     return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
 }
 
-int output_name_free(struct text *out, const char *pattern, int pid, unsigned *number, int *uses_number, struct error *err)
+int output_name_free(struct text *out, const char *pattern, int pid, unsigned *number, int *uses_number,
+                     struct error *err)
 {
     for (;; ++*number) {
         if (output_name(out, pattern, pid, *number, uses_number, err) != 0)

@@ -12,6 +12,7 @@ int output_name(struct text *out, const char *pattern, int pid, unsigned number,
 
 /* The same with the lowest number, from *number on, that no file has. Without %n an existing file is fine: who writes
  * decides. *number is the one that was taken. */
-int output_name_free(struct text *out, const char *pattern, int pid, unsigned *number, int *uses_number, struct error *err);
+int output_name_free(struct text *out, const char *pattern, int pid, unsigned *number, int *uses_number,
+                     struct error *err);
 
 #endif

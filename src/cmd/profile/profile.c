@@ -10,14 +10,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "export/export.h"
-#include "summary.h"
 #include "cmd/command.h"
-#include "cmd/print/display.h"
 #include "cmd/open_report.h"
+#include "cmd/print/display.h"
+#include "cmd/stats.h"
+#include "export/export.h"
 #include "output_name.h"
 #include "profile_counters.h"
-#include "cmd/stats.h"
+#include "summary.h"
 
 /* One argument as a shell would need it. */
 static void add_quoted(struct text *out, const char *argument)
@@ -49,7 +49,7 @@ static void print_warnings(const struct command *self, const struct text *warnin
 
 static void tell(void *context, const char *sentence)
 {
-    struct text out = {0};
+    struct text out = { 0 };
 
     text_add(&out, "tacho: ");
     display_add(&out, sentence, strlen(sentence), 0);
@@ -83,10 +83,11 @@ static void add_export_name(struct text *name, const char *path, const struct ex
 static int check_exports(const struct profile_settings *settings, const char *path, struct error *err)
 {
     for (size_t i = 0; i < settings->exports.count && !settings->overwrite; i++) {
-        struct text name = {0};
+        struct text name = { 0 };
         add_export_name(&name, path, exporter_find(settings->exports.values[i]));
         if (access(text_string(&name), F_OK) == 0)
-            error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", text_string(&name));
+            error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true",
+                      text_string(&name));
         text_free(&name);
     }
     return err->code;
@@ -95,7 +96,8 @@ static int check_exports(const struct profile_settings *settings, const char *pa
 static int name_output(void *context, int pid, const char **path, struct error *err)
 {
     struct naming *naming = context;
-    int code = output_name_free(naming->path, naming->settings->output, pid, &naming->number, &naming->uses_number, err);
+    int code = output_name_free(naming->path, naming->settings->output, pid, &naming->number, &naming->uses_number,
+                                err);
 
     *path = text_string(naming->path);
     return code ? code : check_exports(naming->settings, *path, err);
@@ -103,7 +105,8 @@ static int name_output(void *context, int pid, const char **path, struct error *
 
 /* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the
  * next. */
-static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result, struct error *err)
+static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result,
+                   struct error *err)
 {
     struct naming naming = { .settings = settings, .path = path, .number = 1 };
     int code;
@@ -121,14 +124,17 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
 static void print_stats(const struct command *self, struct report *report, const char *path)
 {
     const struct analysis *wanted[64];
-    struct stats_style style = { .format = print_formats[0], .by_default = 1,
-                                 .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
-    struct text out = {0};
+    struct stats_style style = {
+        .format = print_formats[0],
+        .by_default = 1,
+        .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) },
+    };
+    struct text out = { 0 };
     struct error err;
 
     analysis_defaults(report, wanted, sizeof wanted / sizeof wanted[0]);
     for (const struct analysis **at = wanted; *at; at++) {
-        struct analysis_request request = {0};
+        struct analysis_request request = { 0 };
         if (stats_print(&out, report, path, *at, &request, &style, &err) != 0)
             command_fail(self, &err);
     }
@@ -144,8 +150,8 @@ static size_t write_exports(const struct command *self, const struct profile_set
 
     for (size_t i = 0; i < settings->exports.count; i++) {
         const struct exporter *exporter = exporter_find(settings->exports.values[i]);
-        struct text name = {0};
-        struct error err = {0};
+        struct text name = { 0 };
+        struct error err = { 0 };
         add_export_name(&name, path, exporter);
         if (export_file(exporter, report, text_string(&name), settings->overwrite, NULL, &err) == 0) {
             names[written++] = name;
@@ -162,8 +168,8 @@ static void conclude(const struct command *self, const struct profile_settings *
                      const struct collect_result *result, const char *path)
 {
     struct report *report = NULL;
-    struct error err = {0};
-    struct text out = {0}, names[PROFILE_EXPORTS_MAX];
+    struct error err = { 0 };
+    struct text out = { 0 }, names[PROFILE_EXPORTS_MAX];
     const char *exports[PROFILE_EXPORTS_MAX];
     size_t export_count = 0;
 
@@ -181,10 +187,18 @@ static void conclude(const struct command *self, const struct profile_settings *
                            ~(settings->pytorch.mode == PROFILE_PYTORCH_ON ? 0 : WIRE_BIT(TORCH));
         if (result->cpu.method != COLLECT_BY_NOTHING)
             sources |= WIRE_BIT(SAMPLES);
-        struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
-                                   .sources = sources, .python = settings->collect.python_frequency != 0, .output_hidden = settings->collect.hide_output,
-                                   .exports = exports, .export_count = export_count,
-                                   .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
+        struct closing closing = {
+            .result = result,
+            .report = report,
+            .report_path = path,
+            .program = settings->collect.argv[0],
+            .sources = sources,
+            .python = settings->collect.python_frequency != 0,
+            .output_hidden = settings->collect.hide_output,
+            .exports = exports,
+            .export_count = export_count,
+            .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR"),
+        };
         summary_add(&out, &closing);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
@@ -220,9 +234,10 @@ static void explain_operand(const struct command *self, int argc, char **argv, c
         if (argv[i] != program || argv[i - 1][0] != '-' || strchr(argv[i - 1], '=') || strcmp(argv[i - 1], "--") == 0)
             continue;
         fprintf(stderr, "tacho %s: '", self->name);
-        struct text word = {0};
+        struct text word = { 0 };
         display_add(&word, program, strlen(program), 60);
-        fprintf(stderr, "%s' was taken for the program: %s needs no value, or one of true and false\n", text_string(&word), argv[i - 1]);
+        fprintf(stderr, "%s' was taken for the program: %s needs no value, or one of true and false\n",
+                text_string(&word), argv[i - 1]);
         text_free(&word);
     }
 }
@@ -230,7 +245,7 @@ static void explain_operand(const struct command *self, int argc, char **argv, c
 /* The caller would, but may have been killed. The folder stays if there is anything else in it. */
 static void remove_with_folder(const char *path)
 {
-    struct text folder = {0};
+    struct text folder = { 0 };
     const char *slash = strrchr(path, '/');
 
     unlink(path);
@@ -243,8 +258,8 @@ static void remove_with_folder(const char *path)
 
 static int run_program(const struct command *self, struct profile_settings *settings, struct text *path, int *found)
 {
-    struct collect_result result = {0};
-    struct error err = {0};
+    struct collect_result result = { 0 };
+    struct error err = { 0 };
     int status;
 
     int code = capture(settings, path, &result, &err);
@@ -267,8 +282,8 @@ static int run_program(const struct command *self, struct profile_settings *sett
 static int run(const struct command *self, int argc, char **argv)
 {
     struct profile_settings *settings = malloc(sizeof *settings);
-    struct text command_line = {0}, path = {0}, list = {0};
-    struct error err = {0};
+    struct text command_line = { 0 }, path = { 0 }, list = { 0 };
+    struct error err = { 0 };
     const char *program[argc + 1];
     size_t count = 0;
     int status = EXIT_OK, found = 1;
@@ -296,7 +311,8 @@ static int run(const struct command *self, int argc, char **argv)
             goto done;
         }
         if (count && settings->attach)
-            error_set(&err, ERR_BAD_ARGUMENT, "--attach=caller takes no program: it records the process that runs tacho");
+            error_set(&err, ERR_BAD_ARGUMENT,
+                      "--attach=caller takes no program: it records the process that runs tacho");
         else if (count == 0 && !settings->attach)
             error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
         else
@@ -316,8 +332,13 @@ done:
 }
 
 const struct command command_profile = {
-    .name = "profile", .arguments = "PROGRAM …", .summary = "run a program and record what it does in time",
-    .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the program's own exit "
-             "status. The program's input, output and signals are its own. Ctrl-C ends the capture in good order.",
-    .options = profile_options, .takes_program = 1, .run = run,
+    .name = "profile",
+    .arguments = "PROGRAM …",
+    .summary = "run a program and record what it does in time",
+    .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the "
+             "program's own exit status. The program's input, output and signals are its own. Ctrl-C ends the capture "
+             "in good order.",
+    .options = profile_options,
+    .takes_program = 1,
+    .run = run,
 };

@@ -83,6 +83,7 @@ int profile_command_file_take(void *context, const char *value, struct error *er
     text_add(&settings->warnings, text_string(&parse.warnings));
     text_free(&parse.warnings);
     if (code == 0 && parse.operand_count)
-        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' holds '%s', which is not an option", value, parse.operands[0]);
+        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' holds '%s', which is not an option", value,
+                         parse.operands[0]);
     return code;
 }

@@ -12,7 +12,10 @@
 enum { LEAST_INTERVAL_MS = 1, MOST_INTERVAL_MS = 1000 };
 
 /* The part of collect_counters that an option is about. */
-struct part { const char *option; size_t first, count; };
+struct part {
+    const char *option;
+    size_t first, count;
+};
 static const struct part os_part = { "os-events", 0, COLLECT_COUNTERS_OS };
 static const struct part core_part = { "cpu-core-events", COLLECT_COUNTERS_OS, COLLECT_COUNTERS - COLLECT_COUNTERS_OS };
 
@@ -27,7 +30,7 @@ int profile_counters_take_scope(void *settings, const char *value, struct error 
     return profile_cpu_read_scope("event-sample", value, &counters_of(settings)->scope, err);
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------------------------- */
 
 /* The place of a name or number among `count` names; -1: there is none. */
 static int find(const char *text, size_t count, const char *(*name_of)(size_t place))
@@ -43,13 +46,22 @@ static int find(const char *text, size_t count, const char *(*name_of)(size_t pl
     return -1;
 }
 
-static const char *os_name(size_t place) { return collect_counters[place].name; }
-static const char *core_name(size_t place) { return collect_counters[COLLECT_COUNTERS_OS + place].name; }
-static const char *metric_name(size_t place) { return cpu_metrics[place].name; }
+static const char *os_name(size_t place)
+{
+    return collect_counters[place].name;
+}
+static const char *core_name(size_t place)
+{
+    return collect_counters[COLLECT_COUNTERS_OS + place].name;
+}
+static const char *metric_name(size_t place)
+{
+    return cpu_metrics[place].name;
+}
 
 /* Calls take() with the place of each item; "none" is no item, and "help" is not one either. */
-static int take_list(const char *option, const char *value, size_t count, const char *(*name_of)(size_t place), uint32_t *places, int *help,
-                     struct error *err)
+static int take_list(const char *option, const char *value, size_t count, const char *(*name_of)(size_t place),
+                     uint32_t *places, int *help, struct error *err)
 {
     char **names = option_split(value, NULL);
 
@@ -63,7 +75,8 @@ static int take_list(const char *option, const char *value, size_t count, const 
         else if (place >= 0)
             *places |= 1u << place;
         else if (strcmp(*name, "none") != 0)
-            error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option, *name, option);
+            error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option, *name,
+                      option);
     }
     free(names);
     return err->code;
@@ -98,13 +111,15 @@ int profile_counters_take_metrics(void *settings, const char *value, struct erro
     return code;
 }
 
-static int take_number(const char *option, const char *unit, const char *value, unsigned long most, unsigned long *out, struct error *err)
+static int take_number(const char *option, const char *unit, const char *value, unsigned long most, unsigned long *out,
+                       struct error *err)
 {
     char *end;
 
     *out = strtoul(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || *out < 1 || *out > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from 1 to %lu, not '%s'", option, unit, most, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from 1 to %lu, not '%s'", option, unit, most,
+                         value);
     return 0;
 }
 
@@ -120,13 +135,14 @@ int profile_counters_take_interval(void *settings, const char *value, struct err
 int profile_counters_take_frequency(void *settings, const char *value, struct error *err)
 {
     unsigned long frequency;
-    int code = take_number("event-sampling-frequency", "times a second", value, 1000 / LEAST_INTERVAL_MS, &frequency, err);
+    int code = take_number("event-sampling-frequency", "times a second", value, 1000 / LEAST_INTERVAL_MS, &frequency,
+                           err);
 
     counters_of(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
     return code;
 }
 
-/* ---- help ------------------------------------------------------------------------------------------------------------- */
+/* ---- help ------------------------------------------------------------------------------------------------------ */
 
 static void list_part(struct text *out, const struct part *part)
 {
@@ -135,8 +151,11 @@ static void list_part(struct text *out, const struct part *part)
         const struct collect_counter *event = &collect_counters[part->first + i];
         int with_kernel, error = collect_counter_probe(event, 0, &with_kernel);
         text_addf(out, "  %2zu  %-24s %s", i, event->name, event->about);
-        text_addf(out, error ? "\n      %-24s not here: %s\n" : with_kernel ? "\n" : "; in user space alone\n", "",
-                  error ? collect_counter_refusal(event, error) : "");
+        text_addf(out,
+                  error         ? "\n      %-24s not here: %s\n"
+                  : with_kernel ? "\n"
+                                : "; in user space alone\n",
+                  "", error ? collect_counter_refusal(event, error) : "");
     }
     text_add_char(out, '\n');
 }
@@ -162,7 +181,7 @@ int profile_counters_help(const struct profile_settings *settings, struct text *
     return out->length > 0;
 }
 
-/* ---- what it comes to ---------------------------------------------------------------------------------------------------- */
+/* ---- what it comes to ------------------------------------------------------------------------------------------ */
 
 static uint32_t bits_of(const char *const *names)
 {
@@ -176,7 +195,8 @@ static uint32_t bits_of(const char *const *names)
 
 void profile_counters_finish(struct profile_settings *settings, struct collect_options *collect)
 {
-    static const char *const usual[] = { "page-faults", "context-switches", "cpu-migrations", "cycles", "instructions", NULL };
+    static const char *const usual[] = { "page-faults", "context-switches", "cpu-migrations",
+                                         "cycles",      "instructions",     NULL };
     const struct profile_counters *counters = &settings->counters;
     uint32_t asked = counters->os | (counters->core | counters->metrics) << COLLECT_COUNTERS_OS;
 
@@ -187,11 +207,15 @@ void profile_counters_finish(struct profile_settings *settings, struct collect_o
     }
     if (!asked && !counters->scope_given) {
         if (counters->interval_ms)
-            text_add(&settings->warnings, "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n");
+            text_add(
+                &settings->warnings,
+                "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n");
         return;
     }
     collect->counters = (struct collect_counter_options){
-        .scope = counters->scope_given ? counters->scope : COLLECT_SCOPE_TREE, .events = asked ? asked : bits_of(usual),
-        .by_default = asked ? 0 : bits_of(usual), .interval_ms = counters->interval_ms,
+        .scope = counters->scope_given ? counters->scope : COLLECT_SCOPE_TREE,
+        .events = asked ? asked : bits_of(usual),
+        .by_default = asked ? 0 : bits_of(usual),
+        .interval_ms = counters->interval_ms,
     };
 }

@@ -4,7 +4,8 @@
 
 #include "profile.h"
 
-/* Each reads one option's value into a struct profile_settings. A list is of names or numbers; "help" asks for what there is. */
+/* Each reads one option's value into a struct profile_settings. A list is of names or numbers;
+ * "help" asks for what there is. */
 int profile_counters_take_scope(void *settings, const char *value, struct error *err);
 int profile_counters_take_os(void *settings, const char *value, struct error *err);
 int profile_counters_take_core(void *settings, const char *value, struct error *err);

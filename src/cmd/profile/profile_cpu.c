@@ -32,9 +32,17 @@ const char *const *profile_cpu_backtraces(void)
 
 int profile_cpu_read_scope(const char *option, const char *value, enum collect_scope *out, struct error *err)
 {
-    static const struct { const char *name; enum collect_scope scope; } scopes[] = {
-        { "process-tree", COLLECT_SCOPE_TREE }, { "system-wide", COLLECT_SCOPE_SYSTEM }, { "none", COLLECT_SCOPE_NONE },
-        { "cpu", COLLECT_SCOPE_TREE }, { "true", COLLECT_SCOPE_TREE }, { "false", COLLECT_SCOPE_NONE }, /* old spellings */
+    static const struct {
+        const char *name;
+        enum collect_scope scope;
+    } scopes[] = {
+        { "process-tree", COLLECT_SCOPE_TREE },
+        { "system-wide", COLLECT_SCOPE_SYSTEM },
+        { "none", COLLECT_SCOPE_NONE },
+        /* old spellings */
+        { "cpu", COLLECT_SCOPE_TREE },
+        { "true", COLLECT_SCOPE_TREE },
+        { "false", COLLECT_SCOPE_NONE },
     };
 
     for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++)
@@ -59,8 +67,14 @@ int profile_cpu_take_switches(void *settings, const char *value, struct error *e
 
 int profile_cpu_take_backtrace(void *settings, const char *value, struct error *err)
 {
-    static const struct { const char *name; enum collect_backtrace backtrace; } backtraces[] = {
-        { "dwarf", COLLECT_BACKTRACE_DWARF }, { "fp", COLLECT_BACKTRACE_FP }, { "lbr", COLLECT_BACKTRACE_LBR }, { "none", COLLECT_BACKTRACE_NONE },
+    static const struct {
+        const char *name;
+        enum collect_backtrace backtrace;
+    } backtraces[] = {
+        { "dwarf", COLLECT_BACKTRACE_DWARF },
+        { "fp", COLLECT_BACKTRACE_FP },
+        { "lbr", COLLECT_BACKTRACE_LBR },
+        { "none", COLLECT_BACKTRACE_NONE },
     };
 
     for (size_t i = 0; i < sizeof backtraces / sizeof backtraces[0]; i++)
@@ -71,7 +85,10 @@ int profile_cpu_take_backtrace(void *settings, const char *value, struct error *
     return error_set(err, ERR_BAD_ARGUMENT, "--backtrace is dwarf, fp, lbr or none, not '%s'", value);
 }
 
-struct number { const char *option, *unit; uint64_t least, most; };
+struct number {
+    const char *option, *unit;
+    uint64_t least, most;
+};
 
 static int read_number(const struct number *number, const char *value, uint64_t *out, struct error *err)
 {
@@ -79,8 +96,8 @@ static int read_number(const struct number *number, const char *value, uint64_t 
     unsigned long long read = (errno = 0, strtoull(value, &end, 10));
 
     if (!isdigit((unsigned char)*value) || *end || errno || read < number->least || read > number->most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from %llu to %llu, not '%s'", number->option, number->unit,
-                         (unsigned long long)number->least, (unsigned long long)number->most, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from %llu to %llu, not '%s'", number->option,
+                         number->unit, (unsigned long long)number->least, (unsigned long long)number->most, value);
     *out = read;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* The options of `tacho profile` that are about CPU sampling and scheduling: how their values are read, and what they come to. */
+/* The options of `tacho profile` that are about CPU sampling and scheduling: how their values are
+ * read, and what they come to. */
 #ifndef TACHO_CMD_PROFILE_PROFILE_CPU_H
 #define TACHO_CMD_PROFILE_PROFILE_CPU_H
 

@@ -14,7 +14,9 @@ enum { DEFAULT_BACKTRACE_NS = 80000, LONGEST_FLUSH_MS = 3600000 };
 
 const char *const *profile_cuda_graph_traces(void)
 {
-    static const char *const names[] = { "graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only", "node:host-and-device", NULL };
+    static const char *const names[] = {
+        "graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only", "node:host-and-device", NULL
+    };
 
     return names;
 }
@@ -60,14 +62,16 @@ int profile_cuda_take_graph_trace(void *context, const char *value, struct error
     struct profile_settings *settings = context;
     size_t length = strcspn(value, ":");
     const char *origin = value[length] ? value + length + 1 : "host-only";
-    int is_node = length == 4 && strncmp(value, "node", 4) == 0, is_graph = length == 5 && strncmp(value, "graph", 5) == 0;
+    int is_node = length == 4 && strncmp(value, "node", 4) == 0,
+        is_graph = length == 5 && strncmp(value, "graph", 5) == 0;
 
     if ((!is_node && !is_graph) || (strcmp(origin, "host-only") != 0 && strcmp(origin, "host-and-device") != 0))
-        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, "
-                         "not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not '%s'",
+                         value);
     if (strcmp(origin, "host-and-device") == 0)
-        text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device is taken as host-only: graphs that the GPU launches itself are not told "
-                                      "apart from what they run\n");
+        text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device is taken as host-only: graphs that the GPU "
+                                      "launches itself are not told apart from what they run\n");
     settings->cuda.graph_nodes = is_node;
     return 0;
 }
@@ -87,16 +91,20 @@ int profile_cuda_take_flush_interval(void *settings, const char *value, struct e
     uint64_t ms;
 
     if (read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-flush-interval is a number of milliseconds, at most an hour, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--cuda-flush-interval is a number of milliseconds, at most an hour, not '%s'", value);
     cuda_of(settings)->flush_interval_ms = (uint32_t)ms;
     return 0;
 }
 
 static uint32_t group_bits(const char *name, size_t length)
 {
-    static const struct { const char *name; uint32_t bits; } groups[] = {
-        { "kernel", CUDA_GROUP_BIT(KERNEL) }, { "memory", CUDA_GROUP_BIT(MEMORY) }, { "sync", CUDA_GROUP_BIT(SYNC) },
-        { "other", CUDA_GROUP_BIT(OTHER) }, { "all", (1u << CUDA_GROUP_COUNT) - 1 },
+    static const struct {
+        const char *name;
+        uint32_t bits;
+    } groups[] = {
+        { "kernel", CUDA_GROUP_BIT(KERNEL) }, { "memory", CUDA_GROUP_BIT(MEMORY) },    { "sync", CUDA_GROUP_BIT(SYNC) },
+        { "other", CUDA_GROUP_BIT(OTHER) },   { "all", (1u << CUDA_GROUP_COUNT) - 1 },
     };
 
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
@@ -113,14 +121,16 @@ static int take_group(struct profile_cuda *cuda, const char *text, struct error 
     uint64_t ns;
 
     if (!bits)
-        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not '%s'", text);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not '%s'", text);
     cuda->backtrace_groups |= bits;
     if (!text[length]) {
         cuda->backtrace_unset = 1;
         return 0;
     }
     if (read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "the threshold of --cudabacktrace is a number of nanoseconds, not '%s'", text + length + 1);
+        return error_set(err, ERR_BAD_ARGUMENT, "the threshold of --cudabacktrace is a number of nanoseconds, not '%s'",
+                         text + length + 1);
     cuda->least_ns = ns < cuda->least_ns ? ns : cuda->least_ns;
     cuda->most_ns = ns > cuda->most_ns ? ns : cuda->most_ns;
     return 0;
@@ -143,7 +153,8 @@ int profile_cuda_take_backtrace(void *settings, const char *value, struct error 
         if (strcmp(*group, "none") != 0)
             take_group(&fresh, *group, err);
     if (err->code == 0 && !groups[0])
-        error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
+        error_set(err, ERR_BAD_ARGUMENT,
+                  "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
     free(groups);
     *cuda_of(settings) = fresh;
     return err->code;
@@ -152,7 +163,8 @@ int profile_cuda_take_backtrace(void *settings, const char *value, struct error 
 int profile_cuda_take_backtrace_threshold(void *settings, const char *value, struct error *err)
 {
     if (read_number(value, LONGEST_BACKTRACE_NS, &cuda_of(settings)->backtrace_ns) != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold is a number of nanoseconds, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold is a number of nanoseconds, not '%s'",
+                         value);
     return 0;
 }
 
@@ -166,7 +178,8 @@ static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text
         most = cuda->backtrace_ns > most ? cuda->backtrace_ns : most;
     }
     if (least < most)
-        text_addf(warnings, "--cudabacktrace has one threshold for all groups: the smallest of those given, %llu ns, is used\n",
+        text_addf(warnings,
+                  "--cudabacktrace has one threshold for all groups: the smallest of those given, %llu ns, is used\n",
                   (unsigned long long)least);
     return least;
 }
@@ -174,10 +187,18 @@ static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text
 void profile_cuda_finish(struct profile_settings *settings, struct collect_options *collect)
 {
     struct profile_cuda *cuda = &settings->cuda;
-    const struct { int given; uint32_t flag; } flags[] = {
-        { cuda->all_calls, WIRE_CUDA_ALL_CALLS }, { cuda->graph_nodes, WIRE_CUDA_GRAPH_NODES }, { cuda->events, WIRE_CUDA_EVENTS },
-        { cuda->memory_usage, WIRE_CUDA_MEMORY }, { cuda->cpu_faults, WIRE_CUDA_CPU_FAULTS }, { cuda->gpu_faults, WIRE_CUDA_GPU_FAULTS },
-        { cuda->flush_on_stop, WIRE_CUDA_FLUSH_ON_STOP }, { cuda->yield, WIRE_CUDA_YIELD },
+    const struct {
+        int given;
+        uint32_t flag;
+    } flags[] = {
+        { cuda->all_calls, WIRE_CUDA_ALL_CALLS },
+        { cuda->graph_nodes, WIRE_CUDA_GRAPH_NODES },
+        { cuda->events, WIRE_CUDA_EVENTS },
+        { cuda->memory_usage, WIRE_CUDA_MEMORY },
+        { cuda->cpu_faults, WIRE_CUDA_CPU_FAULTS },
+        { cuda->gpu_faults, WIRE_CUDA_GPU_FAULTS },
+        { cuda->flush_on_stop, WIRE_CUDA_FLUSH_ON_STOP },
+        { cuda->yield, WIRE_CUDA_YIELD },
     };
     const uint32_t unasked = WIRE_CUDA_FLUSH_ON_STOP; /* by default */
 

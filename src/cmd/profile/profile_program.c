@@ -8,7 +8,8 @@ int profile_program_take_kill(void *context, const char *value, struct error *er
     int number = collect_signal_number(value);
 
     if (number < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--kill is none, sigint, sigterm, sigkill or a signal's number, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--kill is none, sigint, sigterm, sigkill or a signal's number, not '%s'", value);
     ((struct profile_settings *)context)->collect.kill_signal = number;
     return 0;
 }

@@ -17,7 +17,8 @@ int profile_python_take_frequency(void *settings, const char *value, struct erro
     unsigned long frequency = strtoul(value, &end, 10);
 
     if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
-        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'", HIGHEST_FREQUENCY, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'",
+                         HIGHEST_FREQUENCY, value);
     ((struct profile_settings *)settings)->python.frequency = (unsigned)frequency;
     return 0;
 }

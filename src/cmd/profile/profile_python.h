@@ -7,7 +7,8 @@
 /* Reads --python-sampling-frequency into a struct profile_settings. */
 int profile_python_take_frequency(void *settings, const char *value, struct error *err);
 
-/* The same for --python-functions-trace: a file, by its path from the root, since the program may be in another folder by then. */
+/* The same for --python-functions-trace: a file, by its path from the root, since the program may be
+ * in another folder by then. */
 int profile_python_take_functions(void *settings, const char *value, struct error *err);
 
 /* The same for --python-backtrace. */

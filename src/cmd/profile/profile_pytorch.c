@@ -6,7 +6,11 @@
 
 #include "cmd/option.h"
 
-static const struct { const char *name; enum profile_pytorch_mode mode; int shapes, nvtx, functions, replaces; } modes[] = {
+static const struct {
+    const char *name;
+    enum profile_pytorch_mode mode;
+    int shapes, nvtx, functions, replaces;
+} modes[] = {
     { "off", PROFILE_PYTORCH_OFF, 0, 0, 0, 0 },
     { "none", PROFILE_PYTORCH_OFF, 0, 0, 0, 0 },
     { "auto", PROFILE_PYTORCH_ON, 0, 0, 0, 0 },
@@ -38,8 +42,10 @@ static int take_one(struct profile_pytorch *pytorch, const char *name, struct er
         pytorch->replaces |= modes[i].replaces;
         return 0;
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "--pytorch is off, auto, replace, or a list of autograd-nvtx, autograd-shapes-nvtx and functions-trace, "
-                     "not '%s'", name);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--pytorch is off, auto, replace, or a list of autograd-nvtx, autograd-shapes-nvtx and "
+                     "functions-trace, not '%s'",
+                     name);
 }
 
 int profile_pytorch_take(void *settings, const char *value, struct error *err)
@@ -49,8 +55,9 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks,
-                                          .modules = pytorch->modules };
+    *pytorch = (struct profile_pytorch){
+        .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks, .modules = pytorch->modules
+    };
     if (!names[0])
         take_one(pytorch, value, err);
     for (char **name = names; *name && err->code == 0; name++) {
@@ -68,7 +75,8 @@ static int is_wanted(const struct profile_settings *settings)
     const struct profile_pytorch *pytorch = &settings->pytorch;
     int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules;
 
-    return pytorch->mode == PROFILE_PYTORCH_ON || (pytorch->mode == PROFILE_PYTORCH_UNSET && (is_asked || !settings->has_sources));
+    return pytorch->mode == PROFILE_PYTORCH_ON ||
+           (pytorch->mode == PROFILE_PYTORCH_UNSET && (is_asked || !settings->has_sources));
 }
 
 void profile_pytorch_finish(struct profile_settings *settings, struct collect_options *collect)
@@ -81,8 +89,9 @@ void profile_pytorch_finish(struct profile_settings *settings, struct collect_op
         return;
     }
     collect->sources |= WIRE_BIT(TORCH);
-    collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) | (pytorch->memory ? WIRE_TORCH_MEMORY : 0) |
-                           (pytorch->stacks ? WIRE_TORCH_STACKS : 0) | (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
+    collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |
+                           (pytorch->memory ? WIRE_TORCH_MEMORY : 0) | (pytorch->stacks ? WIRE_TORCH_STACKS : 0) |
+                           (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
     collect->torch_nvtx = pytorch->nvtx;
     collect->torch_functions = pytorch->functions;
     collect->torch_replace = pytorch->replaces;

@@ -1,5 +1,5 @@
-/* What `tacho profile` is told, as long as it lives: what the options allocate is the settings', and goes with them. It knows none of
- * the options. */
+/* What `tacho profile` is told, as long as it lives: what the options allocate is the settings', and goes with them. It
+ * knows none of the options. */
 #include <stdlib.h>
 
 #include "profile.h"

@@ -1,4 +1,5 @@
-/* What `tacho profile` records: the names of -t, of which many are nsys's alone, NVTX domains, and how short a call may be. */
+/* What `tacho profile` records: the names of -t, of which many are nsys's alone, NVTX domains,
+ * and how short a call may be. */
 #include "profile_sources.h"
 
 #include <ctype.h>
@@ -9,23 +10,56 @@
 
 enum { BY_AGENT, BY_NOBODY, BY_PYTHON_SAMPLING };
 
-/* What -t can name, and who records it: agents (WIRE_BIT()s, for libraries their own bits), nobody yet, or Python's sampler. */
-static const struct { const char *name; uint32_t bits, libraries; int how; } sources[] = {
-    { "cuda", WIRE_BIT(CUDA), 0, 0 }, { "nvtx", WIRE_BIT(NVTX), 0, 0 }, { "osrt", WIRE_BIT(OSRT), 0, 0 }, { "none", 0, 0, 0 },
+/* What -t can name, and who records it: agents (WIRE_BIT()s, for libraries their own bits), nobody
+ * yet, or Python's sampler. */
+static const struct {
+    const char *name;
+    uint32_t bits, libraries;
+    int how;
+} sources[] = {
+    { "cuda", WIRE_BIT(CUDA), 0, 0 },
+    { "nvtx", WIRE_BIT(NVTX), 0, 0 },
+    { "osrt", WIRE_BIT(OSRT), 0, 0 },
+    { "none", 0, 0, 0 },
     { "python-gil", 0, 0, BY_PYTHON_SAMPLING },
-    { "cuda-hw", WIRE_BIT(CUDA), 0, 0 }, { "cuda-sw", WIRE_BIT(CUDA), 0, 0 },
-#define LIBRARY(id, name, domain)                                                                                    \
-    { name, WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id), 0 },                                              \
-    { name "-verbose", WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id), 0 },
+    { "cuda-hw", WIRE_BIT(CUDA), 0, 0 },
+    { "cuda-sw", WIRE_BIT(CUDA), 0, 0 },
+#define LIBRARY(id, name, domain)                                                                                      \
+    { name, WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id), 0 },                                               \
+    { name "-verbose", WIRE_BIT(LIBRARY),                                                                              \
+      WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id), 0 },
 #include "wire/libraries.def"
 #undef LIBRARY
 #define KNOWN_ONLY(name) { name, 0, 0, BY_NOBODY }
-    KNOWN_ONLY("cudla"), KNOWN_ONLY("cudla-verbose"), KNOWN_ONLY("gds"), KNOWN_ONLY("mpi"), KNOWN_ONLY("oshmem"), KNOWN_ONLY("ucx"),
-    KNOWN_ONLY("opengl"), KNOWN_ONLY("opengl-annotations"), KNOWN_ONLY("openacc"), KNOWN_ONLY("openmp"), KNOWN_ONLY("nvvideo"),
-    KNOWN_ONLY("nvmedia"), KNOWN_ONLY("vulkan"), KNOWN_ONLY("vulkan-annotations"), KNOWN_ONLY("openxr"),
-    KNOWN_ONLY("syscall"), KNOWN_ONLY("tegra-accelerators"), KNOWN_ONLY("nvshmem"), KNOWN_ONLY("cusparse-lt"), KNOWN_ONLY("cufft"),
-    KNOWN_ONLY("curand"), KNOWN_ONLY("npp"), KNOWN_ONLY("dx11"), KNOWN_ONLY("dx11-annotations"), KNOWN_ONLY("dx12"),
-    KNOWN_ONLY("dx12-annotations"), KNOWN_ONLY("wddm"), KNOWN_ONLY("sw"), KNOWN_ONLY("hw"),
+    KNOWN_ONLY("cudla"),
+    KNOWN_ONLY("cudla-verbose"),
+    KNOWN_ONLY("gds"),
+    KNOWN_ONLY("mpi"),
+    KNOWN_ONLY("oshmem"),
+    KNOWN_ONLY("ucx"),
+    KNOWN_ONLY("opengl"),
+    KNOWN_ONLY("opengl-annotations"),
+    KNOWN_ONLY("openacc"),
+    KNOWN_ONLY("openmp"),
+    KNOWN_ONLY("nvvideo"),
+    KNOWN_ONLY("nvmedia"),
+    KNOWN_ONLY("vulkan"),
+    KNOWN_ONLY("vulkan-annotations"),
+    KNOWN_ONLY("openxr"),
+    KNOWN_ONLY("syscall"),
+    KNOWN_ONLY("tegra-accelerators"),
+    KNOWN_ONLY("nvshmem"),
+    KNOWN_ONLY("cusparse-lt"),
+    KNOWN_ONLY("cufft"),
+    KNOWN_ONLY("curand"),
+    KNOWN_ONLY("npp"),
+    KNOWN_ONLY("dx11"),
+    KNOWN_ONLY("dx11-annotations"),
+    KNOWN_ONLY("dx12"),
+    KNOWN_ONLY("dx12-annotations"),
+    KNOWN_ONLY("wddm"),
+    KNOWN_ONLY("sw"),
+    KNOWN_ONLY("hw"),
 #undef KNOWN_ONLY
 };
 
@@ -55,8 +89,10 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
     const char *nearest = nearest_name(name, profile_source_names());
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'; did you mean %s?", name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s': it is a list of cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, "
-                     "nccl, python-gil and none; nsys's other names are taken without an effect", name);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--trace does not know '%s': it is a list of cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, "
+                     "nccl, python-gil and none; nsys's other names are taken without an effect",
+                     name);
 }
 
 int profile_sources_take(void *context, const char *value, struct error *err)
@@ -76,7 +112,8 @@ int profile_sources_take(void *context, const char *value, struct error *err)
     return err->code;
 }
 
-static int take_domains(struct profile_settings *settings, const char *value, const char *const **field, struct error *err)
+static int take_domains(struct profile_settings *settings, const char *value, const char *const **field,
+                        struct error *err)
 {
     char **names = profile_own(settings, option_split(value, NULL));
 
@@ -122,6 +159,7 @@ static void warn_unsupported(struct profile_settings *settings)
 void profile_sources_finish(struct profile_settings *settings, struct collect_options *collect)
 {
     warn_unsupported(settings);
-    collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    collect->sources = settings->has_sources ? settings->sources_given
+                                             : WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
     collect->libraries = settings->libraries_given;
 }

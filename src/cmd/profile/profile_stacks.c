@@ -15,18 +15,21 @@ void profile_stacks_init(struct profile_settings *settings)
     settings->collect.osrt_backtrace_bytes = USUAL_STACK_BYTES;
 }
 
-static int read_number(const char *option, const char *unit, const char *value, uint64_t most, uint64_t *number, struct error *err)
+static int read_number(const char *option, const char *unit, const char *value, uint64_t most, uint64_t *number,
+                       struct error *err)
 {
     char *end;
     *number = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || *number > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s up to %llu, not '%s'", option, unit, (unsigned long long)most, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s up to %llu, not '%s'", option, unit,
+                         (unsigned long long)most, value);
     return 0;
 }
 
 int profile_stacks_take_threshold(void *settings, const char *value, struct error *err)
 {
-    return read_number("osrt-backtrace-threshold", "nanoseconds", value, LONGEST_NS, &((struct profile_settings *)settings)->collect.osrt_backtrace_ns, err);
+    return read_number("osrt-backtrace-threshold", "nanoseconds", value, LONGEST_NS,
+                       &((struct profile_settings *)settings)->collect.osrt_backtrace_ns, err);
 }
 
 int profile_stacks_take_depth(void *settings, const char *value, struct error *err)

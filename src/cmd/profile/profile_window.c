@@ -46,13 +46,21 @@ int profile_window_take_range(void *context, const char *value, struct error *er
     else if (strcmp(value, "hotkey") == 0)
         text_add(&settings->warnings, "--capture-range=hotkey has no effect: there are no hot keys on a terminal\n");
     else
-        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range is none, nvtx, cudaProfilerApi or api, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range is none, nvtx, cudaProfilerApi or api, not '%s'",
+                         value);
     return 0;
 }
 
-static const struct { const char *name; enum collect_range_end end; int may_count, must_count; } range_ends[] = {
-    { "none", COLLECT_END_NONE, 0, 0 }, { "stop", COLLECT_END_STOP, 0, 0 }, { "stop-shutdown", COLLECT_END_STOP_SHUTDOWN, 0, 0 },
-    { "repeat", COLLECT_END_REPEAT, 1, 0 }, { "repeat-shutdown", COLLECT_END_REPEAT_SHUTDOWN, 1, 1 },
+static const struct {
+    const char *name;
+    enum collect_range_end end;
+    int may_count, must_count;
+} range_ends[] = {
+    { "none", COLLECT_END_NONE, 0, 0 },
+    { "stop", COLLECT_END_STOP, 0, 0 },
+    { "stop-shutdown", COLLECT_END_STOP_SHUTDOWN, 0, 0 },
+    { "repeat", COLLECT_END_REPEAT, 1, 0 },
+    { "repeat-shutdown", COLLECT_END_REPEAT_SHUTDOWN, 1, 1 },
 };
 
 const char *const *profile_window_range_ends(void)
@@ -81,8 +89,9 @@ int profile_window_take_range_end(void *context, const char *value, struct error
         settings->collect.range_repeat = (unsigned)count;
         return 0;
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or "
-                     "repeat-shutdown:N, not '%s'", value);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or repeat-shutdown:N, not '%s'",
+                     value);
 }
 
 /* The old spelling: whether the end of the range ends the capture. */

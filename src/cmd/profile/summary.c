@@ -7,30 +7,37 @@
 #include "base/human.h"
 #include "base/number.h"
 #include "base/saturating.h"
-#include "summary_cuda.h"
-#include "summary_torch.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
+#include "summary_cuda.h"
+#include "summary_torch.h"
 
 /* Calls that are waiting, not work: for locks, other threads and processes, time, and for something to come. */
+/* clang-format off */
 static const char *const waiting_calls[] = {
-    "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2", "pthread_cond_wait", "pthread_cond_timedwait",
-    "pthread_cond_clockwait", "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_rdlock",
-    "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock", "pthread_barrier_wait", "pthread_join",
-    "pthread_timedjoin_np", "pthread_spin_lock", "sem_wait", "sem_timedwait", "sem_clockwait", "sleep", "usleep", "nanosleep",
-    "clock_nanosleep", "pause", "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait", "wait", "wait3", "wait4", "waitpid", "waitid",
-    "accept", "accept4", "flock", "lockf", "thrd_join", "thrd_sleep", "mtx_lock", "cnd_wait", "cnd_timedwait", NULL,
+    "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2", "pthread_cond_wait",
+    "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_mutex_lock", "pthread_mutex_timedlock",
+    "pthread_mutex_clocklock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
+    "pthread_rwlock_timedwrlock", "pthread_barrier_wait", "pthread_join", "pthread_timedjoin_np", "pthread_spin_lock",
+    "sem_wait", "sem_timedwait", "sem_clockwait", "sleep", "usleep", "nanosleep", "clock_nanosleep", "pause",
+    "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait", "wait", "wait3", "wait4", "waitpid", "waitid", "accept",
+    "accept4", "flock", "lockf", "thrd_join", "thrd_sleep", "mtx_lock", "cnd_wait", "cnd_timedwait", NULL,
 };
+/* clang-format on */
 
 enum { NVTX_TABLE, OSRT_TABLE, TOP_TABLES };
-static const struct { const char *analysis, *heading; } top_tables[TOP_TABLES] = {
+static const struct {
+    const char *analysis, *heading;
+} top_tables[TOP_TABLES] = {
     [NVTX_TABLE] = { "nvtx_sum", "NVTX ranges" },
     [OSRT_TABLE] = { "osrt_sum", "OS runtime calls" },
 };
 
 /* What says most comes first. */
-static const struct { const char *table, *analysis, *heading; } samples_of[] = {
+static const struct {
+    const char *table, *analysis, *heading;
+} samples_of[] = {
     { "TACHO_PYTHON_SAMPLE", "python_sample_sum", "Python, by function without what it calls" },
     { "COMPOSITE_EVENTS", "cpu_sample_sum", "CPU, by function without what it calls" },
 };
@@ -60,7 +67,9 @@ static const char *plain(const struct closing *closing)
 static void add_why_over(struct text *out, const struct collect_result *result)
 {
     static const char *const whys[] = {
-        [COLLECT_OVER_PROGRAM] = "", [COLLECT_OVER_DURATION] = " (--duration)", [COLLECT_OVER_RANGE] = ", with the end of the capture range",
+        [COLLECT_OVER_PROGRAM] = "",
+        [COLLECT_OVER_DURATION] = " (--duration)",
+        [COLLECT_OVER_RANGE] = ", with the end of the capture range",
     };
 
     if (result->ending != COLLECT_RUNNING && (!result->kill_sent || result->over == COLLECT_OVER_PROGRAM))
@@ -120,7 +129,7 @@ static void add_ending(struct text *out, const struct closing *closing)
 /* The cell's text at the right end of so many columns; the cell is empty afterwards. */
 static void add_right(struct text *out, struct text *cell, size_t columns)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
     size_t taken = display_add(&clean, text_string(cell), cell->length, 0);
 
     text_add_repeat(out, ' ', taken < columns ? columns - taken : 0);
@@ -129,7 +138,8 @@ static void add_right(struct text *out, struct text *cell, size_t columns)
     text_clear(cell);
 }
 
-static void add_top(struct text *out, const struct closing *closing, const struct table *table, const char *heading, size_t rows)
+static void add_top(struct text *out, const struct closing *closing, const struct table *table, const char *heading,
+                    size_t rows)
 {
     size_t name = table_column_count(table) - 1, count = table_row_count(table);
 
@@ -139,7 +149,7 @@ static void add_top(struct text *out, const struct closing *closing, const struc
     text_add_char(out, '\n');
     for (size_t i = 0; i < rows && i < count; i++) {
         const struct table_cell *row = table_row(table, i);
-        struct text cell = {0};
+        struct text cell = { 0 };
         number_add_fixed(&cell, row[SHARE].kind == CELL_REAL ? row[SHARE].real : 0, 1, 0);
         add_right(out, &cell, 9);
         text_add(out, " %");
@@ -166,7 +176,7 @@ static int is_waiting(const struct table_cell *name)
 static void add_waits(struct text *out, const struct table *table)
 {
     size_t name = table_column_count(table) - 1;
-    struct text largest = {0};
+    struct text largest = { 0 };
     int64_t sum = 0;
     int named = 0;
 
@@ -193,7 +203,9 @@ static void add_waits(struct text *out, const struct table *table)
 
 static uint64_t lost_of(const struct collect_counts *counts)
 {
-    static const struct { const char *fate; } fates[] = {
+    static const struct {
+        const char *fate;
+    } fates[] = {
 #define FATE_ROW(name, fate, cause) { fate },
         WIRE_FATES(FATE_ROW)
 #undef FATE_ROW
@@ -277,7 +289,8 @@ static void add_events(struct text *out, const struct closing *closing)
     if (closing->result->unrecorded) {
         text_add(out, "  NOT RECORDED: ");
         human_count(out, closing->result->unrecorded);
-        text_add(out, closing->result->unrecorded == 1 ? " process; tacho info says why\n" : " processes; tacho info says why\n");
+        text_add(out, closing->result->unrecorded == 1 ? " process; tacho info says why\n"
+                                                       : " processes; tacho info says why\n");
     }
 }
 
@@ -323,7 +336,7 @@ static void add_warnings(struct text *out, const struct collect_result *result, 
 /* NULL: there is nothing in it. */
 static struct table *load_table(struct report *report, const char *analysis)
 {
-    struct analysis_request request = {0};
+    struct analysis_request request = { 0 };
     struct table *table = NULL;
     struct error err;
 
@@ -353,7 +366,8 @@ static void load_tables(const struct closing *closing, struct tables *tables)
         tables->top[i] = load_table(closing->report, top_tables[i].analysis);
     summary_cuda_read(&tables->cuda, closing->report);
     tables->operators = summary_operators(closing->report, tables->cuda.busy.device_count > 0);
-    if (tables->operators && !closing->result->counts[WIRE_SOURCE_NVTX].recorded) { /* ranges that are the operators once more */
+    /* ranges that are the operators once more */
+    if (tables->operators && !closing->result->counts[WIRE_SOURCE_NVTX].recorded) {
         table_delete(tables->top[NVTX_TABLE]);
         tables->top[NVTX_TABLE] = NULL;
     }
@@ -442,7 +456,8 @@ static int take_lines(size_t *left, size_t lines)
 }
 
 /* A program without work on a GPU: the tops of its two tables share the lines. */
-static void add_host_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+static void add_host_tables(struct text *out, const struct closing *closing, const struct tables *tables,
+                            size_t lines_left)
 {
     size_t others = 1 + TOP_TABLES + (tables->functions != NULL); /* waiting, a heading each, functions */
     size_t rows = lines_left > others ? (lines_left - others) / TOP_TABLES : 0;
@@ -457,11 +472,13 @@ static void add_host_tables(struct text *out, const struct closing *closing, con
 }
 
 /* Operators without work on a GPU: they come first. */
-static void add_operator_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+static void add_operator_tables(struct text *out, const struct closing *closing, const struct tables *tables,
+                                size_t lines_left)
 {
     enum { LEAST_ROWS = 3, MOST_ROWS = 5 };
     size_t rows = take_lines(&lines_left, 1 + LEAST_ROWS) ? LEAST_ROWS : 0;
-    int has_ranges = tables->top[NVTX_TABLE] && take_lines(&lines_left, 1), has_waits = tables->top[OSRT_TABLE] && take_lines(&lines_left, 1);
+    int has_ranges = tables->top[NVTX_TABLE] && take_lines(&lines_left, 1),
+        has_waits = tables->top[OSRT_TABLE] && take_lines(&lines_left, 1);
 
     if (rows && take_lines(&lines_left, MOST_ROWS - LEAST_ROWS))
         rows = MOST_ROWS;
@@ -476,7 +493,8 @@ static void add_operator_tables(struct text *out, const struct closing *closing,
 }
 
 /* A program with work on a GPU: that comes first, and what the CPU did has what is left. */
-static void add_gpu_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+static void add_gpu_tables(struct text *out, const struct closing *closing, const struct tables *tables,
+                           size_t lines_left)
 {
     enum { LEAST_KERNELS = 3, MOST_KERNELS = 5 };
     const struct closing_cuda *cuda = &tables->cuda;
@@ -486,8 +504,10 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     summary_cuda_add_busy(out, cuda, closing->report, closing->result->captured_ns);
     if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
-    int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
-    int has_idle = summary_cuda_has_idle(cuda) && take_lines(&lines_left, 1), has_operators = tables->operators && take_lines(&lines_left, 1);
+    int has_copies = cuda->times && take_lines(&lines_left, 1),
+        has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
+    int has_idle = summary_cuda_has_idle(cuda) && take_lines(&lines_left, 1),
+        has_operators = tables->operators && take_lines(&lines_left, 1);
     if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)
@@ -519,8 +539,8 @@ void summary_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
     enum { LAST_LINES = 4, ROOM = CLOSING_LINES - LAST_LINES, MOST_WARNINGS = 2 }; /* events, cost, report, next */
-    struct tables tables = {0};
-    struct text first = {0};
+    struct tables tables = { 0 };
+    struct text first = { 0 };
 
     load_tables(closing, &tables);
     int has_gpu = tables.cuda.busy.device_count > 0;
@@ -532,7 +552,9 @@ void summary_add(struct text *out, const struct closing *closing)
     summary_cuda_add_truth(&first, result, has_gpu);
     text_add(out, text_string(&first));
     size_t taken = count_lines(&first);
-    (has_gpu ? add_gpu_tables : tables.operators ? add_operator_tables : add_host_tables)(out, closing, &tables, taken < ROOM ? ROOM - taken : 0);
+    (has_gpu            ? add_gpu_tables
+     : tables.operators ? add_operator_tables
+                        : add_host_tables)(out, closing, &tables, taken < ROOM ? ROOM - taken : 0);
     text_free(&first);
     add_events(out, closing);
     add_cost(out, result);

@@ -30,10 +30,10 @@ static struct table *run(struct report *report, const char *name, const struct a
 void summary_cuda_read(struct closing_cuda *cuda, struct report *report)
 {
     static const struct analysis_option base = { "base", NULL };
-    struct analysis_request all = {0}, by_short_name = { .options = &base, .option_count = 1 };
+    struct analysis_request all = { 0 }, by_short_name = { .options = &base, .option_count = 1 };
     struct error err;
 
-    *cuda = (struct closing_cuda){0};
+    *cuda = (struct closing_cuda){ 0 };
     if (!report || gpu_busy_read(&cuda->busy, report, &all, MOST_GAPS, &err) != 0)
         return;
     cuda->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
@@ -91,7 +91,8 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
     text_add(out, " from its first work to its last");
 }
 
-void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns)
+void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report,
+                           int64_t captured_ns)
 {
     const struct gpu_busy *busy = &cuda->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
@@ -182,7 +183,8 @@ static int is_unknown(const struct table_cell *row)
 {
     const char *unknown = idle_cause_names[IDLE_UNKNOWN];
 
-    return row[IDLE_CAUSE].text.length == strlen(unknown) && memcmp(row[IDLE_CAUSE].text.bytes, unknown, strlen(unknown)) == 0;
+    return row[IDLE_CAUSE].text.length == strlen(unknown) &&
+           memcmp(row[IDLE_CAUSE].text.bytes, unknown, strlen(unknown)) == 0;
 }
 
 /* The largest cause that is one; NULL: there is none. */
@@ -246,11 +248,15 @@ static void add_refusal(struct text *out, const struct collect_result *result)
 void summary_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work)
 {
     const struct collect_cuda_result *cuda = &result->cuda;
-    const struct { uint64_t count; const char *one, *more; } findings[] = {
+    const struct {
+        uint64_t count;
+        const char *one, *more;
+    } findings[] = {
         { cuda->launches_without_kernel, "launch has no kernel", "launches have no kernel" },
         { cuda->kernels_without_launch, "kernel has no launch", "kernels have no launch" },
         { cuda->kernels_before_launch, "kernel began before its launch", "kernels began before their launch" },
-        { cuda->recovered, "record was found in memory that CUPTI had not handed over", "records were found in memory that CUPTI had not handed over" },
+        { cuda->recovered, "record was found in memory that CUPTI had not handed over",
+          "records were found in memory that CUPTI had not handed over" },
     };
     const char *before = "  GPU records: ";
 

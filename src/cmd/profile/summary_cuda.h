@@ -8,9 +8,10 @@
 #include "collect/collect.h"
 
 struct closing_cuda {
-    struct gpu_busy busy;                    /* no device: there was no work on a GPU */
-    struct table *kernels, *times, *sizes;   /* cuda_gpu_kern_sum, …mem_time_sum, …mem_size_sum; NULL where there is no data */
-    struct table *idle;                      /* gpu_idle_sum */
+    struct gpu_busy busy;                  /* no device: there was no work on a GPU */
+    struct table *kernels, *times, *sizes; /* cuda_gpu_kern_sum, …mem_time_sum, …mem_size_sum;
+                                            * NULL where there is no data */
+    struct table *idle;                    /* gpu_idle_sum */
 };
 
 /* What cannot be read is left out: a capture must end with what there is. */
@@ -18,7 +19,8 @@ void summary_cuda_read(struct closing_cuda *cuda, struct report *report);
 void summary_cuda_free(struct closing_cuda *cuda);
 
 /* "GPU 0 (NVIDIA H200) busy 82.1 % of the 31.7 ms from its first work to its last; 4.0 % of the 652 ms recorded" */
-void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns);
+void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report,
+                           int64_t captured_ns);
 /* Time and bytes of copies and fills, the longest kinds first. */
 void summary_cuda_add_copies(struct text *out, const struct closing_cuda *cuda);
 /* The longest times in which a GPU had no work. */

@@ -1,5 +1,5 @@
-/* Operators of PyTorch in the last lines: those that took most time themselves. Annotations and the kernels that torch's table has beside
- * them are no operators. */
+/* Operators of PyTorch in the last lines: those that took most time themselves. Annotations and the kernels that
+ * torch's table has beside them are no operators. */
 #include "summary_torch.h"
 
 #include "analyze/reports/torch_ops.h"
@@ -8,7 +8,9 @@
 enum { MOST_COUNTED = 2000000 }; /* about two seconds */
 enum { SHARE, TOTAL, COUNT, NAME, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 }, [TOTAL] = { "Self Time", CELL_INT, UNIT_NS, 0 }, [COUNT] = { "Calls", CELL_INT, UNIT_NONE, 0 },
+    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+    [TOTAL] = { "Self Time", CELL_INT, UNIT_NS, 0 },
+    [COUNT] = { "Calls", CELL_INT, UNIT_NONE, 0 },
     [NAME] = { "Operator", CELL_TEXT, UNIT_NONE, 0 },
 };
 
@@ -45,12 +47,13 @@ static int fill(struct table *table, const struct table *all, int by_gpu)
 struct table *summary_operators(struct report *report, int by_gpu)
 {
     const struct torch_ops_request request = { .sort_by = by_gpu ? "self_device_time_total" : "self_cpu_time_total" };
-    const struct analysis_request everything = {0};
+    const struct analysis_request everything = { 0 };
     const struct report_table *recorded = report ? report_table(report, "TACHO_TORCH_OP") : NULL;
     struct torch_ops ops;
     struct error err;
 
-    if (!recorded || !recorded->rows || recorded->rows > MOST_COUNTED || torch_ops(&ops, report, &everything, &request, &err) != 0)
+    if (!recorded || !recorded->rows || recorded->rows > MOST_COUNTED ||
+        torch_ops(&ops, report, &everything, &request, &err) != 0)
         return NULL;
     struct table *table = table_new(columns, COLUMNS);
     int code = table ? fill(table, ops.table, by_gpu) : ERR_NO_MEMORY;

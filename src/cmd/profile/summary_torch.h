@@ -5,8 +5,9 @@
 #include "analyze/engine/table.h"
 #include "report/reader/reader.h"
 
-/* By their own time, on the CPU or that of their kernels: share, total, count, name, as the summary tables begin and end; the largest
- * first. NULL: there are none, or too many to count them while somebody waits. The caller owns it: table_delete(). */
+/* By their own time, on the CPU or that of their kernels: share, total, count, name, as the summary tables
+ * begin and end; the largest first. NULL: there are none, or too many to count them while somebody waits. The
+ * caller owns it: table_delete(). */
 struct table *summary_operators(struct report *report, int by_gpu);
 
 #endif

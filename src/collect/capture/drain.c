@@ -2,12 +2,13 @@
  *
  * The owner of a slot publishes with release stores: slot.state and slot.first_chunk, then chunk.next and
  * chunk.committed. Each is read here with acquire, `next` before `committed` and `state` before both: once `next` is
- * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its successor is known, a
- * slot when its thread has ended and its last chunk is read.
+ * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its
+ * successor is known, a slot when its thread has ended and its last chunk is read.
  *
- * A handler that interrupts a record writes into the second lane, before that record is committed, and says where that record begins
- * (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only up to the next such place: records are
- * handled in the order in which they were written, those of the handler before the one that it interrupted. */
+ * A handler that interrupts a record writes into the second lane, before that record is committed, and says where
+ * that record begins (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only up
+ * to the next such place: records are handled in the order in which they were written, those of the handler before
+ * the one that it interrupted. */
 #include "drain.h"
 
 #include <event2/event.h>
@@ -16,11 +17,11 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "wire/wire_chunks.h"
 #include "collect/core/collector.h"
 #include "collect/sources/cuda/cuda_collect.h"
 #include "collect/sources/nvtx/nvtx_collect.h"
 #include "collect/sources/torch/torch_collect.h"
+#include "wire/wire_chunks.h"
 
 #define INTERVAL_MIN_US 1000
 #define INTERVAL_MAX_US 20000
@@ -52,11 +53,11 @@ static struct reader *reader_of(struct process *process, uint32_t slot)
     return &process->readers[slot];
 }
 
-/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static void thread_row(const struct process *process, const struct reader *reader)
 {
-    struct row_TACHO_THREAD row = {0};
+    struct row_TACHO_THREAD row = { 0 };
     ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
     if (reader->end_ns != PROCESS_NO_TIME)
         ROW_SET(&row, TACHO_THREAD, end, reader->end_ns);
@@ -73,13 +74,18 @@ static void begin_thread(struct process *process, struct reader *reader, uint32_
     memcpy(name, slot->name, sizeof slot->name);
     name[sizeof slot->name] = 0;
     *reader = (struct reader){
-        .active = 1, .slot = index, .lanes = {{.chunk = WIRE_NONE}, {.chunk = WIRE_NONE}},
-        .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid, .priority = slot->priority,
-        .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks), .end_ns = PROCESS_NO_TIME,
+        .active = 1,
+        .slot = index,
+        .lanes = { { .chunk = WIRE_NONE }, { .chunk = WIRE_NONE } },
+        .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid,
+        .priority = slot->priority,
+        .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks),
+        .end_ns = PROCESS_NO_TIME,
         .name_id = collector_string(process->collector, name),
     };
     reader->nvtx = process->nvtx ? nvtx_thread_new(process->nvtx, process_global_tid(process, reader->tid)) : NULL;
-    reader->is_agents = slot->tid && slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+    reader->is_agents = slot->tid &&
+                        slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
     if (reader->is_agents)
         return;
     process->threads_seen++;
@@ -104,13 +110,13 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
     if (!reader->is_agents)
         thread_row(process, reader);
     if (reader->name_id && !reader->is_agents) {
-        struct row_ThreadNames row = {0};
+        struct row_ThreadNames row = { 0 };
         ROW_SET(&row, ThreadNames, nameId, reader->name_id);
         ROW_SET(&row, ThreadNames, priority, reader->priority);
         ROW_SET(&row, ThreadNames, globalTid, process_global_tid(process, reader->tid));
         writer_append(process->collector->writer, TABLE_ThreadNames, &row);
     }
-    *reader = (struct reader){0};
+    *reader = (struct reader){ 0 };
 }
 
 /* The owner may be counting right now, without a lock: its numbers are read, never written. */
@@ -131,8 +137,9 @@ void drain_counts(struct process *process)
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            process->counts[source].fates[fate] +=
-                atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
+            process->counts[source]
+                .fates[fate] += atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0,
+                                                         memory_order_relaxed);
 }
 
 static int is_chunk(const struct process *process, uint32_t index)
@@ -149,8 +156,8 @@ static void recycle_chunk(struct process *process, uint32_t index)
     wire_free_chunk(process->arena, index);
 }
 
-/* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the program has written
- * over it: they are lost. */
+/* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the
+ * program has written over it: they are lost. */
 static void count_waiting_handlers(struct process *process, const struct reader *reader)
 {
     if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
@@ -173,7 +180,7 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
     wire_free_thread(process->arena, index);
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
 static void damaged(struct process *process, struct reader *reader)
 {
@@ -186,7 +193,8 @@ static inline size_t read_record(const struct origin *origin, const unsigned cha
 {
     const struct wire_record *record = (const struct wire_record *)bytes;
     uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
-    if (words < WIRE_HEAD_WORDS || words > length / 8 || record->type >= WIRE_TYPE_COUNT || !record_handlers[record->type]) {
+    if (words < WIRE_HEAD_WORDS || words > length / 8 || record->type >= WIRE_TYPE_COUNT ||
+        !record_handlers[record->type]) {
         origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
         return 0;
     }
@@ -210,7 +218,8 @@ static int enter_lane(struct process *process, struct reader *reader, enum wire_
 {
     struct reader_lane *lane = &reader->lanes[which];
     if (lane->chunk == WIRE_NONE && !reader->damaged) {
-        uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which], memory_order_acquire);
+        uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which],
+                                              memory_order_acquire);
         if (first != WIRE_NONE && !is_chunk(process, first))
             damaged(process, reader);
         else
@@ -220,7 +229,8 @@ static int enter_lane(struct process *process, struct reader *reader, enum wire_
 }
 
 /* 0, or -1: it makes no sense. */
-static int look_at_chunk(struct process *process, struct reader *reader, const struct reader_lane *lane, struct reach *reach)
+static int look_at_chunk(struct process *process, struct reader *reader, const struct reader_lane *lane,
+                         struct reach *reach)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[lane->chunk];
     reach->next = atomic_load_explicit(&chunk->next, memory_order_acquire);
@@ -240,7 +250,8 @@ static void next_chunk(struct process *process, struct reader_lane *lane, uint32
 }
 
 /* A private copy of what a chunk has from the reader on. */
-static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane, enum wire_lane which, size_t length)
+static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane,
+                                       enum wire_lane which, size_t length)
 {
     unsigned char *copy = origin->collector->drain.copy[which];
     memcpy(copy, wire_chunks(origin->process->arena)[lane->chunk].data + lane->offset, length);
@@ -268,7 +279,8 @@ static void read_handlers_chunk(const struct origin *origin, uint32_t committed)
     has_read(lane, at);
 }
 
-/* All of these that are there. How many bytes of the thread's own lane come before the next of them; 0: there were too many. */
+/* All of these that are there. How many bytes of the thread's own lane come before the next of
+ * them; 0: there were too many. */
 static uint64_t read_handlers(const struct origin *origin, int *chunks)
 {
     struct reader *reader = origin->reader;
@@ -291,7 +303,8 @@ static uint64_t read_handlers(const struct origin *origin, int *chunks)
     return reader->place > own->read_bytes ? reader->place - own->read_bytes : UINT64_MAX;
 }
 
-/* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between. Does its chain go on from it? */
+/* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between.
+ * Does its chain go on from it? */
 static int read_chunk(const struct origin *origin, int *chunks)
 {
     struct reader *reader = origin->reader;
@@ -303,7 +316,8 @@ static int read_chunk(const struct origin *origin, int *chunks)
     while (lane->offset < reach.committed && most > 0) {
         size_t left = reach.committed - lane->offset, length = most < left ? (size_t)most : left;
         const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_THREAD, length);
-        for (size_t at = 0, bytes; at < length && (bytes = read_record(origin, copy + at, length - at)) > 0; at += bytes)
+        for (size_t at = 0, bytes; at < length && (bytes = read_record(origin, copy + at, length - at)) > 0;
+             at += bytes)
             ;
         has_read(lane, length);
         most = read_handlers(origin, chunks);
@@ -314,7 +328,8 @@ static int read_chunk(const struct origin *origin, int *chunks)
     return 1;
 }
 
-/* The reader of a slot with a thread in it, at the thread's first chunk if it was at none; NULL: no thread, or no memory. */
+/* The reader of a slot with a thread in it, at the thread's first chunk if it was at none;
+ * NULL: no thread, or no memory. */
 static struct reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
     *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);
@@ -339,7 +354,7 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
     struct reader *reader = enter_slot(process, index, &state);
     if (!reader)
         return 0;
-    const struct origin origin = {process->collector, process, reader};
+    const struct origin origin = { process->collector, process, reader };
     const uint64_t before = bytes_read(reader);
     if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE) /* a handler may have come while it was taking its first */
         read_handlers(&origin, &chunks);
@@ -350,7 +365,8 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         process->behind = 1;
     else
         for (int lane = 0; lane < WIRE_LANES; lane++)
-            reader->lanes[lane].goal_bytes = 0; /* all is read. It may be less than was counted: the program can write over its chain */
+            reader->lanes[lane].goal_bytes = 0; /* all is read. It may be less than was counted: the
+                                                 * program can write over its chain */
     size_t bytes = (size_t)(bytes_read(reader) - before);
     if (state == WIRE_THREAD_ENDED && chunks > 0)
         recycle_slot(process, reader, index);
@@ -390,11 +406,11 @@ int drain_slice(struct process *process)
     return drain_process(process, ROUND_BYTES) >= ROUND_BYTES || process->behind;
 }
 
-/* ---- Flush goals ------------------------------------------------------------------------------------------------------ */
+/* ---- Flush goals ----------------------------------------------------------------------------------------------- */
 
 static void schedule(struct drain *drain, int64_t interval_us)
 {
-    struct timeval wait = {0, (suseconds_t)interval_us};
+    struct timeval wait = { 0, (suseconds_t)interval_us };
     event_add(drain->timer, &wait);
 }
 
@@ -465,13 +481,14 @@ void drain_finish(struct process *process, int64_t end_ns)
     process->finished = 1;
     recording_finish_switches(process->collector, process);
     uint32_t taken = slots_taken(process);
-    for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to it: more would be a circle */
+    for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to
+                                          * it: more would be a circle */
         drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);
     if (end_ns != PROCESS_NO_TIME && process->exec_ns != PROCESS_NO_TIME && !process->exit_seen)
-        end_ns = process->exec_ns; /* another program has run in it since then */
+        end_ns = process->exec_ns;       /* another program has run in it since then */
     for (uint32_t i = 0; i < taken; i++) {
         if (i < process->reader_count && process->readers[i].active) {
-            record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
+            record_open_call(&(struct origin){ process->collector, process, &process->readers[i] },
                              &wire_threads(process->arena)[i], end_ns);
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
             if (end_ns != PROCESS_NO_TIME) /* else it goes on */
@@ -482,7 +499,7 @@ void drain_finish(struct process *process, int64_t end_ns)
     drain_counts(process);
 }
 
-/* ---- Memory that a quiet process does not need ------------------------------------------------------------------------ */
+/* ---- Memory that a quiet process does not need ----------------------------------------------------------------- */
 
 /* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
  * first page stays: it has the chunk's links. The program may wake up and need some: half of all is left to it. */
@@ -495,8 +512,8 @@ static void trim(struct process *process)
     uint32_t count = 0;
     while (held && count < limit) {
         /* Not the count in the arena: the program may have written over it. */
-        uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count, &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free,
-                                            sizeof(struct wire_chunk));
+        uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count,
+                                            &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
         if (index == WIRE_NONE)
             break;
         held[count++] = WIRE_NOTE_CHUNKS + index;
@@ -520,7 +537,7 @@ static void note_activity(struct process *process, size_t bytes)
     }
 }
 
-/* ---- Memory that a busy process is about to need ----------------------------------------------------------------------- */
+/* ---- Memory that a busy process is about to need --------------------------------------------------------------- */
 
 /* A program that outruns the collector takes chunks that no one has used, and the kernel would find and clear their
  * pages in its thread, for 18 ns a range. Done ahead from here it costs the program nothing. Kernels before 5.14
@@ -542,7 +559,7 @@ static void make_ready(struct process *process)
     process->chunks_ready = to;
 }
 
-/* ---- Rounds ---------------------------------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------------------------- */
 
 static void round_once(evutil_socket_t unused, short what, void *argument)
 {

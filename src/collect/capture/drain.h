@@ -1,7 +1,8 @@
 /* From arenas to rows: polls the slots of every live process, reads what was committed, hands chunks and slots back.
  *
- * Everything in an arena can be overwritten by the program at any time. Records are therefore copied into private memory
- * before they are looked at, each index and size is read once and checked, and the work done at a stretch is bounded. */
+ * Everything in an arena can be overwritten by the program at any time. Records are therefore copied into
+ * private memory before they are looked at, each index and size is read once and checked, and the work
+ * done at a stretch is bounded. */
 #ifndef TACHO_COLLECT_CAPTURE_DRAIN_H
 #define TACHO_COLLECT_CAPTURE_DRAIN_H
 
@@ -44,9 +45,9 @@ size_t drain_process(struct process *process, size_t budget);
 /* Reads as much of it as a round may take: is there more? */
 int drain_slice(struct process *process);
 
-/* Flush goals. drain_set_goals() notes how far every thread has written, and which buffers CUPTI has delivered; the next round starts
- * at once. drain_reached_goals() returns 1 once every thread has been read up to its goal, whatever has been recorded since.
- * drain_settle_goals() then writes the rows that waited for records of other threads. */
+/* Flush goals. drain_set_goals() notes how far every thread has written, and which buffers CUPTI has delivered; the
+ * next round starts at once. drain_reached_goals() returns 1 once every thread has been read up to its goal, whatever
+ * has been recorded since. drain_settle_goals() then writes the rows that waited for records of other threads. */
 void drain_set_goals(struct collector *collector);
 int drain_reached_goals(const struct collector *collector);
 void drain_settle_goals(struct collector *collector);

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "abi/sanitizer_runtimes.h"
-#include "session_folder.h"
 #include "collect/core/machine.h"
+#include "session_folder.h"
 
-/* ---- What the program gets ------------------------------------------------------------------------------------------------- */
+/* ---- What the program gets ------------------------------------------------------------------------------------- */
 
 const char *environment_value(const struct collect_options *options, const char *name)
 {
@@ -90,15 +90,16 @@ int environment_stubs(struct text *path, const struct collect_options *options, 
 
 static void add_stubs(struct text *to, const struct collect_options *options, const char *agent_path)
 {
-    struct text path = {0};
+    struct text path = { 0 };
     if (environment_stubs(&path, options, agent_path))
         text_addf(to, ":%s", text_string(&path));
     text_free(&path);
 }
 
-static void set_preload(struct list *list, const struct collect_options *options, const struct program *program, const char *agent_path)
+static void set_preload(struct list *list, const struct collect_options *options, const struct program *program,
+                        const char *agent_path)
 {
-    struct text preload = {0};
+    struct text preload = { 0 };
     const char *own = environment_value(options, "LD_PRELOAD");
     add_libraries(&preload, own ? own : "", 1);
     if (program->first_library[0] && !preload.length)
@@ -121,17 +122,20 @@ int environment_python(struct text *path, const struct collect_options *options,
     free(agent);
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
         text_clear(path);
-    return options->torch_replace || options->torch_functions || (options->torch_flags & WIRE_TORCH_MODULES) || options->python_functions;
+    return options->torch_replace || options->torch_functions || (options->torch_flags & WIRE_TORCH_MODULES) ||
+           options->python_functions;
 }
 
-/* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands last, as it may have commas. */
+/* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands
+ * last, as it may have commas. */
 static void set_python(struct list *list, const struct collect_options *options, const char *agent_path)
 {
-    struct text path = {0}, words = {0};
+    struct text path = { 0 }, words = { 0 };
     const char *own = environment_value(options, "PYTHONPATH");
     if (environment_python(&path, options, agent_path) && path.length) {
         text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
-        text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "", options->torch_functions ? "functions," : "",
+        text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "",
+                  options->torch_functions ? "functions," : "",
                   options->torch_flags & WIRE_TORCH_MODULES ? "modules," : "");
         if (options->python_functions)
             text_addf(&words, "functions-file=%s", options->python_functions);
@@ -143,9 +147,10 @@ static void set_python(struct list *list, const struct collect_options *options,
     text_free(&words);
 }
 
-char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path, const char *session)
+char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path,
+                         const char *session)
 {
-    struct list list = {0};
+    struct list list = { 0 };
     for (char **entry = options->clean_environment ? NULL : environ; entry && *entry; entry++) {
         size_t length = strcspn(*entry, "=");
         add_entry(&list, *entry, length, (*entry)[length] ? *entry + length + 1 : "");
@@ -173,25 +178,30 @@ void environment_free(char **environment)
     free(environment);
 }
 
-/* ---- What the report keeps --------------------------------------------------------------------------------------------------- */
+/* ---- What the report keeps ------------------------------------------------------------------------------------- */
 
-/* Names, or beginnings of names that end in '*'. Nothing that could hold a secret: no tokens, keys, paths of credentials. */
+/* Names, or beginnings of names that end in '*'. Nothing that could hold a secret: no tokens,
+ * keys, paths of credentials. */
+/* clang-format off */
 static const char *const kept[] = {
-    "CUDA_*", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NCCL_*", "CUBLAS_*", "CUDNN_*",
-    "OMP_*", "GOMP_*", "KMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "NUMEXPR_*", "TORCH_*", "PYTORCH_*", "TORCHELASTIC_RUN_ID",
-    "TF_XLA_*", "TF_GPU_*", "TF_FORCE_*", "TF_CPP_*", "TF_ENABLE_*", "TF_NUM_*", "XLA_FLAGS", "MALLOC_*", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONMALLOC",
-    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT",
-    "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES", "SLURM_NODEID",
-    "SLURM_STEP_ID", "SLURM_CPUS_PER_TASK", "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK",
+    "CUDA_*", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NCCL_*", "CUBLAS_*",
+    "CUDNN_*", "OMP_*", "GOMP_*", "KMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "NUMEXPR_*", "TORCH_*", "PYTORCH_*",
+    "TORCHELASTIC_RUN_ID", "TF_XLA_*", "TF_GPU_*", "TF_FORCE_*", "TF_CPP_*", "TF_ENABLE_*", "TF_NUM_*", "XLA_FLAGS",
+    "MALLOC_*", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONMALLOC", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "SLURM_JOB_NAME",
+    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES", "SLURM_NODEID", "SLURM_STEP_ID",
+    "SLURM_CPUS_PER_TASK", "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK",
     "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_*", "PMIX_RANK", "UCX_*",
 };
+/* clang-format on */
 
 int environment_is_kept(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         size_t known = strlen(kept[i]);
         int open = kept[i][known - 1] == '*';
-        if (open ? length >= known - 1 && memcmp(name, kept[i], known - 1) == 0 : length == known && memcmp(name, kept[i], known) == 0)
+        if (open ? length >= known - 1 && memcmp(name, kept[i], known - 1) == 0
+                 : length == known && memcmp(name, kept[i], known) == 0)
             return 1;
     }
     return 0;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "collect/core/collector.h"
-#include "shutdown.h"
 #include "collect/process/program_file.h"
+#include "shutdown.h"
 
 /* What the child needs, all made before the fork. */
 struct recipe {
@@ -35,7 +35,8 @@ static _Noreturn void become_program(const struct recipe *recipe)
     if (read(recipe->wait, &byte, 1) != 1) /* cancelled, or the collector is gone */
         _exit(127);
     shutdown_give_back(collector);
-    if (points_to(collector->streams.out.descriptor, STDOUT_FILENO) && points_to(collector->streams.err.descriptor, STDERR_FILENO)) {
+    if (points_to(collector->streams.out.descriptor, STDOUT_FILENO) &&
+        points_to(collector->streams.err.descriptor, STDERR_FILENO)) {
         sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
         execve(recipe->path, recipe->argv, recipe->environment);
         if (errno == ENOEXEC && recipe->shell_argv)
@@ -63,11 +64,15 @@ static char **shell_arguments(const char *path, char *const *argv)
     return result;
 }
 
-int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program, char *const *environment)
+int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program,
+                   char *const *environment)
 {
     int go[2], tell[2];
     struct recipe recipe = {
-        .collector = collector, .path = program->path, .argv = collector->options->argv, .environment = environment,
+        .collector = collector,
+        .path = program->path,
+        .argv = collector->options->argv,
+        .environment = environment,
         .shell_argv = program->is_script ? shell_arguments(program->path, collector->options->argv) : NULL,
     };
     if (program->is_script && !recipe.shell_argv)

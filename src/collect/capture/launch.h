@@ -14,7 +14,8 @@ struct launch {
 };
 
 /* 0, or -errno. Then one of the two below must follow. */
-int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program, char *const *environment);
+int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program,
+                   char *const *environment);
 
 /* Lets it become the program: 0, or -errno of execve(), then nothing is left running. */
 int launch_go(struct launch *launch);

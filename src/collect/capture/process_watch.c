@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "collect/core/collector.h"
-#include "shutdown.h"
 #include "collect/core/procfs.h"
+#include "shutdown.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -91,7 +91,7 @@ void process_unwatch(struct process *process)
 
 int process_is_gone(const struct process *process)
 {
-    struct pollfd death = {.fd = process->pidfd, .events = POLLIN};
+    struct pollfd death = { .fd = process->pidfd, .events = POLLIN };
     return process->pidfd >= 0 ? poll(&death, 1, 0) > 0 : !procfs_is_alive(process->pid, process->start_time);
 }
 
@@ -136,14 +136,14 @@ static void reap_one(struct collector *collector, pid_t pid)
 /* A child that has ended, 0 if all of them run, -1 if there are none. */
 static pid_t ended_child(void)
 {
-    siginfo_t info = {0};
+    siginfo_t info = { 0 };
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : errno == ECHILD ? -1 : 0;
 }
 
 void process_note_strangers(struct collector *collector)
 {
     if (ended_child() >= 0)
-        collector->strangers = procfs_descendants(getpid(), &(struct procfs_tree){0});
+        collector->strangers = procfs_descendants(getpid(), &(struct procfs_tree){ 0 });
 }
 
 static int only_strangers_left(const struct collector *collector)

@@ -56,13 +56,15 @@ static void store(struct collector *collector, struct stream *stream, const char
     if (stream->descriptor < 0 || !collector->primary)
         return;
     snprintf(file_name, sizeof file_name, "pid_%d_%s.log", (int)collector->primary->pid, name);
-    struct row_ProcessStreams row = {0};
+    struct row_ProcessStreams row = { 0 };
     ROW_SET(&row, ProcessStreams, globalPid, collector->primary->global_pid);
     ROW_SET(&row, ProcessStreams, filenameId, collector_string(collector, file_name));
-    ROW_SET(&row, ProcessStreams, contentId, writer_string(collector->writer, text_string(&stream->content), stream->content.length));
+    ROW_SET(&row, ProcessStreams, contentId,
+            writer_string(collector->writer, text_string(&stream->content), stream->content.length));
     writer_append(collector->writer, TABLE_ProcessStreams, &row);
     if (stream->dropped)
-        collector_warn(collector, collector->primary->global_pid, "The last %llu bytes of the program's %s were not stored: the report keeps %u MiB.",
+        collector_warn(collector, collector->primary->global_pid,
+                       "The last %llu bytes of the program's %s were not stored: the report keeps %u MiB.",
                        (unsigned long long)stream->dropped, name, STREAM_LIMIT >> 20);
 }
 
@@ -75,7 +77,7 @@ void program_output_store(struct collector *collector)
 
 void program_output_close(struct streams *streams)
 {
-    struct stream *all[] = {&streams->out, &streams->err};
+    struct stream *all[] = { &streams->out, &streams->err };
     for (size_t i = 0; i < 2; i++) {
         if (all[i]->descriptor >= 0)
             close(all[i]->descriptor);

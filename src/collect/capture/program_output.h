@@ -1,7 +1,7 @@
 /* The hidden output of a program (-w false): kept in memory files and stored in the report.
  *
- * Files and not pipes, so that a program that outlives the collector never meets a closed pipe. What was read is punched
- * out again, and beyond STREAM_LIMIT it is counted only, so memory stays bounded while the collector lives. */
+ * Files and not pipes, so that a program that outlives the collector never meets a closed pipe. What was read is
+ * punched out again, and beyond STREAM_LIMIT it is counted only, so memory stays bounded while the collector lives. */
 #ifndef TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 #define TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 

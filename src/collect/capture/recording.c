@@ -6,20 +6,22 @@
 #include <string.h>
 
 #include "collect/core/collector.h"
-#include "shutdown.h"
 #include "collect/sources/python/python_collect.h"
+#include "shutdown.h"
 
 #define CUDA_BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
 
-static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api",
-                                     [WIRE_CAPTURE_CUDA] = "cudaProfilerApi"};
+static const char *const causes[] = { [WIRE_CAPTURE_ALWAYS] = "start",
+                                      [WIRE_CAPTURE_NVTX] = "nvtx",
+                                      [WIRE_CAPTURE_API] = "api",
+                                      [WIRE_CAPTURE_CUDA] = "cudaProfilerApi" };
 
 static struct timeval to_timeval(int64_t ns)
 {
-    return (struct timeval){ns / 1000000000, ns / 1000 % 1000000};
+    return (struct timeval){ ns / 1000000000, ns / 1000 % 1000000 };
 }
 
-/* ---- The switch --------------------------------------------------------------------------------------------------------------- */
+/* ---- The switch ------------------------------------------------------------------------------------------------ */
 
 static void set_process(struct process *process, int on)
 {
@@ -27,8 +29,8 @@ static void set_process(struct process *process, int on)
         atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
 }
 
-/* A process that began or ended a range has switched itself, long before the collector reads the switch, and may have done so again
- * since: it is the one to leave alone (NULL: none). */
+/* A process that began or ended a range has switched itself, long before the collector reads the switch, and may have
+ * done so again since: it is the one to leave alone (NULL: none). */
 static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
     for (struct process *process = collector->processes.first_live; process; process = process->next_live)
@@ -44,7 +46,8 @@ static void spend_range(struct collector *collector, const struct process *itsel
         return;
     capture->ranges_left--;
     for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
-        uint32_t left = process == itself ? 0 : atomic_load_explicit(&process->arena->ranges_left, memory_order_relaxed);
+        uint32_t left = process == itself ? 0
+                                          : atomic_load_explicit(&process->arena->ranges_left, memory_order_relaxed);
         while (left > 0 && !atomic_compare_exchange_weak(&process->arena->ranges_left, &left, left - 1))
             ;
     }
@@ -85,14 +88,14 @@ static void switch_off(struct collector *collector, const struct process *itself
     capture->on = 0;
     python_switch(collector, 0);
     capture->recorded_ns += time_ns - capture->on_since_ns;
-    struct row_TACHO_RANGE row = {0};
+    struct row_TACHO_RANGE row = { 0 };
     ROW_SET(&row, TACHO_RANGE, start, capture->on_since_ns);
     ROW_SET(&row, TACHO_RANGE, end, time_ns);
     ROW_SET(&row, TACHO_RANGE, cause, collector_string(collector, capture->cause));
     writer_append(collector->writer, TABLE_TACHO_RANGE, &row);
 }
 
-/* ---- Delay and duration --------------------------------------------------------------------------------------------------------- */
+/* ---- Delay and duration ---------------------------------------------------------------------------------------- */
 
 static void delay_over(evutil_socket_t unused, short what, void *argument)
 {
@@ -152,7 +155,7 @@ void recording_begin(struct collector *collector)
         switch_on(collector, NULL, collector_now(collector), "start");
 }
 
-/* ---- Arenas ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Arenas ---------------------------------------------------------------------------------------------------- */
 
 /* Copies a text behind those before it; its offset, or 0 when there is none or no room. Offset 0 is never used. */
 static uint32_t put_text(struct wire_header *arena, uint32_t *used, const char *text)
@@ -188,8 +191,9 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
     arena->osrt_backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
     arena->osrt_backtrace_bytes = options->osrt_backtrace_bytes;
-    arena->capture = options->range == COLLECT_RANGE_NVTX ? WIRE_CAPTURE_NVTX
-                     : options->range == COLLECT_RANGE_API ? WIRE_CAPTURE_API : WIRE_CAPTURE_ALWAYS;
+    arena->capture = options->range == COLLECT_RANGE_NVTX  ? WIRE_CAPTURE_NVTX
+                     : options->range == COLLECT_RANGE_API ? WIRE_CAPTURE_API
+                                                           : WIRE_CAPTURE_ALWAYS;
     arena->capture_ends = options->range_end != COLLECT_END_NONE;
     arena->domain_include = put_list(arena, &used, options->nvtx_domain_include);
     arena->domain_exclude = put_list(arena, &used, options->nvtx_domain_exclude);
@@ -197,7 +201,9 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     arena->capture_domain = put_text(arena, &used, options->range_domain);
     arena->report_path = put_text(arena, &used, collector->absolute_path);
     arena->cuda = (struct wire_cuda_settings){
-        .flags = options->cuda_flags, .backtrace_groups = options->cuda_backtrace_groups, .backtrace_ns = options->cuda_backtrace_ns,
+        .flags = options->cuda_flags,
+        .backtrace_groups = options->cuda_backtrace_groups,
+        .backtrace_ns = options->cuda_backtrace_ns,
         .backtrace_bytes = CUDA_BACKTRACE_BYTES,
         .flush_interval_ms = options->cuda_flush_interval_ms,
         .ns_per_tick = clock_map_slope(&collector->clock),
@@ -205,12 +211,13 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     arena->samples = cpu_wire_settings(collector);
     arena->libraries = options->libraries;
     arena->torch = options->torch_flags;
-    arena->python = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) | (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
+    arena->python = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
+                    (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
     atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
     atomic_store(&arena->recording, capture->on ? collector->sources : 0);
 }
 
-/* ---- Ranges ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Ranges ---------------------------------------------------------------------------------------------------- */
 
 static void range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
@@ -243,7 +250,7 @@ static void range_ends(struct collector *collector, struct process *process, enu
         return;
     capture->open -= process->open_ranges; /* one end is enough: it has switched itself off */
     process->open_ranges = 0;
-    if (capture->open > 0) { /* another process is still inside one */
+    if (capture->open > 0) {               /* another process is still inside one */
         set_process(process, 1);
         return;
     }
@@ -263,7 +270,8 @@ static int64_t switch_time(const struct collector *collector, uint64_t ticks)
     return time < 0 ? 0 : time > now ? now : time;
 }
 
-static void apply_switch(struct collector *collector, struct process *process, enum wire_capture cause, int on, int64_t time_ns)
+static void apply_switch(struct collector *collector, struct process *process, enum wire_capture cause, int on,
+                         int64_t time_ns)
 {
     if (on)
         range_begins(collector, process, cause, time_ns);
@@ -291,11 +299,12 @@ static uint32_t unread_switches(const struct process *process)
 void recording_read_switches(struct collector *collector, struct process *process)
 {
     struct wire_header *arena = process->arena;
-    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* no more at a stretch: the program may set them as fast as they are read */
+    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* no more at a stretch: the program may set
+                                                    * them as fast as they are read */
         const struct wire_switch *next = &arena->switches[process->switches_read % WIRE_SWITCHES];
         if (atomic_load_explicit(&next->number, memory_order_acquire) != process->switches_read + 1)
             break;
-        struct wire_switch copy = {.cause = next->cause, .on = next->on, .ticks = next->ticks};
+        struct wire_switch copy = { .cause = next->cause, .on = next->on, .ticks = next->ticks };
         atomic_store_explicit(&arena->switches_read, ++process->switches_read, memory_order_release);
         apply_switch(collector, process, copy.cause, copy.on, switch_time(collector, copy.ticks));
     }

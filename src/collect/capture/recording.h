@@ -1,7 +1,8 @@
 /* When recording is on: delay, duration, capture ranges, and who switches what.
  *
- * The agent of a process that begins or ends a range switches its own recording at once and sets a switch in the arena header
- * (struct wire_switch). The collector propagates it to all other processes, and decides alone what the end of a range means. */
+ * The agent of a process that begins or ends a range switches its own recording at once and sets a switch in the
+ * arena header (struct wire_switch). The collector propagates it to all other processes, and decides alone what
+ * the end of a range means. */
 #ifndef TACHO_COLLECT_CAPTURE_RECORDING_H
 #define TACHO_COLLECT_CAPTURE_RECORDING_H
 
@@ -14,15 +15,15 @@ struct process;
 struct event;
 
 struct capture {
-    int armed;             /* the delay is over */
-    int on;                /* recording, in all processes */
-    int done;              /* no range may begin any more */
-    unsigned open;         /* ranges that are on at the moment, over all processes */
-    uint32_t ranges_left;  /* that may still begin; UINT32_MAX: any number */
+    int armed;            /* the delay is over */
+    int on;               /* recording, in all processes */
+    int done;             /* no range may begin any more */
+    unsigned open;        /* ranges that are on at the moment, over all processes */
+    uint32_t ranges_left; /* that may still begin; UINT32_MAX: any number */
     int64_t on_since_ns;
-    const char *cause;     /* of the span that is on: see TACHO_RANGE */
-    int64_t recorded_ns;   /* sum of the spans that are over */
-    char elsewhere[64];    /* a domain that had the range which was waited for in another; "": none is known */
+    const char *cause;    /* of the span that is on: see TACHO_RANGE */
+    int64_t recorded_ns;  /* sum of the spans that are over */
+    char elsewhere[64];   /* a domain that had the range which was waited for in another; "": none is known */
     struct event *delay, *duration;
 };
 
@@ -38,7 +39,8 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
 /* Reads the switches that a process has set since the last time. */
 void recording_read_switches(struct collector *collector, struct process *process);
 
-/* The same for the last time. A process that was killed while it set a switch hides those behind it: they are counted as lost. */
+/* The same for the last time. A process that was killed while it set a switch hides those behind it:
+ * they are counted as lost. */
 void recording_finish_switches(struct collector *collector, struct process *process);
 
 /* Ranges that a process had open end with it. */

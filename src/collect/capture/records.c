@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "collect/core/collector.h"
-#include "collect/sources/cuda/cuda_collect.h"
 #include "collect/process/unattached.h"
+#include "collect/sources/cuda/cuda_collect.h"
 #include "collect/sources/nvtx/nvtx_collect.h"
 #include "collect/sources/osrt/osrt_collect.h"
 #include "collect/sources/stacks/stack_rows.h"
@@ -33,7 +33,8 @@ static void copy_text(char *out, size_t size, const struct wire_record *record, 
     snprintf(out, size, "%.*s", (int)length, text);
 }
 
-static int64_t text_id(const struct origin *origin, const struct wire_record *record, uint32_t words, uint32_t body_words)
+static int64_t text_id(const struct origin *origin, const struct wire_record *record, uint32_t words,
+                       uint32_t body_words)
 {
     size_t length;
     const char *text = text_of(record, words, body_words, &length);
@@ -120,15 +121,19 @@ static void child(const struct origin *origin, const struct wire_record *record,
         return;
     copy_name(name, sizeof name, record, words, 3);
     struct child_news news = {
-        .pid = (pid_t)record->body[0], .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
-        .what = (enum wire_child)record->body[1], .cause = unattached_cause(record->a), .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
+        .pid = (pid_t)record->body[0],
+        .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
+        .what = (enum wire_child)record->body[1],
+        .cause = unattached_cause(record->a),
+        .path_id = name[0] ? text_id(origin, record, words, 3) : 0,
+        .name = name,
     };
     children_add_from_agent(origin->process, &news);
 }
 
 static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
 {
-    struct row_TACHO_MODULE row = {0};
+    struct row_TACHO_MODULE row = { 0 };
     ROW_SET(&row, TACHO_MODULE, start, module->start_ns);
     if (end_ns != PROCESS_NO_TIME)
         ROW_SET(&row, TACHO_MODULE, end, end_ns);
@@ -158,16 +163,24 @@ static void module(const struct origin *origin, const struct wire_record *record
     if (!has_body(origin, words, 2 + BUILD_ID_WORDS))
         return;
     struct process_module module = {
-        .start_ns = time_of(origin, record), .path_id = text_id(origin, record, words, 2 + BUILD_ID_WORDS),
-        .build_id = build_id(origin, record), .address = record->body[0], .bytes = record->body[1],
+        .start_ns = time_of(origin, record),
+        .path_id = text_id(origin, record, words, 2 + BUILD_ID_WORDS),
+        .build_id = build_id(origin, record),
+        .address = record->body[0],
+        .bytes = record->body[1],
     };
     module_row(origin, &module, PROCESS_NO_TIME);
     process_add_module(origin->process, &module);
     char path[4096];
     copy_text(path, sizeof path, record, words, 2 + BUILD_ID_WORDS);
     stacks_module(origin->process, &(struct symbols_mapping){
-        .address = module.address, .bytes = module.bytes, .path = path, .is_whole = 1,
-        .build_id = (const unsigned char *)(record->body + 2), .build_id_bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0});
+                                       .address = module.address,
+                                       .bytes = module.bytes,
+                                       .path = path,
+                                       .is_whole = 1,
+                                       .build_id = (const unsigned char *)(record->body + 2),
+                                       .build_id_bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0,
+                                   });
 }
 
 static void module_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -204,7 +217,8 @@ static void leaves(const struct origin *origin, const struct wire_record *record
     process->has_left = 1;
     process->left_ns = time_of(origin, record);
     process->cause = record->a == WIRE_LIMIT_FILTER ? WIRE_CAUSE_FILTERED : WIRE_CAUSE_UNKNOWN;
-    snprintf(sentence, sizeof sentence, "Recording of %s (pid %d) stopped: %s.", process->name, (int)process->pid, texts[record->a]);
+    snprintf(sentence, sizeof sentence, "Recording of %s (pid %d) stopped: %s.", process->name, (int)process->pid,
+             texts[record->a]);
     collector_diagnostic(origin->collector, time_of(origin, record), 2, process->global_pid, sentence);
 }
 
@@ -212,11 +226,13 @@ static void capture_elsewhere(const struct origin *origin, const struct wire_rec
 {
     size_t length;
     const char *text = text_of(record, words, 0, &length);
-    snprintf(origin->collector->capture.elsewhere, sizeof origin->collector->capture.elsewhere, "%.*s", (int)length, text);
+    snprintf(origin->collector->capture.elsewhere, sizeof origin->collector->capture.elsewhere, "%.*s", (int)length,
+             text);
 }
 
 /* What CUDA goes by: which CUPTI it is, or why there is none. */
-static void cupti_row(const struct origin *origin, const struct wire_record *record, const struct row_TACHO_CUPTI *known)
+static void cupti_row(const struct origin *origin, const struct wire_record *record,
+                      const struct row_TACHO_CUPTI *known)
 {
     struct row_TACHO_CUPTI row = *known;
     ROW_SET(&row, TACHO_CUPTI, timestamp, time_of(origin, record));
@@ -226,7 +242,7 @@ static void cupti_row(const struct origin *origin, const struct wire_record *rec
 
 static void cuda_loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct row_TACHO_CUPTI row = {0};
+    struct row_TACHO_CUPTI row = { 0 };
     if (!has_body(origin, words, 1))
         return;
     ROW_SET(&row, TACHO_CUPTI, version, (int64_t)record->body[0]);
@@ -239,7 +255,7 @@ static void cuda_loaded(const struct origin *origin, const struct wire_record *r
 static void cuda_refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_cuda_result *result = &origin->collector->result->cuda;
-    struct row_TACHO_CUPTI row = {0};
+    struct row_TACHO_CUPTI row = { 0 };
     char text[sizeof result->refusal];
     ROW_SET(&row, TACHO_CUPTI, result, record->a);
     ROW_SET(&row, TACHO_CUPTI, refusal, text_id(origin, record, words, 0));
@@ -248,7 +264,8 @@ static void cuda_refused(const struct origin *origin, const struct wire_record *
     if (result->refused++)
         return;
     memcpy(result->refusal, text, sizeof text);
-    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name, (int)origin->process->pid, text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
 }
 
 static void cuda(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -272,11 +289,11 @@ static void nvtx(const struct origin *origin, const struct wire_record *record, 
         nvtx_record(origin->reader->nvtx, record, words);
 }
 
-/* ---- PyTorch ---------------------------------------------------------------------------------------------------------------- */
+/* ---- PyTorch --------------------------------------------------------------------------------------------------- */
 
 static void torch_metadata(const struct origin *origin, const char *name, const char *value)
 {
-    struct row_TACHO_TORCH_METADATA row = {0};
+    struct row_TACHO_TORCH_METADATA row = { 0 };
     ROW_SET(&row, TACHO_TORCH_METADATA, name, collector_string(origin->collector, name));
     ROW_SET(&row, TACHO_TORCH_METADATA, value, collector_string(origin->collector, value));
     writer_append(origin->collector->writer, TABLE_TACHO_TORCH_METADATA, &row);
@@ -310,14 +327,17 @@ static void torch_refused(const struct origin *origin, const struct wire_record 
     if (result->refused++)
         return;
     memcpy(result->refusal, text, sizeof text);
-    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name, (int)origin->process->pid, text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
 }
 
 static void torch(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process *process = origin->process;
     struct torch_setup setup = {
-        .writer = origin->collector->writer, .clock = &origin->collector->clock, .global_pid = process->global_pid,
+        .writer = origin->collector->writer,
+        .clock = &origin->collector->clock,
+        .global_pid = process->global_pid,
         .as_nvtx = origin->collector->options->torch_nvtx,
     };
     if (!process->torch)
@@ -363,7 +383,7 @@ static void python_stack(const struct origin *origin, const struct wire_record *
 
 static struct call_chains take_chains(struct reader *reader, uint64_t ticks)
 {
-    struct call_chains none = {0}, chains = reader->chains_ticks == ticks ? reader->chains : none;
+    struct call_chains none = { 0 }, chains = reader->chains_ticks == ticks ? reader->chains : none;
     reader->chains = none;
     return chains;
 }
@@ -371,7 +391,8 @@ static struct call_chains take_chains(struct reader *reader, uint64_t ticks)
 static void osrt_call(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct call_chains chains = take_chains(origin->reader, record->ticks);
-    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words, chains) == 0)
+    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words,
+                    chains) == 0)
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
     else
         origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
@@ -423,9 +444,9 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_SAMPLE] = sample,
     [WIRE_CUDA_LOADED] = cuda_loaded,
     [WIRE_CUDA_REFUSED] = cuda_refused,
-    [WIRE_CUDA_DEVICE ... WIRE_CUDA_CALL] = cuda,
-    [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
+    [WIRE_CUDA_DEVICE... WIRE_CUDA_CALL] = cuda,
+    [WIRE_NVTX_MARK... WIRE_NVTX_SYNC] = nvtx,
     [WIRE_TORCH_LOADED] = torch_loaded,
     [WIRE_TORCH_REFUSED] = torch_refused,
-    [WIRE_TORCH_BEGIN ... WIRE_TORCH_BYTES] = torch,
+    [WIRE_TORCH_BEGIN... WIRE_TORCH_BYTES] = torch,
 };

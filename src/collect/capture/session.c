@@ -1,14 +1,15 @@
 /* Where agents come in: see session.h.
  *
- * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and tokens
- * are random, so captures on one machine never meet; whoever lacks the token is turned away.
+ * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and
+ * tokens are random, so captures on one machine never meet; whoever lacks the token is turned away.
  *
- * Every local user can connect to an abstract socket. A connection costs us a descriptor until it has said hello, and must not cost
- * others theirs: those that are silent are few, for each user, and the oldest of them makes room for the next.
+ * Every local user can connect to an abstract socket. A connection costs us a descriptor until it has said
+ * hello, and must not cost others theirs: those that are silent are few, for each user, and the oldest of
+ * them makes room for the next.
  *
- * An agent that asks for a flush waits until the records that it and all others had written by then are in the report. The rounds of
- * drain.c read them, as ever, and others come in meanwhile. Who asks while one is under way has the next, so that none waits for
- * what was recorded after it asked. */
+ * An agent that asks for a flush waits until the records that it and all others had written by then are in the report.
+ * The rounds of drain.c read them, as ever, and others come in meanwhile. Who asks while one is under way has the next,
+ * so that none waits for what was recorded after it asked. */
 #include "session.h"
 
 #include <errno.h>
@@ -26,10 +27,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "wire/wire_cuda.h"
 #include "collect/core/collector.h"
-#include "collect/process/unattached.h"
 #include "collect/core/procfs.h"
+#include "collect/process/unattached.h"
+#include "wire/wire_cuda.h"
 
 #define PATIENCE_SECONDS 2
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
@@ -46,9 +47,11 @@
 enum connection_state { SILENT, WANTS_FLUSH, FLUSHING };
 
 /* Connections that are silent at a time, far below the descriptors that process_watch.c leaves. */
-static const struct { int of_user, of_all; } silent_max[] = {
-    {4, 12},  /* of users that no process of the capture has run as */
-    {24, 24}, /* of ours, root's and the program's */
+static const struct {
+    int of_user, of_all;
+} silent_max[] = {
+    { 4, 12 },  /* of users that no process of the capture has run as */
+    { 24, 24 }, /* of ours, root's and the program's */
 };
 
 struct connection {
@@ -60,7 +63,7 @@ struct connection {
     struct ucred peer;
 };
 
-/* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Arenas ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t clamp(uint64_t bytes)
 {
@@ -84,12 +87,14 @@ struct arena_size {
 /* The limit holds for records and for CUPTI's buffers apart. */
 static struct arena_size size_with(uint64_t bytes, int cuda)
 {
-    struct arena_size size = {.chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES), .cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0};
+    struct arena_size size = { .chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES),
+                               .cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0 };
     size.bytes = wire_arena_bytes(size.chunk_count, size.cuda_buffer_count);
     return size;
 }
 
-/* The most that limits of address space allow a buffer: the process maps of it what it fills, we map all buffers whole. */
+/* The most that limits of address space allow a buffer: the process maps of it what it fills,
+ * we map all buffers whole. */
 static uint64_t most_by_address_space(pid_t pid)
 {
     struct rlimit limit;
@@ -153,7 +158,7 @@ void session_release_arena(struct process *process)
     process->arena = NULL;
 }
 
-/* ---- The handshake --------------------------------------------------------------------------------------------------------- */
+/* ---- The handshake --------------------------------------------------------------------------------------------- */
 
 static void close_connection(struct connection *connection)
 {
@@ -168,10 +173,13 @@ static void close_connection(struct connection *connection)
 
 static void send_welcome(int socket, int status, uint64_t arena_bytes, int descriptor)
 {
-    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .status = status, .arena_bytes = arena_bytes};
-    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {.bytes = {0}};
-    struct iovec part = {&welcome, sizeof welcome};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct wire_welcome welcome = { .magic = WIRE_MAGIC, .status = status, .arena_bytes = arena_bytes };
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { &welcome, sizeof welcome };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
     if (descriptor >= 0) {
         message.msg_control = control.bytes;
         message.msg_controllen = sizeof control.bytes;
@@ -188,8 +196,8 @@ static void send_welcome(int socket, int status, uint64_t arena_bytes, int descr
 static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
 {
     struct process *known = process_find(collector, pid);
-    /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we have reaped it,
-     * and a hello that is read after its death is the one that it sent before. */
+    /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we
+     * have reaped it, and a hello that is read after its death is the one that it sent before. */
     int is_reused = known && (known->is_over || (!known->is_child && process_is_gone(known)));
     if (known && known->ending == PROCESS_RUNS && !known->arena && !is_reused) {
         /* the one we started, or one found before its agent was up */
@@ -207,7 +215,8 @@ static struct process *introduce(struct collector *collector, const struct wire_
     return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
-/* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */
+/* A range that its parent has just begun is the child's too: its first record may come before
+ * ours of that begin is read. */
 static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
@@ -272,7 +281,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
     close(descriptor);
 }
 
-/* ---- Flushes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Flushes --------------------------------------------------------------------------------------------------- */
 
 /* Asked each time: the agents that wait may go away at any moment, and the flush is over with the last of them. */
 static int is_any(const struct session *session, enum connection_state state)
@@ -316,16 +325,17 @@ void session_answer_flushes(struct collector *collector)
 
 static int want_flush(struct connection *connection)
 {
-    struct timeval patience = {FLUSH_PATIENCE_SECONDS, 0};
+    struct timeval patience = { FLUSH_PATIENCE_SECONDS, 0 };
     event_del(connection->event); /* make_room() may have read the hello that it is about to be called for */
-    if (!process_descriptor_is_spare(connection->collector, connection->socket) || event_add(connection->event, &patience) != 0)
+    if (!process_descriptor_is_spare(connection->collector, connection->socket) ||
+        event_add(connection->event, &patience) != 0)
         return -1;
     connection->state = WANTS_FLUSH;
     begin_flush(connection->collector);
     return 0;
 }
 
-/* ---- Connections ------------------------------------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------------------------- */
 
 static void note_user(struct session *session, uid_t uid)
 {
@@ -407,8 +417,13 @@ static struct connection *add_connection(struct collector *collector, int socket
         close(socket);
         return NULL;
     }
-    *connection = (struct connection){.collector = collector, .socket = socket, .peer = *peer,
-                                      .next = collector->session.connections, .link = &collector->session.connections};
+    *connection = (struct connection){
+        .collector = collector,
+        .socket = socket,
+        .peer = *peer,
+        .next = collector->session.connections,
+        .link = &collector->session.connections,
+    };
     if (connection->next)
         connection->next->link = &connection->next;
     collector->session.connections = connection;
@@ -423,12 +438,13 @@ static struct connection *add_connection(struct collector *collector, int socket
 static void accept_all(evutil_socket_t listener, short what, void *argument)
 {
     struct collector *collector = argument;
-    struct timeval patience = {PATIENCE_SECONDS, 0};
+    struct timeval patience = { PATIENCE_SECONDS, 0 };
     int socket;
-    for (int i = 0; i < ACCEPTED_MAX && (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; i++) {
-        struct ucred peer = {.uid = (uid_t)-1};
+    for (int i = 0; i < ACCEPTED_MAX && (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+         i++) {
+        struct ucred peer = { .uid = (uid_t)-1 };
         socklen_t size = sizeof peer;
-        struct pollfd hello = {.fd = socket, .events = POLLIN};
+        struct pollfd hello = { .fd = socket, .events = POLLIN };
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
         int is_silent = poll(&hello, 1, 0) == 0;
         if (is_silent)
@@ -441,11 +457,11 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
     }
 }
 
-/* ---- The sockets ------------------------------------------------------------------------------------------------------------- */
+/* ---- The sockets ----------------------------------------------------------------------------------------------- */
 
 static int listen_at(const char *name, int abstract)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t length = strlen(name);
     if (length + 1 > sizeof address.sun_path)
         return -1;
@@ -478,7 +494,8 @@ static void link_stubs(const struct session *session, const char *agent_path)
     char stubs[4096], link[sizeof session->folder.path + sizeof FOLDER_STUBS];
     const char *slash = strrchr(agent_path, '/');
     snprintf(link, sizeof link, "%s/" FOLDER_STUBS, session->folder.path);
-    int length = snprintf(stubs, sizeof stubs, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    int length = snprintf(stubs, sizeof stubs, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0),
+                          agent_path);
     if (length < (int)sizeof stubs && symlink(stubs, link) != 0)
         unlink(link); /* as good as not there: the loader says so */
 }
@@ -518,13 +535,18 @@ int session_open(struct collector *collector, struct error *err)
     if (session->listener < 0 && session->file_listener < 0)
         return error_set_errno(err, "the capture could not open a socket for the program's agents");
     write_variable(session, name);
-    struct { int listener; struct event **event; } listeners[] = {
-        {session->listener, &session->accept}, {session->file_listener, &session->file_accept},
+    struct {
+        int listener;
+        struct event **event;
+    } listeners[] = {
+        { session->listener, &session->accept },
+        { session->file_listener, &session->file_accept },
     };
     for (size_t i = 0; i < sizeof listeners / sizeof *listeners; i++) {
         if (listeners[i].listener < 0)
             continue;
-        *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all, collector);
+        *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all,
+                                        collector);
         if (!*listeners[i].event || event_add(*listeners[i].event, NULL) != 0)
             return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
     }

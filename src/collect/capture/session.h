@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "wire/wire_marks.h"
 #include "session_folder.h"
+#include "wire/wire_marks.h"
 
 struct collector;
 struct process;
@@ -21,21 +21,25 @@ struct mark {
 };
 
 struct session {
-    int listener, file_listener;   /* -1: none */
+    int listener, file_listener;           /* -1: none */
     struct event *accept, *file_accept;
-    struct folder folder;          /* with the file-system socket, if it could be made */
+    struct folder folder;                  /* with the file-system socket, if it could be made */
     uint8_t token[16];
-    int filters;                   /* seccomp filters of our own: those of the program's processes that have no more were there before */
-    char variable[256];            /* the value of TACHO_SESSION */
-    char agent_link[96];           /* session_agent_path() */
-    uint64_t buffer_bytes;         /* for the records of a process, and as many for CUPTI's; less where its limits ask for it */
-    struct connection *connections; /* the newest first */
-    uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
+    int filters;                           /* seccomp filters of our own: those of the program's processes that have
+                                            * no more were there before */
+    char variable[256];                    /* the value of TACHO_SESSION */
+    char agent_link[96];                   /* session_agent_path() */
+    uint64_t buffer_bytes;                 /* for the records of a process, and as many for CUPTI's; less
+                                            * where its limits ask for it */
+    struct connection *connections;        /* the newest first */
+    uint32_t uids[8];                      /* of processes that came with the token, the
+                                            * latest; uid_count of them so far */
     uint32_t uid_count;
-    int refusal;                   /* errno, when no shared memory could be made for a process; 0: there always was some */
+    int refusal;                           /* errno, when no shared memory could be made for a
+                                            * process; 0: there always was some */
     uint64_t unrecorded[WIRE_CAUSE_COUNT]; /* processes that are not recorded (unattached.h)… */
     const struct process *first_unrecorded[WIRE_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
-    struct mark *marks;            /* those that were left so far */
+    struct mark *marks;                                       /* those that were left so far */
     size_t mark_count, mark_capacity;
 };
 

@@ -1,5 +1,5 @@
-/* The private folder of a capture: see session_folder.h. Whoever has the lock may remove the folder, its maker or a sweeper; so
- * a maker who does not get the lock, or gets it when the folder is gone, makes another. */
+/* The private folder of a capture: see session_folder.h. Whoever has the lock may remove the folder, its maker or a
+ * sweeper; so a maker who does not get the lock, or gets it when the folder is gone, makes another. */
 #include "session_folder.h"
 
 #include <dirent.h>
@@ -33,8 +33,8 @@ static int lock_folder(int parent, const char *name)
 {
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
-    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
-        status.st_nlink > 0)
+    if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0 && fstat(folder, &status) == 0 &&
+        status.st_uid == geteuid() && status.st_nlink > 0)
         return folder;
     if (folder >= 0)
         close(folder);

@@ -1,7 +1,7 @@
 /* The life of a capture: see shutdown.h.
  *
- * Signals are read from a signalfd, which tells who sent them: one from the terminal has reached the program too, one from
- * kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
+ * Signals are read from a signalfd, which tells who sent them: one from the terminal has reached the program too, one
+ * from kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
 #include "shutdown.h"
 
 #include <errno.h>
@@ -29,11 +29,11 @@ static const struct {
     int number;
     int ends_capture; /* after the grace period, whatever the program does */
 } handled[] = {
-    {SIGINT, 1}, {SIGTERM, 1}, {SIGHUP, 1}, {SIGQUIT, 0}, {SIGUSR1, 0}, {SIGUSR2, 0}, {SIGWINCH, 0},
+    { SIGINT, 1 }, { SIGTERM, 1 }, { SIGHUP, 1 }, { SIGQUIT, 0 }, { SIGUSR1, 0 }, { SIGUSR2, 0 }, { SIGWINCH, 0 },
 };
 #define HANDLED_COUNT (sizeof handled / sizeof *handled)
 
-/* ---- Taking over and giving back ---------------------------------------------------------------------------------------------- */
+/* ---- Taking over and giving back ------------------------------------------------------------------------------- */
 
 static sigset_t wanted_signals(void)
 {
@@ -51,11 +51,12 @@ static sigset_t wanted_signals(void)
 void shutdown_block_signals(struct collector *collector)
 {
     sigset_t set = wanted_signals();
-    struct sigaction normal = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
+    struct sigaction normal = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
     sigprocmask(SIG_BLOCK, &set, &collector->old_mask);
     sigaction(SIGCHLD, &normal, &collector->old_child); /* if it was ignored, there would be no status to read */
     sigaction(SIGPIPE, &ignored, &collector->old_pipe);
-    sigaction(SIGXFSZ, &ignored, &collector->old_file_size); /* a report that grows too large is one that the disk has no room for */
+    /* a report that grows too large is one that the disk has no room for */
+    sigaction(SIGXFSZ, &ignored, &collector->old_file_size);
     getrlimit(RLIMIT_NOFILE, &collector->old_files);
     getrlimit(RLIMIT_FSIZE, &collector->old_bytes);
 }
@@ -76,13 +77,13 @@ void shutdown_restore_signals(struct collector *collector)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-/* ---- What is said to whoever waits --------------------------------------------------------------------------------------------- */
+/* ---- What is said to whoever waits ----------------------------------------------------------------------------- */
 
 /* "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent in them. How many. */
 static size_t add_running(const struct collector *collector, struct text *text)
 {
     struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
-    struct text names = {0};
+    struct text names = { 0 };
     size_t running = 0;
     for (size_t i = 0; i < tree.count; i++) {
         char name[64];
@@ -91,7 +92,8 @@ static size_t add_running(const struct collector *collector, struct text *text)
         procfs_name(tree.list[i].pid, name, sizeof name);
         text_addf(&names, "%s%s (pid %d)", running > 1 ? ", " : "", name, (int)tree.list[i].pid);
     }
-    text_addf(text, "%zu process%s: %s%s", running, running == 1 ? "" : "es", text_string(&names), running > NAMED_MAX ? ", …" : "");
+    text_addf(text, "%zu process%s: %s%s", running, running == 1 ? "" : "es", text_string(&names),
+              running > NAMED_MAX ? ", …" : "");
     text_free(&names);
     free(tree.list);
     return running;
@@ -100,26 +102,29 @@ static size_t add_running(const struct collector *collector, struct text *text)
 static int waits_for_time(const struct collector *collector)
 {
     const struct collect_options *options = collector->options;
-    return options->run_on_exit && options->duration_ns > 0 && !collector->capture.done && !collector->result->interrupted;
+    return options->run_on_exit && options->duration_ns > 0 && !collector->capture.done &&
+           !collector->result->interrupted;
 }
 
 static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     const struct collect_options *options = collector->options;
-    struct text sentence = {0};
+    struct text sentence = { 0 };
     int some;
     if (collector->leaving || !options->tell)
         return;
     if (waits_for_time(collector)) {
         some = 1;
-        text_addf(&sentence, "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
+        text_addf(&sentence,
+                  "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
                   (double)options->duration_ns / 1e9);
     } else {
         text_add(&sentence, "waiting for ");
         some = add_running(collector, &sentence) > 0;
         text_add(&sentence, collector->shutting_down || collector->result->interrupted
-                                ? "; a few seconds at most, Ctrl-C leaves at once" : "; Ctrl-C ends the capture");
+                                ? "; a few seconds at most, Ctrl-C leaves at once"
+                                : "; Ctrl-C ends the capture");
     }
     if (some)
         options->tell(options->tell_context, text_string(&sentence));
@@ -128,11 +133,11 @@ static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argu
 
 static void say_soon(struct collector *collector)
 {
-    struct timeval wait = {SILENCE_SECONDS, 0};
+    struct timeval wait = { SILENCE_SECONDS, 0 };
     evtimer_add(collector->notice, &wait);
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 static void leave(struct collector *collector)
 {
@@ -169,14 +174,14 @@ static void send_kill_signal(struct collector *collector)
     process_kill_all(collector, collector->options->kill_signal);
 }
 
-/* The capture is over, and the program is not: the agents get a moment to fetch what CUPTI still has, before they die of the
- * signal or are left alone. Kernels that run for longer are not waited for. */
+/* The capture is over, and the program is not: the agents get a moment to fetch what CUPTI still has, before they die
+ * of the signal or are left alone. Kernels that run for longer are not waited for. */
 static void await_gpu_records(struct collector *collector)
 {
     int64_t end_ns = collector_now(collector) + GPU_PATIENCE_NS;
     for (struct process *process = collector->processes.first_live; process; process = process->next_live)
         while (process->cuda && cuda_awaits(process->cuda) && collector_now(collector) < end_ns)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
 static void shut_down(struct collector *collector)
@@ -191,9 +196,9 @@ static void shut_down(struct collector *collector)
     }
     send_kill_signal(collector);
     say_soon(collector);
-    struct timeval wait = {KILL_SECONDS, 0};
+    struct timeval wait = { KILL_SECONDS, 0 };
     if (collector->result->interrupted)
-        wait = (struct timeval){0, HURRY_MICROSECONDS};
+        wait = (struct timeval){ 0, HURRY_MICROSECONDS };
     evtimer_add(collector->grace, &wait);
 }
 
@@ -208,12 +213,12 @@ static void grace_over(evutil_socket_t unused, short what, void *argument)
 
 void shutdown_ask(struct collector *collector)
 {
-    struct timeval at_once = {0, 0};
+    struct timeval at_once = { 0, 0 };
     if (!collector->shutting_down)
         evtimer_add(collector->grace, &at_once);
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------------------------- */
 
 /* To the program, who knows its children; or to those that it has left behind. */
 static void pass_on(struct collector *collector, int signal)
@@ -236,7 +241,7 @@ static void end_capture(struct collector *collector, int signal)
     }
     collector->result->interrupted = signal;
     if (!collector->shutting_down) {
-        struct timeval wait = {GRACE_SECONDS, 0};
+        struct timeval wait = { GRACE_SECONDS, 0 };
         evtimer_add(collector->grace, &wait);
         say_soon(collector);
     }
@@ -269,14 +274,15 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
 static _Noreturn void be_orphan(int answer, pid_t parent)
 {
     while (getppid() == parent)
-        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
     pid_t reaper = getppid();
     ssize_t ignored = write(answer, &reaper, sizeof reaper);
     (void)ignored;
     _exit(0);
 }
 
-/* Who adopts our orphans: init, or a process above us that has asked for them. The kernel tells nobody but an orphan. */
+/* Who adopts our orphans: init, or a process above us that has asked for them. The kernel
+ * tells nobody but an orphan. */
 static pid_t find_reaper(void)
 {
     pid_t reaper = 1;
@@ -291,7 +297,8 @@ static pid_t find_reaper(void)
         _exit(0);
     }
     close(ends[1]);
-    if (parent < 0 || waitpid(parent, NULL, 0) != parent || read(ends[0], &reaper, sizeof reaper) != (ssize_t)sizeof reaper)
+    if (parent < 0 || waitpid(parent, NULL, 0) != parent ||
+        read(ends[0], &reaper, sizeof reaper) != (ssize_t)sizeof reaper)
         reaper = 1;
     close(ends[0]);
     return reaper;
@@ -303,7 +310,8 @@ int shutdown_init(struct collector *collector)
     collector->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (collector->signal_fd < 0)
         return -1;
-    collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals, collector);
+    collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals,
+                                   collector);
     collector->grace = evtimer_new(collector->base, grace_over, collector);
     collector->notice = evtimer_new(collector->base, say_who_is_waited_for, collector);
     if (!collector->signals || !collector->grace || !collector->notice || event_add(collector->signals, NULL) != 0)
@@ -311,8 +319,8 @@ int shutdown_init(struct collector *collector)
     process_note_strangers(collector);
     collector->orphan_parent = find_reaper();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    struct rlimit files = {collector->old_files.rlim_max, collector->old_files.rlim_max};
-    struct rlimit bytes = {collector->old_bytes.rlim_max, collector->old_bytes.rlim_max};
+    struct rlimit files = { collector->old_files.rlim_max, collector->old_files.rlim_max };
+    struct rlimit bytes = { collector->old_bytes.rlim_max, collector->old_bytes.rlim_max };
     setrlimit(RLIMIT_NOFILE, &files); /* a pidfd for each process */
     setrlimit(RLIMIT_FSIZE, &bytes);  /* the arenas are files too */
     return 0;

@@ -1,7 +1,8 @@
 /* The life of a capture: the signals that people and schedulers send, and when it is over.
  *
- * It ends with the program (the first process or the whole tree, as --wait says), with the duration or the last range, or
- * when a signal says so. A program that is still there then gets the kill signal, if there is one, and little time. */
+ * It ends with the program (the first process or the whole tree, as --wait says), with the duration or
+ * the last range, or when a signal says so. A program that is still there then gets the kill signal, if
+ * there is one, and little time. */
 #ifndef TACHO_COLLECT_CAPTURE_SHUTDOWN_H
 #define TACHO_COLLECT_CAPTURE_SHUTDOWN_H
 

@@ -22,7 +22,7 @@ enum wire_clock clock_choose(void)
 
 struct clock_pair clock_read_pair(enum wire_clock clock)
 {
-    struct clock_pair best = {.error_ns = INT64_MAX};
+    struct clock_pair best = { .error_ns = INT64_MAX };
     uint64_t best_width = UINT64_MAX;
     for (int i = 0; i < READINGS; i++) {
         int64_t monotonic_before = clock_monotonic_ns();
@@ -62,7 +62,7 @@ int clock_map_init(struct clock_map *map, enum wire_clock clock, const struct cl
     if (!map->stretches)
         return -1;
     map->origin_ns = second->monotonic_ns;
-    map->stretches[0] = (struct clock_stretch){second->ticks, 0, (uint64_t)(rate_between(first, second) * SLOPE_ONE)};
+    map->stretches[0] = (struct clock_stretch){ second->ticks, 0, (uint64_t)(rate_between(first, second) * SLOPE_ONE) };
     map->count = 1;
     map->pairs[0] = *first;
     map->pairs[1] = *second;
@@ -102,7 +102,8 @@ void clock_map_add(struct clock_map *map, const struct clock_pair *pair, int64_t
         correction = CORRECTION_MAX;
     if (correction < -CORRECTION_MAX)
         correction = -CORRECTION_MAX;
-    map->stretches[map->count++] = (struct clock_stretch){pair->ticks, here, (uint64_t)(rate * (1 + correction) * SLOPE_ONE)};
+    map->stretches[map->count++] = (struct clock_stretch){ pair->ticks, here,
+                                                           (uint64_t)(rate * (1 + correction) * SLOPE_ONE) };
     map->pairs[map->pair_count++ % CLOCK_PAIRS] = *pair;
 }
 

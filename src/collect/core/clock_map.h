@@ -30,8 +30,8 @@ struct clock_stretch {
 
 struct clock_map {
     enum wire_clock clock;
-    int64_t origin_ns;               /* CLOCK_MONOTONIC at report time 0 */
-    struct clock_stretch *stretches; /* in order; at least one */
+    int64_t origin_ns;                    /* CLOCK_MONOTONIC at report time 0 */
+    struct clock_stretch *stretches;      /* in order; at least one */
     size_t count, capacity;
     struct clock_pair pairs[CLOCK_PAIRS]; /* a ring: the last pair_count of them */
     uint64_t pair_count;
@@ -56,7 +56,8 @@ int64_t clock_map_time_slow(const struct clock_map *map, uint64_t ticks);
 static inline int64_t clock_stretch_time(const struct clock_stretch *stretch, uint64_t ticks)
 {
     /* Unsigned, since ticks from a damaged record may be anything. */
-    return (int64_t)((uint64_t)stretch->time_ns + (uint64_t)(((__int128)(int64_t)(ticks - stretch->ticks) * stretch->slope) >> CLOCK_SLOPE_SHIFT));
+    return (int64_t)((uint64_t)stretch->time_ns +
+                     (uint64_t)(((__int128)(int64_t)(ticks - stretch->ticks) * stretch->slope) >> CLOCK_SLOPE_SHIFT));
 }
 
 /* Report time of a tick: monotone in ticks. */

@@ -22,9 +22,9 @@ struct collect_cpu_options {
 /* Counters: of the kernel first, then of the CPU's cores. */
 enum { COLLECT_COUNTERS_OS = 9, COLLECT_COUNTERS = 19 };
 struct collect_counter {
-    const char *name, *about;          /* NULL: the end */
-    uint32_t type, config;             /* of perf_event_open() */
-    int in_kernel;                     /* it happens there alone */
+    const char *name, *about; /* NULL: the end */
+    uint32_t type, config;    /* of perf_event_open() */
+    int in_kernel;            /* it happens there alone */
 };
 extern const struct collect_counter collect_counters[COLLECT_COUNTERS + 1];
 
@@ -34,28 +34,29 @@ const char *collect_counter_refusal(const struct collect_counter *event, int err
 
 struct collect_counter_options {
     enum collect_scope scope;
-    uint32_t events, by_default;       /* bits by collect_counters; of them, those that nobody asked for by name */
-    uint32_t interval_ms;              /* 0: 10 */
+    uint32_t events, by_default; /* bits by collect_counters; of them, those that nobody asked for by name */
+    uint32_t interval_ms;        /* 0: 10 */
 };
 
 enum collect_method { COLLECT_BY_NOTHING, COLLECT_BY_PERF, COLLECT_BY_TIMER };
 
 struct collect_cpu_result {
-    enum collect_method method;        /* of the samples */
+    enum collect_method method; /* of the samples */
     int has_switches;
-    uint64_t samples, switches;        /* recorded */
-    uint64_t counters;                 /* values of counters */
-    uint64_t lost_samples;             /* by the CPU's own buffer */
-    uint64_t lost_records;             /* the kernel had no room in a ring: samples, switches, mappings and others, all in one */
-    uint64_t throttled;                /* times that the kernel took the rate down */
-    uint64_t cut, broken;              /* stacks whose copy was too short; that nothing was known of any more */
+    uint64_t samples, switches; /* recorded */
+    uint64_t counters;          /* values of counters */
+    uint64_t lost_samples;      /* by the CPU's own buffer */
+    uint64_t lost_records;      /* the kernel had no room in a ring: samples, switches,
+                                 * mappings and others, all in one */
+    uint64_t throttled;         /* times that the kernel took the rate down */
+    uint64_t cut, broken;       /* stacks whose copy was too short; that nothing was known of any more */
 };
 
 /* What this machine would allow, found out by trying; nothing stays open. */
 struct collect_cpu_probe {
-    int error;                         /* errno of the last refusal where nothing works; 0: something does */
-    const char *event;                 /* cycles or cpu-clock */
-    int kernel;                        /* samples in the kernel too */
+    int error;                           /* errno of the last refusal where nothing works; 0: something does */
+    const char *event;                   /* cycles or cpu-clock */
+    int kernel;                          /* samples in the kernel too */
     int system_wide, switches, branches; /* may be had */
 };
 struct collect_cpu_probe collect_cpu_probe(void);

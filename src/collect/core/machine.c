@@ -13,19 +13,18 @@
 #include "collector.h"
 #include "procfs.h"
 
-
-/* ---- Ranks --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Ranks ----------------------------------------------------------------------------------------------------- */
 
 /* Which variables a launcher sets; the first whose rank is there wins, so the more special ones come first. */
 static const struct {
     const char *source, *rank, *local_rank, *world_size;
 } launchers[] = {
-    {"torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"},
-    {"MPICH", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"},
-    {"PMIx", "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
+    { "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE" },
+    { "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE" },
+    { "MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE" },
+    { "MPICH", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE" },
+    { "PMIx", "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE" },
+    { "Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS" },
 };
 
 static int64_t number_of(const char *block, size_t length, const char *name)
@@ -44,18 +43,20 @@ struct rank machine_rank(const char *block, size_t length)
         int64_t rank = number_of(block, length, launchers[i].rank);
         if (rank >= 0)
             return (struct rank){
-                launchers[i].source, rank, number_of(block, length, launchers[i].local_rank),
+                launchers[i].source,
+                rank,
+                number_of(block, length, launchers[i].local_rank),
                 number_of(block, length, launchers[i].world_size),
             };
     }
-    return (struct rank){NULL, -1, -1, -1};
+    return (struct rank){ NULL, -1, -1, -1 };
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t read_number(const char *path)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     uint64_t number = procfs_read(path, &text) == 0 ? strtoull(text_string(&text), NULL, 10) : 0; /* "max" reads as 0 */
     text_free(&text);
     return number;
@@ -66,7 +67,8 @@ static uint64_t lower(uint64_t a, uint64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-/* A group is bound by those above it too. Its path is that of /proc; in a container only the root of the hierarchy may be mounted. */
+/* A group is bound by those above it too. Its path is that of /proc; in a container only the root of the
+ * hierarchy may be mounted. */
 static uint64_t limit_of_group(const char *hierarchy, const char *file, const char *own_group)
 {
     char path[2 * 4096 + 64], group[4096];
@@ -115,19 +117,21 @@ uint64_t machine_group_limit(const char *groups, const char *root)
 
 uint64_t machine_memory_limit(void)
 {
-    struct text text = {0};
-    uint64_t limit = procfs_read("/proc/self/cgroup", &text) == 0 ? machine_group_limit(text_string(&text), "/sys/fs/cgroup") : 0;
+    struct text text = { 0 };
+    uint64_t limit = procfs_read("/proc/self/cgroup", &text) == 0
+                         ? machine_group_limit(text_string(&text), "/sys/fs/cgroup")
+                         : 0;
     text_free(&text);
     return limit;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static void fact(struct collector *collector, const char *name, int number, const char *value)
 {
     if (!*value)
         return;
-    struct row_TARGET_INFO_SYSTEM_ENV row = {0};
+    struct row_TARGET_INFO_SYSTEM_ENV row = { 0 };
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, PROCESS_VM_ID);
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, collector_string(collector, collector->machine.host));
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, name, collector_string(collector, name));
@@ -138,7 +142,7 @@ static void fact(struct collector *collector, const char *name, int number, cons
 
 static void parameter(struct collector *collector, const char *name, const char *value)
 {
-    struct row_META_DATA_CAPTURE row = {0};
+    struct row_META_DATA_CAPTURE row = { 0 };
     ROW_SET(&row, META_DATA_CAPTURE, name, collector_string(collector, name));
     ROW_SET(&row, META_DATA_CAPTURE, value, collector_string(collector, value));
     writer_append(collector->writer, TABLE_META_DATA_CAPTURE, &row);
@@ -147,7 +151,7 @@ static void parameter(struct collector *collector, const char *name, const char 
 /* The rest of the line that starts with `key`, without quotes, colons and blanks before it. */
 static void line_value(const char *path, const char *key, char *value, size_t size)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     value[0] = 0;
     const char *at = procfs_read(path, &text) == 0 ? text_string(&text) : "";
     for (; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
@@ -185,7 +189,7 @@ static void describe_host(struct collector *collector)
 
 static void describe_start(struct collector *collector)
 {
-    struct row_TARGET_INFO_SESSION_START_TIME row = {0};
+    struct row_TARGET_INFO_SESSION_START_TIME row = { 0 };
     int64_t utc_ns = clock_utc_ns() - collector_now(collector);
     time_t seconds = (time_t)(utc_ns / 1000000000);
     struct tm broken;
@@ -198,8 +202,8 @@ static void describe_start(struct collector *collector)
     writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
-/* Where the value behind NAME= ends in a command line: where the value does, or, when quotes and backslashes make it look
- * different there, where the argument does. */
+/* Where the value behind NAME= ends in a command line: where the value does, or, when quotes and backslashes make it
+ * look different there, where the argument does. */
 static const char *end_of_value(const char *line, const char *start, const char *value)
 {
     if (strncmp(start, value, strlen(value)) == 0)
@@ -217,7 +221,7 @@ static const char *end_of_value(const char *line, const char *start, const char 
 /* Each NAME=VALUE becomes NAME=***, so that not even the length is told. */
 static void hide_value(struct text *line, const struct collect_variable *variable)
 {
-    struct text shown = {0};
+    struct text shown = { 0 };
     const char *at = text_string(line), *found;
     size_t length = strlen(variable->name);
     while ((found = strstr(at, variable->name)) != NULL) {
@@ -238,7 +242,7 @@ static void hide_value(struct text *line, const struct collect_variable *variabl
 static void command_line(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
-    struct text line = {0};
+    struct text line = { 0 };
     text_add(&line, options->command_line);
     for (size_t i = 0; i < options->environment_count; i++)
         if (!environment_is_kept(options->environment[i].name, strlen(options->environment[i].name)))
@@ -250,19 +254,21 @@ static void command_line(struct collector *collector)
 static void describe_capture(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
-    struct text text = {0};
+    struct text text = { 0 };
     char number[32], folder[4096];
     parameter(collector, "TACHO_VERSION", TACHO_VERSION);
     if (options->command_line && !options->redact)
         command_line(collector);
-    for (char *const *argument = options->argv; *argument && !(options->redact && argument != options->argv); argument++) {
+    for (char *const *argument = options->argv; *argument && !(options->redact && argument != options->argv);
+         argument++) {
         if (argument != options->argv)
             text_add_char(&text, ' ');
         procfs_quote(&text, *argument);
     }
     parameter(collector, "PROGRAM", text_string(&text));
     text_clear(&text);
-#define SOURCE_NAME(id, name) if (options->sources & WIRE_BIT(id)) text_addf(&text, "%s%s", text.length ? "," : "", name);
+#define SOURCE_NAME(id, name) \
+    if (options->sources & WIRE_BIT(id)) text_addf(&text, "%s%s", text.length ? "," : "", name);
     WIRE_SOURCES(SOURCE_NAME)
 #undef SOURCE_NAME
     parameter(collector, "SOURCES", text_string(&text));

@@ -12,7 +12,7 @@ struct machine {
 };
 
 struct rank {
-    const char *source; /* the launcher whose variables said so; NULL: no rank */
+    const char *source;                   /* the launcher whose variables said so; NULL: no rank */
     int64_t rank, local_rank, world_size; /* -1: not known */
 };
 

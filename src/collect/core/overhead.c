@@ -1,12 +1,14 @@
-/* What the recording itself cost: see overhead.h. Reading the clock is most of it and differs between machines (a virtual one may trap
- * each read), so that is measured here; the rest are the instructions around it, from bench/, on a CPU of 2020 or later. */
+/* What the recording itself cost: see overhead.h. Reading the clock is most of it and differs between machines (a
+ * virtual one may trap each read), so that is measured here; the rest are the instructions around it, from bench/,
+ * on a CPU of 2020 or later. */
 #include "overhead.h"
 
 #include "base/clock.h"
 
 #define READS 256
 #define COST_MAX_NS INT64_C(1000000000000000000)
-#define LOAD_NS 200000           /* the loader maps and relocates the agent and what it needs, and the kernel unmaps it */
+/* the loader maps and relocates the agent and what it needs, and the kernel unmaps it */
+#define LOAD_NS 200000
 #define START_MAX_NS 1000000000u /* a program may have written anything over what its agent said */
 
 /* Clock readings, and ns of everything else, for one event. */
@@ -15,12 +17,13 @@ static const struct {
     int counted_reads, counted_ns; /* below the threshold, or lost */
     int untimed_ns;
 } costs[WIRE_SOURCE_COUNT] = {
-    [WIRE_SOURCE_NVTX] = {2, 20, 2, 10, 0},
-    [WIRE_SOURCE_OSRT] = {2, 12, 2, 6, 3},
-    [WIRE_SOURCE_LIBRARY] = {2, 65, 2, 50, 0},
-    [WIRE_SOURCE_TORCH] = {2, 120, 2, 100, 0}, /* half of it is PyTorch's own, which does more for an operator that is observed */
-    [WIRE_SOURCE_CUDA] = {0, 60, 0, 60, 0}, /* CUPTI's part included */
-    [WIRE_SOURCE_SAMPLES] = {0, 6000, 0, 2000, 0}, /* an interrupt, and the copy of a stack */
+    [WIRE_SOURCE_NVTX] = { 2, 20, 2, 10, 0 },
+    [WIRE_SOURCE_OSRT] = { 2, 12, 2, 6, 3 },
+    [WIRE_SOURCE_LIBRARY] = { 2, 65, 2, 50, 0 },
+    [WIRE_SOURCE_TORCH] = { 2, 120, 2, 100, 0 },     /* half of it is PyTorch's own, which does more for an
+                                                      * operator that is observed */
+    [WIRE_SOURCE_CUDA] = { 0, 60, 0, 60, 0 },        /* CUPTI's part included */
+    [WIRE_SOURCE_SAMPLES] = { 0, 6000, 0, 2000, 0 }, /* an interrupt, and the copy of a stack */
 };
 #define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */
 
@@ -49,7 +52,8 @@ int64_t overhead_of_start(const struct wire_header *arena, int forked)
 int64_t overhead_estimate(const struct collect_result *result)
 {
     double read = (double)reading_cost();
-    double total = 1024.0 * (double)result->start_cost_ns; /* in 1/1024 ns; real, since a program may have written anything over its counts */
+    /* in 1/1024 ns; real, since a program may have written anything over its counts */
+    double total = 1024.0 * (double)result->start_cost_ns;
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_counts *counts = &result->counts[i];
         uint64_t counted = counts->lost_damaged;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "abi/seccomp_status.h"
+#include "base/array.h"
 
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 
@@ -66,7 +66,7 @@ void procfs_quote(struct text *text, const char *argument)
 
 int procfs_command(pid_t pid, struct text *command)
 {
-    struct text raw = {0};
+    struct text raw = { 0 };
     int failed = read_of(pid, "cmdline", &raw) != 0 || raw.length == 0;
     for (size_t at = 0; !failed && at < raw.length; at += strlen(raw.bytes + at) + 1) {
         if (at)
@@ -88,7 +88,7 @@ int procfs_environment(pid_t pid, struct text *block)
 
 int procfs_name(pid_t pid, char *name, size_t size)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int failed = read_of(pid, "comm", &text);
     size_t length = text.length && text.bytes[text.length - 1] == '\n' ? text.length - 1 : text.length;
     snprintf(name, size, "%.*s", failed ? 0 : (int)length, text_string(&text));
@@ -98,7 +98,7 @@ int procfs_name(pid_t pid, char *name, size_t size)
 
 int procfs_filters(pid_t pid)
 {
-    struct text status = {0};
+    struct text status = { 0 };
     int failed = pid ? read_of(pid, "status", &status) : procfs_read(WIRE_SECCOMP_STATUS, &status);
     int filters = failed ? 0 : wire_seccomp_filters(text_string(&status));
     text_free(&status);
@@ -107,7 +107,7 @@ int procfs_filters(pid_t pid)
 
 uint64_t procfs_address_space(void)
 {
-    struct text pages = {0};
+    struct text pages = { 0 };
     uint64_t count = procfs_read("/proc/self/statm", &pages) == 0 ? strtoull(text_string(&pages), NULL, 10) : 0;
     text_free(&pages);
     return count * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -116,7 +116,7 @@ uint64_t procfs_address_space(void)
 /* "SigQ:\tWAITING/MOST" */
 uint32_t procfs_spare_signals(pid_t pid)
 {
-    struct text status = {0};
+    struct text status = { 0 };
     uint64_t waiting, most, spare = INT32_MAX;
     const char *line = read_of(pid, "status", &status) == 0 ? strstr(text_string(&status), "\nSigQ:") : NULL;
     if (line && sscanf(line, "\nSigQ: %" SCNu64 "/%" SCNu64, &waiting, &most) == 2)
@@ -129,13 +129,13 @@ uint32_t procfs_spare_signals(pid_t pid)
 static int read_stat(pid_t pid, struct procfs_stat *stat)
 {
     enum { STATE = 3, PARENT = 4, START_TIME = 22 };
-    struct text text = {0};
+    struct text text = { 0 };
     const char *after = read_of(pid, "stat", &text) == 0 ? strrchr(text_string(&text), ')') : NULL;
     if (!after || after[1] != ' ') {
         text_free(&text);
         return -1;
     }
-    *stat = (struct procfs_stat){.pid = pid, .is_dead = after[2] == 'Z' || after[2] == 'X'};
+    *stat = (struct procfs_stat){ .pid = pid, .is_dead = after[2] == 'Z' || after[2] == 'X' };
     after += 2;
     for (int field = STATE; after; field++) {
         if (field == PARENT)
@@ -171,11 +171,11 @@ int procfs_is_alive(pid_t pid, uint64_t start_time)
     return !stat.is_dead && (!start_time || start_time == stat.start_time);
 }
 
-/* ---- The tree ----------------------------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------------------------- */
 
 static struct procfs_tree read_all(void)
 {
-    struct procfs_tree all = {0};
+    struct procfs_tree all = { 0 };
     size_t capacity = 0;
     DIR *folder = opendir("/proc");
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {

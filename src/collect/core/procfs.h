@@ -12,15 +12,16 @@
 pid_t procfs_parent(pid_t pid);
 
 int procfs_exe(pid_t pid, struct text *path);
-int procfs_command(pid_t pid, struct text *command);       /* quoted as for a shell */
-int procfs_environment(pid_t pid, struct text *block);     /* NUL-separated, with a NUL at the end */
-int procfs_name(pid_t pid, char *name, size_t size);       /* "" when not known */
-uint64_t procfs_start_time(pid_t pid);                     /* 0 when not known */
-uint64_t procfs_address_space(void);                       /* our own, bytes; 0 when not known */
-int procfs_filters(pid_t pid);                             /* seccomp filters, 0 when not known; pid 0: our own */
-int procfs_is_alive(pid_t pid, uint64_t start_time);       /* 0: gone, a zombie, or another one by now */
+int procfs_command(pid_t pid, struct text *command);   /* quoted as for a shell */
+int procfs_environment(pid_t pid, struct text *block); /* NUL-separated, with a NUL at the end */
+int procfs_name(pid_t pid, char *name, size_t size);   /* "" when not known */
+uint64_t procfs_start_time(pid_t pid);                 /* 0 when not known */
+uint64_t procfs_address_space(void);                   /* our own, bytes; 0 when not known */
+int procfs_filters(pid_t pid);                         /* seccomp filters, 0 when not known; pid 0: our own */
+int procfs_is_alive(pid_t pid, uint64_t start_time);   /* 0: gone, a zombie, or another one by now */
 
-/* Signals and timers that a process may still have pending before those of its user are half of its limit; INT32_MAX when not known. */
+/* Signals and timers that a process may still have pending before those of its user are half of its limit;
+ * INT32_MAX when not known. */
 uint32_t procfs_spare_signals(pid_t pid);
 
 struct procfs_stat {

@@ -1,7 +1,7 @@
 /* Processes that others tell of: see children.h.
  *
- * What others tell may come before a process says hello or long after it has ended. So it is kept for a while: a process that is known by
- * then needs no more. */
+ * What others tell may come before a process says hello or long after it has ended. So it is kept for a while: a
+ * process that is known by then needs no more. */
 #include "children.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@
 
 struct child {
     pid_t pid, parent_pid;
-    int64_t start_ns, end_ns;        /* end: PROCESS_NO_TIME, if it was not heard of */
+    int64_t start_ns, end_ns; /* end: PROCESS_NO_TIME, if it was not heard of */
     int64_t path_id;
-    uint32_t next_same_hash;         /* as in the buckets */
+    uint32_t next_same_hash;  /* as in the buckets */
     enum wire_cause cause;
-    unsigned heard_at;               /* the tick when something was last heard */
+    unsigned heard_at;        /* the tick when something was last heard */
     int execs, is_borrowed;
-    int is_told;                     /* by an agent */
+    int is_told;              /* by an agent */
     int is_settled;
     int has_status, status;
     char name[64];
@@ -30,7 +30,8 @@ struct child {
 /* Is this the process that was heard of then, and not one before it in the same pid? */
 static int was_there(const struct process *process, int64_t time_ns)
 {
-    return process && (process->ending == PROCESS_RUNS || process->end_ns == PROCESS_NO_TIME || process->end_ns >= time_ns);
+    return process &&
+           (process->ending == PROCESS_RUNS || process->end_ns == PROCESS_NO_TIME || process->end_ns >= time_ns);
 }
 
 static struct process *find_process(struct collector *collector, pid_t pid, int64_t time_ns)
@@ -68,7 +69,7 @@ static struct child *add_child(struct collector *collector, pid_t pid, pid_t par
     if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
         return NULL;
     struct child *child = &children->list[children->count++];
-    *child = (struct child){.pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME};
+    *child = (struct child){ .pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME };
     link_in(children);
     return child;
 }
@@ -88,7 +89,7 @@ static struct child *take_child(struct collector *collector, pid_t pid, pid_t pa
     return child;
 }
 
-/* ---- What is heard --------------------------------------------------------------------------------------------------------- */
+/* ---- What is heard --------------------------------------------------------------------------------------------- */
 
 void children_add(struct collector *collector, const struct child_news *news)
 {
@@ -126,7 +127,8 @@ void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
         set_end(collector, child, time_ns);
 }
 
-/* Where all CPUs are listened to, processes of others are heard of, too: a child is the tree's if its parents lead there. */
+/* Where all CPUs are listened to, processes of others are heard of, too: a child is the tree's
+ * if its parents lead there. */
 static int is_of_tree(struct collector *collector, const struct child *child)
 {
     if (!collector->perf.events.choice.system_wide)
@@ -155,10 +157,11 @@ void children_add_parents(struct collector *collector, pid_t parent_pid)
     if (pid <= 1 || !knows(collector, pid))
         return;
     for (; count > 0; pid = parents[count])
-        children_add(collector, &(struct child_news){.pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector)});
+        children_add(collector, &(struct child_news){
+                                    .pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector) });
 }
 
-/* ---- What agents tell -------------------------------------------------------------------------------------------------------- */
+/* ---- What agents tell ------------------------------------------------------------------------------------------ */
 
 static int is_in_our_namespace(const struct process *process)
 {
@@ -189,7 +192,9 @@ void children_end_from_agent(struct process *parent, pid_t number, int64_t time_
     struct collector *collector = parent->collector;
     int is_ours = is_in_our_namespace(parent);
     struct child *child = is_ours ? find_child(collector, number) : NULL;
-    struct process *process = child ? NULL : is_ours ? process_find(collector, number) : process_find_child(parent, (uint32_t)number);
+    struct process *process = child     ? NULL
+                              : is_ours ? process_find(collector, number)
+                                        : process_find_child(parent, (uint32_t)number);
     if (process && process != parent)
         process_set_wait_status(process, status);
     if (!child && !process && is_ours && !may_be_thread)
@@ -201,7 +206,7 @@ void children_end_from_agent(struct process *parent, pid_t number, int64_t time_
     child->status = status;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static void hand_over(struct process *process, const struct child *child)
 {
@@ -243,11 +248,12 @@ static void add_process(struct collector *collector, const struct child *child, 
     }
     int64_t end_ns = child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector);
     if (!is_alive || is_end)
-        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, end_ns > process->start_ns ? end_ns : process->start_ns);
+        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0,
+                    end_ns > process->start_ns ? end_ns : process->start_ns);
 }
 
-/* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn() that found no
- * program to become: nobody has asked for a process then. */
+/* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn()
+ * that found no program to become: nobody has asked for a process then. */
 static int is_wanted(struct collector *collector, const struct child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);
@@ -255,7 +261,8 @@ static int is_wanted(struct collector *collector, const struct child *child)
         return 0;
     if (child->execs)
         return 1;
-    return collector->options->trace_fork_before_exec && (child->is_told || !parent || !parent->is_recorded || parent->has_left);
+    return collector->options->trace_fork_before_exec &&
+           (child->is_told || !parent || !parent->is_recorded || parent->has_left);
 }
 
 void children_settle(struct collector *collector, int is_end)
@@ -280,7 +287,7 @@ void children_settle(struct collector *collector, int is_end)
         }
 }
 
-/* ---- The count ------------------------------------------------------------------------------------------------------------- */
+/* ---- The count ------------------------------------------------------------------------------------------------- */
 
 void children_count_unrecorded(struct collector *collector)
 {

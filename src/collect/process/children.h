@@ -1,5 +1,6 @@
-/* Processes of the tree that are heard of from others: from the agents of their parents, and from perf events where there are some.
- * Most have an agent and say hello themselves. The others get a row of their own, and are counted as not recorded at the end. */
+/* Processes of the tree that are heard of from others: from the agents of their parents, and from perf events where
+ * there are some. Most have an agent and say hello themselves. The others get a row of their own, and are counted
+ * as not recorded at the end. */
 #ifndef TACHO_COLLECT_PROCESS_CHILDREN_H
 #define TACHO_COLLECT_PROCESS_CHILDREN_H
 
@@ -7,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "wire/wire_marks.h"
 #include "wire/wire.h"
+#include "wire/wire_marks.h"
 
 struct collector;
 struct process;
@@ -17,7 +18,7 @@ struct child;
 #define CHILDREN_BUCKETS 4096u /* a power of two */
 
 struct children {
-    struct child *list;       /* heard of, and not yet known to be recorded or not */
+    struct child *list;                 /* heard of, and not yet known to be recorded or not */
     size_t count, capacity;
     uint32_t buckets[CHILDREN_BUCKETS]; /* by pid, the newest first: index in the list + 1; 0: none */
 };
@@ -27,18 +28,19 @@ struct child_news {
     int64_t time_ns;       /* no later than what is told: it may have come and gone since */
     enum wire_child what;
     enum wire_cause cause;
-    int64_t path_id;      /* of the program that it becomes; in the writer's string pool; 0: not known */
-    const char *name;     /* the same in short; NULL: not known */
+    int64_t path_id;       /* of the program that it becomes; in the writer's string pool; 0: not known */
+    const char *name;      /* the same in short; NULL: not known */
 };
 
-/* One that was forked, or becomes another program, by whatever source. In any order, and of processes that are none of the tree's, too. */
+/* One that was forked, or becomes another program, by whatever source. In any order, and of processes that
+ * are none of the tree's, too. */
 void children_add(struct collector *collector, const struct child_news *news);
 
 /* One has ended; nothing, if it was not heard of before. */
 void children_end(struct collector *collector, pid_t pid, int64_t time_ns);
 
-/* What an agent says of its own children. Their numbers in another pid namespace than ours say nothing here, but for those of
- * processes that have an agent themselves. */
+/* What an agent says of its own children. Their numbers in another pid namespace than ours say nothing here, but for
+ * those of processes that have an agent themselves. */
 void children_add_from_agent(struct process *parent, struct child_news *news);
 void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
 

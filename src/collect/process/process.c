@@ -9,22 +9,22 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "collect/capture/shutdown.h"
 #include "collect/core/collector.h"
 #include "collect/core/overhead.h"
-#include "collect/sources/perf/cpu_sampling.h"
-#include "collect/sources/cuda/cuda_collect.h"
-#include "collect/capture/shutdown.h"
-#include "unattached.h"
-#include "collect/sources/nvtx/nvtx_collect.h"
-#include "collect/sources/torch/torch_collect.h"
 #include "collect/core/procfs.h"
-#include "program_file.h"
+#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/sources/nvtx/nvtx_collect.h"
+#include "collect/sources/perf/cpu_sampling.h"
 #include "collect/sources/python/python_collect.h"
 #include "collect/sources/stacks/stack_rows.h"
+#include "collect/sources/torch/torch_collect.h"
+#include "program_file.h"
+#include "unattached.h"
 
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
-    [PROCESS_EXECED] = "exec", [PROCESS_LOST] = "lost",
+    [PROCESS_EXECED] = "exec",  [PROCESS_LOST] = "lost",
 };
 
 static struct process **bucket(struct collector *collector, pid_t pid)
@@ -62,7 +62,7 @@ void process_set_own_pid(struct process *process, uint32_t own_pid)
     *head = process;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static void set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
 {
@@ -94,7 +94,7 @@ static void set_ending(struct row_TACHO_PROCESS *row, const struct process *proc
 static void process_row(const struct process *process)
 {
     struct collector *collector = process->collector;
-    struct row_TACHO_PROCESS row = {0};
+    struct row_TACHO_PROCESS row = { 0 };
     ROW_SET(&row, TACHO_PROCESS, start, process->start_ns);
     ROW_SET(&row, TACHO_PROCESS, globalPid, process->global_pid);
     if (process->parent_pid)
@@ -116,14 +116,14 @@ static void process_row(const struct process *process)
 /* nsys has one row a pid: the last program in it names it. */
 static void name_row(const struct process *process)
 {
-    struct row_PROCESSES row = {0};
+    struct row_PROCESSES row = { 0 };
     ROW_SET(&row, PROCESSES, globalPid, process->global_pid);
     ROW_SET(&row, PROCESSES, pid, process->pid);
     ROW_SET(&row, PROCESSES, name, collector_string(process->collector, process->name));
     writer_append(process->collector->writer, TABLE_PROCESSES, &row);
 }
 
-/* ---- Beginning --------------------------------------------------------------------------------------------------------- */
+/* ---- Beginning ------------------------------------------------------------------------------------------------- */
 
 static void link_in(struct process_table *table, struct process *process, struct process **head)
 {
@@ -163,7 +163,8 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
         process->image = before->image + 1;
         process->rank = before->rank;
     }
-    if (before && (before->is_over ? before->over_ending : before->ending) == PROCESS_EXECED) { /* the same process with another program */
+    /* the same process with another program */
+    if (before && (before->is_over ? before->over_ending : before->ending) == PROCESS_EXECED) {
         process->is_primary = before->is_primary;
         process->is_child = before->is_child;
         process->parent_pid = before->parent_pid;
@@ -182,10 +183,18 @@ static struct cuda_process *cuda_of(struct process *process)
 {
     struct collector *collector = process->collector;
     struct cuda_setup setup = {
-        .writer = collector->writer, .clock = &collector->clock, .gpus = &collector->gpus,
-        .arena = process->arena, .chunk_count = process->chunk_count, .buffer_count = process->arena->cuda.buffer_count,
-        .ns_per_tick = process->arena->cuda.ns_per_tick, .flags = process->arena->cuda.flags, .global_pid = process->global_pid,
-        .pid = (uint32_t)process->pid, .own_pid = process->own_pid, .process = process,
+        .writer = collector->writer,
+        .clock = &collector->clock,
+        .gpus = &collector->gpus,
+        .arena = process->arena,
+        .chunk_count = process->chunk_count,
+        .buffer_count = process->arena->cuda.buffer_count,
+        .ns_per_tick = process->arena->cuda.ns_per_tick,
+        .flags = process->arena->cuda.flags,
+        .global_pid = process->global_pid,
+        .pid = (uint32_t)process->pid,
+        .own_pid = process->own_pid,
+        .process = process,
     };
     return setup.buffer_count ? cuda_process_new(&setup) : NULL;
 }
@@ -232,9 +241,10 @@ static void environment_rows(const struct process *process, const char *block, s
         const char *variable = block + at, *equals = strchr(variable, '=');
         if (!equals || !environment_is_kept(variable, (size_t)(equals - variable)))
             continue;
-        struct row_TACHO_PROCESS_ENV row = {0};
+        struct row_TACHO_PROCESS_ENV row = { 0 };
         ROW_SET(&row, TACHO_PROCESS_ENV, globalPid, process->global_pid);
-        ROW_SET(&row, TACHO_PROCESS_ENV, name, writer_string(process->collector->writer, variable, (size_t)(equals - variable)));
+        ROW_SET(&row, TACHO_PROCESS_ENV, name,
+                writer_string(process->collector->writer, variable, (size_t)(equals - variable)));
         ROW_SET(&row, TACHO_PROCESS_ENV, value, collector_string(process->collector, equals + 1));
         writer_append(process->collector->writer, TABLE_TACHO_PROCESS_ENV, &row);
     }
@@ -242,7 +252,7 @@ static void environment_rows(const struct process *process, const char *block, s
 
 void process_describe(struct process *process)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int redact = process->collector->options->redact;
     if (procfs_exe(process->pid, &text) == 0)
         process->exe_id = collector_string(process->collector, text_string(&text));
@@ -274,7 +284,7 @@ void process_describe_unseen(struct process *process)
     process_describe(process);
 }
 
-/* ---- Those without an agent ------------------------------------------------------------------------------------------- */
+/* ---- Those without an agent ------------------------------------------------------------------------------------ */
 
 int process_is_unrecorded(const struct process *process)
 {
@@ -296,14 +306,15 @@ void process_set_unrecorded(struct process *process, enum wire_cause cause)
     process_row(process);
 }
 
-/* ---- Counts ------------------------------------------------------------------------------------------------------------- */
+/* ---- Counts ---------------------------------------------------------------------------------------------------- */
 
-void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause, int64_t count)
+void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause,
+                       int64_t count)
 {
     if (!count)
         return;
     struct collector *collector = process->collector;
-    struct row_TACHO_COUNT row = {0};
+    struct row_TACHO_COUNT row = { 0 };
     ROW_SET(&row, TACHO_COUNT, globalPid, process->global_pid);
     ROW_SET(&row, TACHO_COUNT, source, collector_string(collector, source));
     ROW_SET(&row, TACHO_COUNT, fate, collector_string(collector, fate));
@@ -318,7 +329,9 @@ static const char *const source_names[] = {
     WIRE_SOURCES(SOURCE_NAME)
 #undef SOURCE_NAME
 };
-static const struct { const char *fate, *cause; } fate_names[] = {
+static const struct {
+    const char *fate, *cause;
+} fate_names[] = {
 #define FATE_NAME(id, fate, cause) [WIRE_##id] = {fate, cause},
     WIRE_FATES(FATE_NAME)
 #undef FATE_NAME
@@ -327,11 +340,13 @@ static const struct { const char *fate, *cause; } fate_names[] = {
 /* NVTX keeps its own count, since a range is recorded once both its ends are here. */
 static void take_nvtx_counts(struct process *process, const struct nvtx_counts *nvtx)
 {
-    struct process_counts *counts = &process->counts[WIRE_SOURCE_NVTX], *library = &process->counts[WIRE_SOURCE_LIBRARY];
+    struct process_counts *counts = &process->counts[WIRE_SOURCE_NVTX],
+                          *library = &process->counts[WIRE_SOURCE_LIBRARY];
     counts->recorded = nvtx->recorded - nvtx->library_recorded;
     library->recorded = nvtx->library_recorded;
     library->fates[WIRE_LOST_BUFFER_FULL] += nvtx->library_end_lost - process->library_end_lost;
-    counts->fates[WIRE_LOST_BUFFER_FULL] += nvtx->end_lost - nvtx->library_end_lost - (process->nvtx_end_lost - process->library_end_lost);
+    counts->fates[WIRE_LOST_BUFFER_FULL] += nvtx->end_lost - nvtx->library_end_lost -
+                                            (process->nvtx_end_lost - process->library_end_lost);
     process->library_end_lost = nvtx->library_end_lost;
     counts->damaged += nvtx->damaged - process->nvtx_damaged;
     process->nvtx_end_lost = nvtx->end_lost;
@@ -372,12 +387,16 @@ void process_report_counts(struct process *process)
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         struct process_counts *now = &process->counts[i], *before = &process->reported[i];
         process_count_row(process, source_names[i], "recorded", "", (int64_t)(now->recorded - before->recorded));
-        process_count_row(process, source_names[i], "recorded", "recovered", (int64_t)(now->recovered - before->recovered));
+        process_count_row(process, source_names[i], "recorded", "recovered",
+                          (int64_t)(now->recovered - before->recovered));
         process_count_row(process, source_names[i], "lost", "damaged", (int64_t)(now->damaged - before->damaged));
-        process_count_row(process, source_names[i], "lost", "unfinished", (int64_t)(now->unfinished - before->unfinished));
-        process_count_row(process, source_names[i], "lost", "unknown-kind", (int64_t)(now->unknown_kind - before->unknown_kind));
+        process_count_row(process, source_names[i], "lost", "unfinished",
+                          (int64_t)(now->unfinished - before->unfinished));
+        process_count_row(process, source_names[i], "lost", "unknown-kind",
+                          (int64_t)(now->unknown_kind - before->unknown_kind));
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            process_count_row(process, source_names[i], fate_names[fate].fate, fate_names[fate].cause, (int64_t)(now->fates[fate] - before->fates[fate]));
+            process_count_row(process, source_names[i], fate_names[fate].fate, fate_names[fate].cause,
+                              (int64_t)(now->fates[fate] - before->fates[fate]));
         *before = *now;
     }
 }
@@ -396,7 +415,7 @@ static void add_to_result(const struct process *process)
 
 static void check_row(const struct process *process, const char *finding, uint64_t count)
 {
-    struct row_TACHO_CUDA_CHECK row = {0};
+    struct row_TACHO_CUDA_CHECK row = { 0 };
     if (!count)
         return;
     ROW_SET(&row, TACHO_CUDA_CHECK, globalPid, process->global_pid);
@@ -424,7 +443,7 @@ static void finish_cuda(struct process *process)
     process->cuda = NULL;
 }
 
-/* ---- Ending --------------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ---------------------------------------------------------------------------------------------------- */
 
 static void set_status(struct process *process, int wait_status)
 {
@@ -505,7 +524,8 @@ static void tell_if_partly_mapped(struct process *process)
     uint32_t error = process->arena ? atomic_load_explicit(&process->arena->map_error, memory_order_relaxed) : 0;
     if (error)
         collector_warn(process->collector, process->global_pid,
-                       "Process %d (%s) could not map more of its buffer (%s), and events may be lost: %s. A larger --buffer-limit does not help.",
+                       "Process %d (%s) could not map more of its buffer (%s), and events may be lost: %s. A larger "
+                       "--buffer-limit does not help.",
                        (int)process->pid, process->name, strerror((int)error),
                        error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
 }
@@ -530,7 +550,8 @@ static void finish_sources(struct process *process)
     python_calls_process_ends(process);
 }
 
-/* The program that came into the process by exec, before this one was read to its end, begins where this one turns out to end. */
+/* The program that came into the process by exec, before this one was read to its end, begins where
+ * this one turns out to end. */
 static void hand_on(const struct process *process)
 {
     struct process *next = process_find(process->collector, process->pid);
@@ -564,13 +585,15 @@ void process_end(struct process *process, enum process_ending ending, int status
     }
     if (ending != PROCESS_EXECED)
         take_silent_exec(process);
-    if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
+    if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS &&
+        !process->exit_seen) {
         split_at_exec(process, ending, status, end_ns);
         return;
     }
     recording_process_ends(process->collector, process, end_ns);
     if (process->arena && process->threads_seen)
-        process->collector->result->start_cost_ns += overhead_of_start(process->arena, strcmp(process->origin, "fork") == 0);
+        process->collector->result->start_cost_ns += overhead_of_start(process->arena,
+                                                                       strcmp(process->origin, "fork") == 0);
     note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
     finish_sources(process);
@@ -628,7 +651,7 @@ void process_status(struct process *process, int wait_status)
 {
     int signalled = WIFSIGNALED(wait_status);
     process_end_soon(process, signalled ? PROCESS_SIGNALLED : PROCESS_EXITED,
-                signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), collector_now(process->collector));
+                     signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), collector_now(process->collector));
 }
 
 void process_set_wait_status(struct process *process, int wait_status)
@@ -644,7 +667,7 @@ void process_set_wait_status(struct process *process, int wait_status)
         process_row(process); /* the last row counts */
 }
 
-/* ---- Modules -------------------------------------------------------------------------------------------------------------- */
+/* ---- Modules --------------------------------------------------------------------------------------------------- */
 
 void process_add_module(struct process *process, const struct process_module *module)
 {

@@ -1,8 +1,9 @@
 /* The process tree of a capture: who is there, what is known of each, and the rows that say so.
  *
- * A process is a program in a pid: exec ends one and begins the next (image counts them). Exit statuses come from
- * whoever knows: wait() here, the process's own exit record, or its parent's wait record, which may arrive much later;
- * then a new row replaces the old one. Ended processes stay in the table, without their arena, until the capture ends. */
+ * A process is a program in a pid: exec ends one and begins the next (image counts them). Exit statuses come
+ * from whoever knows: wait() here, the process's own exit record, or its parent's wait record, which may
+ * arrive much later; then a new row replaces the old one. Ended processes stay in the table, without their
+ * arena, until the capture ends. */
 #ifndef TACHO_COLLECT_PROCESS_PROCESS_H
 #define TACHO_COLLECT_PROCESS_PROCESS_H
 
@@ -12,8 +13,8 @@
 
 #include "collect/core/call_chains.h"
 #include "collect/core/machine.h"
-#include "wire/wire_marks.h"
 #include "wire/wire.h"
+#include "wire/wire_marks.h"
 
 struct collector;
 struct cuda_process;
@@ -30,24 +31,24 @@ struct torch_thread;
 
 /* How far one lane of a thread is read. */
 struct reader_lane {
-    uint32_t chunk, offset;   /* the next byte; WIRE_NONE: no chunk yet */
+    uint32_t chunk, offset;          /* the next byte; WIRE_NONE: no chunk yet */
     uint64_t read_bytes, goal_bytes; /* of records, in all; drain_set_goals() */
 };
 
 /* The collector's half of a thread's slot. */
 struct reader {
-    uint32_t active;          /* a thread is in the slot and its first row is written */
-    uint32_t damaged;         /* its chain makes no sense: not read any more */
-    uint32_t is_agents;       /* a thread of the agent: its records are read, it has no row */
+    uint32_t active;            /* a thread is in the slot and its first row is written */
+    uint32_t damaged;           /* its chain makes no sense: not read any more */
+    uint32_t is_agents;         /* a thread of the agent: its records are read, it has no row */
     uint32_t slot;
     struct reader_lane lanes[WIRE_LANES];
-    uint64_t place;           /* in the thread's lane, of what is read next in its handlers' */
+    uint64_t place;             /* in the thread's lane, of what is read next in its handlers' */
     uint32_t tid, priority;
-    int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
-    int64_t name_id;          /* in the writer's string pool; 0: none */
+    int64_t start_ns, end_ns;   /* PROCESS_NO_TIME: still runs */
+    int64_t name_id;            /* in the writer's string pool; 0: none */
     struct nvtx_thread *nvtx;
     struct torch_thread *torch; /* NULL: it has run no operator of PyTorch yet */
-    struct call_chains chains; /* of the OS call that began then and is told of next */
+    struct call_chains chains;  /* of the OS call that began then and is told of next */
     uint64_t chains_ticks;
     uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
@@ -69,21 +70,25 @@ struct process {
     struct process *next, *next_same_hash, *next_same_own_pid;
     struct process *next_live, *previous_live; /* among those that have an arena */
     struct collector *collector;
-    pid_t pid, parent_pid;         /* parent 0: not known */
-    uint32_t own_pid;              /* what it calls itself: not the same in another pid namespace; 0: not known */
+    pid_t pid, parent_pid;                     /* parent 0: not known */
+    uint32_t own_pid;                          /* what it calls itself: not the same in another
+                                                * pid namespace; 0: not known */
     int64_t global_pid;
     unsigned image;
-    const char *origin;            /* launch, fork, exec; found: without an agent, by process_find_unseen() */
-    int is_primary, is_child;      /* the one we started; one that we reap */
-    int is_recorded, is_borrowed;  /* its agent has come; it is a vfork child, which runs in its parent's memory and with its agent */
-    int has_left;                  /* its agent was silenced: WIRE_LEAVE… */
-    int64_t left_ns;               /* …then, or when the kernel told of an exec after that */
-    enum wire_cause cause;         /* why it, or a child that it has now, is not recorded */
-    enum wire_cause unrecorded;    /* why it was not, in the report; UNKNOWN: it was, or the capture is not over */
+    const char *origin;                        /* launch, fork, exec; found: without an
+                                                * agent, by process_find_unseen() */
+    int is_primary, is_child;                  /* the one we started; one that we reap */
+    int is_recorded, is_borrowed;              /* its agent has come; it is a vfork child, which runs in its parent's
+                                                * memory and with its agent */
+    int has_left;                              /* its agent was silenced: WIRE_LEAVE… */
+    int64_t left_ns;                           /* …then, or when the kernel told of an exec after that */
+    enum wire_cause cause;                     /* why it, or a child that it has now, is not recorded */
+    enum wire_cause unrecorded;                /* why it was not, in the report; UNKNOWN: it was,
+                                                * or the capture is not over */
     int64_t start_ns, end_ns;
     enum process_ending ending;
-    int status;                    /* exit status or signal, by ending */
-    int is_over;                   /* it has ended so, and what it left is being read: process_end_soon() */
+    int status;                                /* exit status or signal, by ending */
+    int is_over;                               /* it has ended so, and what it left is being read: process_end_soon() */
     enum process_ending over_ending;
     int over_status;
     int64_t over_ns;
@@ -104,41 +109,44 @@ struct process {
     uint32_t chunk_count;
     struct reader *readers;
     uint32_t reader_count;
-    uint32_t next_slot;            /* where the next round goes on */
-    uint32_t slots_seen;           /* the most that were taken at any time: the program may write over the number */
-    int idle_rounds, trimmed;      /* since its last record; its unused chunks were given back */
-    uint32_t chunks_seen, chunks_ready; /* of those never used: taken by the last round, made ready ahead */
+    uint32_t next_slot;                      /* where the next round goes on */
+    uint32_t slots_seen;                     /* the most that were taken at any time: the program
+                                              * may write over the number */
+    int idle_rounds, trimmed;                /* since its last record; its unused chunks were given back */
+    uint32_t chunks_seen, chunks_ready;      /* of those never used: taken by the last round, made ready ahead */
     uint64_t threads_seen;
-    int behind;                    /* its threads have written more than the last round could read */
-    int finished;                  /* drain_finish() has read all of it */
-    unsigned open_ranges;          /* capture ranges that it has begun and not ended */
+    int behind;                              /* its threads have written more than the last round could read */
+    int finished;                            /* drain_finish() has read all of it */
+    unsigned open_ranges;                    /* capture ranges that it has begun and not ended */
     uint32_t switches_read, switches_missed; /* struct wire_switch: taken over already */
     struct nvtx_process *nvtx;
     uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
-    struct torch_process *torch;   /* NULL: no operator of PyTorch has run here yet */
-    uint64_t torch_stack_lost, torch_damaged; /* of its counts, those taken over already */
-    struct python_numbers *python; /* of stacks that its agent told; NULL: none so far */
-    struct cuda_process *cuda;     /* NULL: CUDA is not traced */
-    uint64_t cuda_damaged;         /* of its counts, those taken over already */
-    struct process_module *modules; /* loaded now */
+    struct torch_process *torch;                            /* NULL: no operator of PyTorch has run here yet */
+    uint64_t torch_stack_lost, torch_damaged;               /* of its counts, those taken over already */
+    struct python_numbers *python;                          /* of stacks that its agent told; NULL: none so far */
+    struct cuda_process *cuda;                              /* NULL: CUDA is not traced */
+    uint64_t cuda_damaged;                                  /* of its counts, those taken over already */
+    struct process_module *modules;                         /* loaded now */
     size_t module_count, module_capacity;
-    struct symbols_process *space;  /* its address space, for stacks; NULL: nobody has asked */
-    struct process_counts *counts;   /* by source: totals; slots that are still taken not included. NULL once it has ended */
-    struct process_counts *reported; /* what TACHO_COUNT rows say already; behind the counts, in the same memory */
+    struct symbols_process *space;                          /* its address space, for stacks; NULL: nobody has asked */
+    struct process_counts *counts;                          /* by source: totals; slots that are still taken not
+                                                             * included. NULL once it has ended */
+    struct process_counts *reported;                        /* what TACHO_COUNT rows say already; behind the
+                                                             * counts, in the same memory */
 
     int pidfd;
-    uint64_t start_time;           /* /proc's, tells a reused pid; 0: not known */
+    uint64_t start_time;                                    /* /proc's, tells a reused pid; 0: not known */
     struct event *death;
 };
 
 #define PROCESS_BUCKETS 4096u /* a power of two */
 
 struct process_table {
-    struct process *buckets[PROCESS_BUCKETS]; /* by pid, the newest first */
+    struct process *buckets[PROCESS_BUCKETS];    /* by pid, the newest first */
     struct process *by_own_pid[PROCESS_BUCKETS]; /* by own_pid and parent_pid; those without are not there */
-    struct process *first, *last;             /* in order of appearance */
+    struct process *first, *last;                /* in order of appearance */
     struct process *first_live;
-    uint64_t count, live, over;               /* over: of the live ones, those that are read to their end */
+    uint64_t count, live, over;                  /* over: of the live ones, those that are read to their end */
     uint64_t threads;
 };
 
@@ -165,8 +173,9 @@ void process_describe_unseen(struct process *process);
 /* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
 
-/* The same for one whose end, or whose exec, was just noticed: what is left in its arena, up to all of it, is read in rounds, so that
- * others who come in meanwhile need not wait for it. process_end_next() is called with every round and ends one that is read. */
+/* The same for one whose end, or whose exec, was just noticed: what is left in its arena, up to all of it, is read in
+ * rounds, so that others who come in meanwhile need not wait for it. process_end_next() is called with every round
+ * and ends one that is read. */
 void process_end_soon(struct process *process, enum process_ending ending, int status, int64_t end_ns);
 void process_end_next(struct collector *collector);
 
@@ -176,7 +185,8 @@ void process_status(struct process *process, int wait_status);
 /* What its parent's wait call said, before or after process_end(). */
 void process_set_wait_status(struct process *process, int wait_status);
 
-/* May something that could be done without keep this descriptor, or are those above it too few for agents that come in? */
+/* May something that could be done without keep this descriptor, or are those above it too
+ * few for agents that come in? */
 int process_descriptor_is_spare(const struct collector *collector, int descriptor);
 
 /* Watches for its death, by pidfd where there are such. */
@@ -195,7 +205,8 @@ void process_reap(struct collector *collector);
 /* Looks at every process that cannot be watched. */
 void process_poll(struct collector *collector);
 
-/* Looks through /proc for processes of the tree that have no agent: static programs, those whose environment was lost. */
+/* Looks through /proc for processes of the tree that have no agent: static programs, those
+ * whose environment was lost. */
 void process_find_unseen(struct collector *collector);
 
 /* CPU time so far, if the kernel still says; or as the process itself said when it was about to end. */
@@ -213,7 +224,8 @@ void process_set_unrecorded(struct process *process, enum wire_cause cause);
 void process_report_counts(struct process *process);
 
 /* One row of TACHO_COUNT; none if count is 0. */
-void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause, int64_t count);
+void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause,
+                       int64_t count);
 
 /* What is loaded, so that its unloading has a name: take answers 0 for an address that is not known. */
 void process_add_module(struct process *process, const struct process_module *module);
@@ -224,7 +236,8 @@ void process_kill_all(struct collector *collector, int signal);
 
 void process_table_free(struct collector *collector);
 
-/* Is there an agent in the program that it is now? After exec there may not be one, and the arena is of the program before. */
+/* Is there an agent in the program that it is now? After exec there may not be one, and the arena
+ * is of the program before. */
 static inline int process_has_agent(const struct process *process)
 {
     return process->arena && process->exec_ns == PROCESS_NO_TIME;

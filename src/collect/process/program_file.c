@@ -23,13 +23,14 @@
 #define OWN_MACHINE EM_AARCH64
 #endif
 
-/* ---- Finding it ----------------------------------------------------------------------------------------------------------- */
+/* ---- Finding it ------------------------------------------------------------------------------------------------ */
 
 static const char *const builtins[] = {
-    ".", "alias", "bg", "bind", "builtin", "caller", "cd", "compgen", "complete", "declare", "dirs", "disown", "enable", "eval",
-    "exec", "exit", "export", "fg", "hash", "help", "history", "jobs", "let", "local", "logout", "mapfile", "popd", "pushd",
-    "readonly", "return", "set", "shift", "shopt", "source", "suspend", "times", "trap", "type", "typeset", "ulimit", "umask",
-    "unalias", "unset",
+    ".",       "alias",    "bg",      "bind",   "builtin", "caller",  "cd",     "compgen", "complete",
+    "declare", "dirs",     "disown",  "enable", "eval",    "exec",    "exit",   "export",  "fg",
+    "hash",    "help",     "history", "jobs",   "let",     "local",   "logout", "mapfile", "popd",
+    "pushd",   "readonly", "return",  "set",    "shift",   "shopt",   "source", "suspend", "times",
+    "trap",    "type",     "typeset", "ulimit", "umask",   "unalias", "unset",
 };
 
 static int is_builtin(const char *name)
@@ -57,7 +58,8 @@ static int cannot_run(const char *name, int error, int *exit_status, struct erro
     if (error == EISDIR)
         return error_set(err, ERR_DENIED, "cannot run %s: it is a folder", name);
     if (*exit_status == 126)
-        return error_set(err, ERR_DENIED, "cannot run %s: %s", name, error == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(error));
+        return error_set(err, ERR_DENIED, "cannot run %s: %s", name,
+                         error == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(error));
     return error_set(err, ERR_NOT_FOUND, "cannot run %s: no such program", name);
 }
 
@@ -71,7 +73,8 @@ static int find_along(struct program *program, const char *name, const char *sea
         int error = written < (int)sizeof program->path ? check_executable(program->path) : ENAMETOOLONG;
         if (error == 0)
             return 0;
-        if (error == EACCES && faccessat(AT_FDCWD, program->path, F_OK, AT_EACCESS) == 0) /* it is there, not just hidden */
+        /* it is there, not just hidden */
+        if (error == EACCES && faccessat(AT_FDCWD, program->path, F_OK, AT_EACCESS) == 0)
             worst = EACCES;
         at += length;
         if (!*at)
@@ -79,7 +82,8 @@ static int find_along(struct program *program, const char *name, const char *sea
     }
 }
 
-int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err)
+int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status,
+                      struct error *err)
 {
     memset(program, 0, sizeof *program);
     int error;
@@ -95,12 +99,13 @@ int program_file_find(struct program *program, const char *name, const char *sea
     }
     if (error == ENOENT && is_builtin(name)) {
         *exit_status = 127;
-        return error_set(err, ERR_NOT_FOUND, "cannot run %s: it is a builtin of the shell, not a program; try sh -c '%s …'", name, name);
+        return error_set(err, ERR_NOT_FOUND,
+                         "cannot run %s: it is a builtin of the shell, not a program; try sh -c '%s …'", name, name);
     }
     return error ? cannot_run(name, error, exit_status, err) : 0;
 }
 
-/* ---- Looking at it ---------------------------------------------------------------------------------------------------------- */
+/* ---- Looking at it --------------------------------------------------------------------------------------------- */
 
 static int read_at(int file, void *to, size_t bytes, uint64_t offset)
 {
@@ -145,7 +150,8 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
     if (!dynamic)
         return;
     Elf64_Dyn entries[DYNAMIC_MAX];
-    size_t count = dynamic->p_filesz / sizeof *entries < DYNAMIC_MAX ? dynamic->p_filesz / sizeof *entries : DYNAMIC_MAX;
+    size_t count = dynamic->p_filesz / sizeof *entries < DYNAMIC_MAX ? dynamic->p_filesz / sizeof *entries
+                                                                     : DYNAMIC_MAX;
     if (read_at(image->file, entries, count * sizeof *entries, dynamic->p_offset) != 0)
         return;
     uint64_t strings = 0;
@@ -154,7 +160,8 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
             strings = file_offset(image, entries[i].d_un.d_ptr);
     for (size_t i = 0; strings && i < count; i++) {
         char name[sizeof program->first_library] = "";
-        if (entries[i].d_tag != DT_NEEDED || pread(image->file, name, sizeof name - 1, (off_t)(strings + entries[i].d_un.d_val)) <= 0)
+        if (entries[i].d_tag != DT_NEEDED ||
+            pread(image->file, name, sizeof name - 1, (off_t)(strings + entries[i].d_un.d_val)) <= 0)
             continue;
         if (wire_is_sanitizer(name, strlen(name)))
             strcpy(program->first_library, name);
@@ -166,29 +173,35 @@ static void inspect_interpreter(struct program *program, const struct image *ima
     if (find_part(image, PT_INTERP))
         return;
     program->cause = WIRE_CAUSE_STATIC;
-    warn(program, "a static program", "it takes no agent, so its calls and ranges are not recorded; CPU samples are, and dynamic programs that it starts");
+    warn(program, "a static program",
+         "it takes no agent, so its calls and ranges are not recorded; CPU samples are, and dynamic programs that it "
+         "starts");
 }
 
 static int read_parts(struct image *image)
 {
     image->part_count = image->header.e_phnum < HEADERS_MAX ? image->header.e_phnum : HEADERS_MAX;
-    return image->header.e_phentsize != sizeof *image->parts ? -1 : read_at(image->file, image->parts, image->part_count * sizeof *image->parts, image->header.e_phoff);
+    return image->header.e_phentsize != sizeof *image->parts
+               ? -1
+               : read_at(image->file, image->parts, image->part_count * sizeof *image->parts, image->header.e_phoff);
 }
 
 int program_file_is_static(const char *path)
 {
-    struct image image = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct image image = { .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
     if (image.file < 0)
         return 0;
-    int is_static = read_at(image.file, &image.header, sizeof image.header, 0) == 0 && memcmp(image.header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                    image.header.e_ident[EI_CLASS] == ELFCLASS64 && read_parts(&image) == 0 && !find_part(&image, PT_INTERP);
+    int is_static = read_at(image.file, &image.header, sizeof image.header, 0) == 0 &&
+                    memcmp(image.header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                    image.header.e_ident[EI_CLASS] == ELFCLASS64 && read_parts(&image) == 0 &&
+                    !find_part(&image, PT_INTERP);
     close(image.file);
     return is_static;
 }
 
 static void inspect_elf(struct program *program, int file)
 {
-    struct image image = {.file = file};
+    struct image image = { .file = file };
     if (read_at(file, &image.header, sizeof image.header, 0) != 0)
         return;
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -199,7 +212,8 @@ static void inspect_elf(struct program *program, int file)
     }
     if (image.header.e_machine != OWN_MACHINE) {
         program->cause = WIRE_CAUSE_FOREIGN;
-        warn(program, "made for another architecture", "the agent cannot be loaded into it, so only its start, end and CPU time are recorded");
+        warn(program, "made for another architecture",
+             "the agent cannot be loaded into it, so only its start, end and CPU time are recorded");
         program->no_preload = 1;
         return;
     }
@@ -222,7 +236,8 @@ static void inspect_rights(struct program *program, int file)
         return;
     program->cause = WIRE_CAUSE_NOT_ATTACHED;
     warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
-         "the loader keeps the agent out, so its calls and ranges are not recorded; run tacho as that user to record it");
+         "the loader keeps the agent out, so its calls and ranges are not recorded; run tacho as that user to record "
+         "it");
 }
 
 /* The program behind "#!": the first word, or what env is asked to run. 0 if there is one. */
@@ -243,7 +258,8 @@ static int read_shebang(int file, const char *search_path, char *path, size_t si
     return snprintf(path, size, "%s", word) < (int)size ? 0 : -1;
 }
 
-/* What neither the kernel nor a shell can run. A shell takes a file for a script unless its first line has a zero byte. */
+/* What neither the kernel nor a shell can run. A shell takes a file for a script unless its
+ * first line has a zero byte. */
 static int is_script(int file)
 {
     char line[256];

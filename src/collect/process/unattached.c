@@ -1,5 +1,5 @@
-/* Processes that could not attach: see wire/wire_marks.h. What they left is removed and kept here, and counted at the end:
- * by then it is known which of the processes has left it. */
+/* Processes that could not attach: see wire/wire_marks.h. What they left is removed and kept here, and counted at the
+ * end: by then it is known which of the processes has left it. */
 #include "unattached.h"
 
 #include <dirent.h>
@@ -11,7 +11,9 @@
 #include "base/array.h"
 #include "collect/core/collector.h"
 
-static const struct { const char *text, *reason; } causes[] = {
+static const struct {
+    const char *text, *reason;
+} causes[] = {
 #define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = {text, reason},
     WIRE_CAUSES(CAUSE)
 #undef CAUSE
@@ -41,7 +43,7 @@ static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
 {
     struct session *session = &collector->session;
     if (array_reserve(&session->marks, &session->mark_capacity, session->mark_count + 1, sizeof *session->marks) == 0)
-        session->marks[session->mark_count++] = (struct mark){.pid = pid, .cause = cause};
+        session->marks[session->mark_count++] = (struct mark){ .pid = pid, .cause = cause };
     else
         unattached_count(collector, cause, NULL);
 }
@@ -109,7 +111,7 @@ void unattached_tell(struct collector *collector)
         if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
             snprintf(error, sizeof error, " (%s)", strerror(collector->session.refusal));
         if (count)
-            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s", (unsigned long long)count,
-                           count == 1 ? " was" : "es were", causes[i].reason, error, who);
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s",
+                           (unsigned long long)count, count == 1 ? " was" : "es were", causes[i].reason, error, who);
     }
 }

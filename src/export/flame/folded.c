@@ -1,5 +1,5 @@
-/* Folded stacks, as flamegraph.pl and its like take them: a line for each stack, its frames from the outermost on with ; between
- * them, a space, and what its samples weigh. The thread's name stands first. */
+/* Folded stacks, as flamegraph.pl and its like take them: a line for each stack, its frames from the outermost on with
+ * ; between them, a space, and what its samples weigh. The thread's name stands first. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -42,7 +42,7 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
 {
     struct folding *folding = context;
     const struct stack_tree *tree = &folding->tree;
-    struct text out = {0};
+    struct text out = { 0 };
     size_t level = 0;
     int code = remember_end(folding, 0);
 
@@ -66,9 +66,10 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
     return code;
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
-    struct folding folding = {0};
+    struct folding folding = { 0 };
     int code = samples_read(&folding.stacks, report, STACKS_WITHOUT_LINES, options, err);
 
     if (code == 0)
@@ -84,6 +85,9 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_folded = {
-    .name = "folded", .help = "samples of threads as folded stacks, for flamegraph.pl and its like", .extension = "folded", .gzips = 1,
+    .name = "folded",
+    .help = "samples of threads as folded stacks, for flamegraph.pl and its like",
+    .extension = "folded",
+    .gzips = 1,
     .export_report = export_report,
 };

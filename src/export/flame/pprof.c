@@ -1,7 +1,7 @@
 /* pprof's format: profile.proto of Google's pprof, packed with gzip as its readers expect it.
  *
- * A sample is a stack of a thread, with how many samples it had and what they weigh. A frame is a location; those of one function
- * share it, whatever their line. */
+ * A sample is a stack of a thread, with how many samples it had and what they weigh. A frame is a location; those of
+ * one function share it, whatever their line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,16 @@
 #include "flame_samples.h"
 
 /* Numbers of profile.proto. */
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING, PROFILE_TIME = 9,
-       PROFILE_DURATION = 10 };
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE,
+    PROFILE_MAPPING,
+    PROFILE_LOCATION,
+    PROFILE_FUNCTION,
+    PROFILE_STRING,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION = 10
+};
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT };
@@ -25,7 +33,8 @@ struct profile {
     struct stacks stacks;
     struct stack_tree tree;
     struct intern strings;
-    struct keys functions, mappings; /* kind, symbol, module and source; module: their numbers count from 1 in the file */
+    struct keys functions, mappings; /* kind, symbol, module and source; module: their
+                                      * numbers count from 1 in the file */
     struct text out, part, inner, name;
 };
 
@@ -62,7 +71,7 @@ static void add_value_type(struct profile *profile, const char *type, const char
 static int add_sample(struct profile *profile, uint32_t node)
 {
     const struct stack_tree *tree = &profile->tree;
-    struct text label = {0};
+    struct text label = { 0 };
 
     for (uint32_t at = node; at != TREE_ROOT; at = tree_parent(tree, at)) {
         uint32_t frame = tree_frame(tree, at);
@@ -107,8 +116,9 @@ static int add_location(struct profile *profile, uint32_t frame)
 static void add_function(struct profile *profile, uint32_t function)
 {
     const int64_t *key = keys_get(&profile->functions, function);
-    int64_t whole[FRAME_PARTS] = { key[FRAME_KIND], key[FRAME_SYMBOL], key[FRAME_MODULE], key[FRAME_SOURCE], FRAME_NO_LINE };
-    struct text name = {0};
+    int64_t whole[FRAME_PARTS] = { key[FRAME_KIND], key[FRAME_SYMBOL], key[FRAME_MODULE], key[FRAME_SOURCE],
+                                   FRAME_NO_LINE };
+    struct text name = { 0 };
     size_t length;
 
     stack_key_name(&name, &profile->stacks, whole);
@@ -130,7 +140,9 @@ static int put_program_first(struct profile *profile)
 {
     for (uint32_t frame = 0; frame < profile->stacks.frames.count; frame++) {
         const int64_t *key = stack_frame(&profile->stacks, frame);
-        const char *file = key[FRAME_KIND] == FRAME_NATIVE ? report_string(profile->stacks.report, key[FRAME_MODULE], NULL) : "";
+        const char *file = key[FRAME_KIND] == FRAME_NATIVE
+                               ? report_string(profile->stacks.report, key[FRAME_MODULE], NULL)
+                               : "";
         const char *slash = strrchr(file, '/');
         if (slash && !strstr(slash, ".so"))
             return keys_add(&profile->mappings, &key[FRAME_MODULE]) == NO_KEY ? ERR_NO_MEMORY : 0;
@@ -190,7 +202,8 @@ static int make_profile(struct profile *profile, const struct export_options *op
         add_mapping(profile, i);
     add_time(profile, options, &no_time);
     for (size_t i = 0; i < profile->strings.count; i++)
-        protobuf_bytes(&profile->out, PROFILE_STRING, profile->strings.strings[i].bytes, profile->strings.strings[i].length);
+        protobuf_bytes(&profile->out, PROFILE_STRING, profile->strings.strings[i].bytes,
+                       profile->strings.strings[i].length);
     return code || text_failed(&profile->out) || text_failed(&profile->name) ? ERR_NO_MEMORY : 0;
 }
 
@@ -201,7 +214,8 @@ static int write_out(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &profile->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     struct profile profile = { .functions.width = FRAME_LINE, .mappings.width = 1 };
     int code = samples_read(&profile.stacks, report, STACKS_WITH_LINES, options, err);
@@ -225,5 +239,8 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_pprof = {
-    .name = "pprof", .help = "samples of threads for pprof and all that reads its profiles", .extension = "pb.gz", .export_report = export_report,
+    .name = "pprof",
+    .help = "samples of threads for pprof and all that reads its profiles",
+    .extension = "pb.gz",
+    .export_report = export_report,
 };

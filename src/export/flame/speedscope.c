@@ -12,7 +12,7 @@ struct scope {
     struct outfile *output;
     const char *unit; /* of weights */
     struct text out, name;
-    uint32_t *path; /* owned; frames of a stack */
+    uint32_t *path;   /* owned; frames of a stack */
     size_t room;
 };
 
@@ -26,7 +26,8 @@ static int write_frames(struct scope *scope, struct error *err)
 {
     int code = 0;
 
-    text_add(&scope->out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"tacho\",\n\"shared\": {\"frames\": [");
+    text_add(&scope->out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": "
+                          "\"tacho\",\n\"shared\": {\"frames\": [");
     for (uint32_t frame = 0; frame < scope->stacks.frames.count && code == 0; frame++) {
         int64_t line = stack_frame(&scope->stacks, frame)[FRAME_LINE];
         text_add(&scope->out, frame ? ",\n{\"name\": " : "\n{\"name\": ");
@@ -99,7 +100,8 @@ static void add_thread_name(struct scope *scope, int64_t thread)
         text_add_bytes(&scope->name, bytes, length);
         text_add_char(&scope->name, ' ');
     }
-    text_addf(&scope->name, "(pid %lld, tid %lld)", (long long)global_pid_number(thread), (long long)global_tid_number(thread));
+    text_addf(&scope->name, "(pid %lld, tid %lld)", (long long)global_pid_number(thread),
+              (long long)global_tid_number(thread));
     add_text(scope);
 }
 
@@ -137,7 +139,8 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     scope->output = output;
     int code = write_frames(scope, err);
     for (size_t first = 0, behind; first < stacks->sample_count && code == 0; first = behind) {
-        for (behind = first; behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
+        for (behind = first;
+             behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
             behind++;
         code = write_profile(scope, first, behind, err);
     }
@@ -147,7 +150,8 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     return code ? code : outfile_put(output, &scope->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     struct scope scope = { .unit = samples_are_time(report, options) ? "nanoseconds" : "none" };
     int code = samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err);
@@ -165,6 +169,9 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_speedscope = {
-    .name = "speedscope", .help = "samples of threads for speedscope.app, in order of time", .extension = "speedscope.json", .gzips = 1,
+    .name = "speedscope",
+    .help = "samples of threads for speedscope.app, in order of time",
+    .extension = "speedscope.json",
+    .gzips = 1,
     .export_report = export_report,
 };

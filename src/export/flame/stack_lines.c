@@ -1,5 +1,6 @@
-/* Stacks of Python with the time that was spent under them, as torch's export_stacks() writes them: a line for each event, its frames
- * from the outermost on with ; between them, then whole microseconds. What makes flame graphs takes such files. */
+/* Stacks of Python with the time that was spent under them, as torch's export_stacks() writes them: a line
+ * for each event, its frames from the outermost on with ; between them, then whole microseconds. What makes
+ * flame graphs takes such files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,14 @@
 #include "export/outfile.h"
 
 /* What a line's number is: "device" and the names of devices mean the same, as in torch. */
-static const struct { const char *name; int of_device; } metrics[] = {
-    { "self_cpu_time_total", 0 }, { "self_cuda_time_total", 1 }, { "self_device_time_total", 1 }, { "self_xpu_time_total", 1 },
+static const struct {
+    const char *name;
+    int of_device;
+} metrics[] = {
+    { "self_cpu_time_total", 0 },
+    { "self_cuda_time_total", 1 },
+    { "self_device_time_total", 1 },
+    { "self_xpu_time_total", 1 },
 };
 
 static int find_metric(const char *name, int *of_device, struct error *err)
@@ -20,7 +27,8 @@ static int find_metric(const char *name, int *of_device, struct error *err)
             *of_device = metrics[i].of_device;
             return 0;
         }
-    return error_set(err, ERR_BAD_ARGUMENT, "--metric %s is not known; it is self_cpu_time_total or self_cuda_time_total", name);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--metric %s is not known; it is self_cpu_time_total or self_cuda_time_total", name);
 }
 
 /* The frames around an event, the innermost first. */
@@ -47,7 +55,7 @@ static void add_frame(struct frames *frames, struct intern_string frame)
 }
 
 /* As the capture has them; else the functions around it in its thread. */
-static void find_frames(struct frames *frames, const struct operators *operators, const struct operator *event)
+static void find_frames(struct frames *frames, const struct operators *operators, const struct operator* event)
 {
     struct intern_string stack = operators_text(operators, event->stack);
 
@@ -85,7 +93,7 @@ static double *self_times(const struct operators *operators, int of_device)
     double *times = calloc(operators->count + 1, sizeof *times);
 
     for (size_t i = 0; times && i < operators->count; i++) {
-        const struct operator *event = &operators->list[i];
+        const struct operator* event = & operators->list[i];
         if (!operator_is_cpu((enum operator_kind)event->kind) || event->is_collapsed)
             continue;
         double own = of_device ? event->kernels_us : operators_us(operators, event->start_ns, event->end_ns);
@@ -97,31 +105,32 @@ static double *self_times(const struct operators *operators, int of_device)
 }
 
 /* Whether the event is of the part of the report that is asked for. */
-static int is_wanted(const struct export_options *options, const struct operator *event)
+static int is_wanted(const struct export_options *options, const struct operator* event)
 {
     return export_wants_time(options, event->start_ns, event->end_ns) &&
            (!options->filter || filter_thread(options->filter, event->thread, event->start_ns, event->end_ns));
 }
 
-static int write_lines(const struct operators *operators, const struct export_options *options, struct outfile *output, int of_device,
-                       struct error *err)
+static int write_lines(const struct operators *operators, const struct export_options *options, struct outfile *output,
+                       int of_device, struct error *err)
 {
     double *times = self_times(operators, of_device);
     uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
-    struct frames frames = {0};
-    struct text out = {0};
+    struct frames frames = { 0 };
+    struct text out = { 0 };
     int code = times && owners ? torch_stack_owners(operators, owners) : ERR_NO_MEMORY;
 
     if (code != 0)
         error_set(err, code, "not enough memory for the stacks");
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator *event = &operators->list[i];
+        const struct operator* event = & operators->list[i];
         if (times[i] < 1 || owners[i] == NO_OPERATOR || !is_wanted(options, event))
             continue;
         find_frames(&frames, operators, &operators->list[owners[i]]);
         if (frames.count)
             add_line(&out, &frames, (int64_t)times[i]);
-        code = frames.failed ? error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks") : outfile_put(output, &out, 1 << 16, err);
+        code = frames.failed ? error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks")
+                             : outfile_put(output, &out, 1 << 16, err);
     }
     if (code == 0)
         code = outfile_put(output, &out, 0, err);
@@ -134,13 +143,14 @@ static int write_lines(const struct operators *operators, const struct export_op
 
 static int read_events(struct operators *operators, struct report *report, struct error *err)
 {
-    struct analysis_request everything = {0};
+    struct analysis_request everything = { 0 };
     int code = operators_read(operators, report, &everything, err), has_operators = code == 0;
 
     if (code == 0 || code == ERR_NO_DATA)
         code = operators_add_python(operators, report, err);
     if (code == 0 && !has_operators && operators->count == 0)
-        return error_set(err, ERR_NO_DATA, "the report has no operators and no Python functions of PyTorch, and so no stacks of them");
+        return error_set(err, ERR_NO_DATA,
+                         "the report has no operators and no Python functions of PyTorch, and so no stacks of them");
     if (code == 0 && operators_nest(operators) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
     return code;
@@ -154,19 +164,21 @@ static int has_stacks(const struct operators *operators)
     return 0;
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     struct operators operators;
     struct outfile *output;
-    struct error close_error = {0};
+    struct error close_error = { 0 };
     int of_device = 0, code = find_metric(options->metric, &of_device, err);
 
     if (code != 0)
         return code;
     code = read_events(&operators, report, err);
     if (code == 0 && !has_stacks(&operators))
-        code = error_set(err, ERR_NO_DATA, "the report has operators of PyTorch, but no stacks of them: record with --pytorch-stacks, or in "
-                         "torch.profiler with_stack=True");
+        code = error_set(err, ERR_NO_DATA,
+                         "the report has operators of PyTorch, but no stacks of them: record with --pytorch-stacks, or "
+                         "in torch.profiler with_stack=True");
     if (code == 0)
         code = outfile_open(path, 0, &output, err);
     if (code == 0) {
@@ -182,5 +194,8 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_stacks = {
-    .name = "stacks", .help = "stacks of Python with times, as torch's export_stacks() writes them", .extension = "stacks", .export_report = export_report,
+    .name = "stacks",
+    .help = "stacks of Python with times, as torch's export_stacks() writes them",
+    .extension = "stacks",
+    .export_report = export_report,
 };

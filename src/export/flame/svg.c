@@ -1,6 +1,7 @@
 /* A flame graph that stands alone: one SVG file that any browser opens, with search and zoom by a script inside it.
  *
- * Names come from programs and may be anything: they are only ever written as text, with all that XML takes for its own escaped. */
+ * Names come from programs and may be anything: they are only ever written as text, with all that XML
+ * takes for its own escaped. */
 #include "svg.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct flame {
     size_t left_out; /* frames too narrow to be seen */
 };
 
-/* ---- text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------------ */
 
 /* At most so many characters; two dots take the place of what is too much. */
 static void add_text(struct text *out, const char *bytes, size_t length, size_t most)
@@ -71,7 +72,7 @@ static void add_fitting(struct flame *flame, double width)
         add_text(&flame->out, text_string(&flame->name), flame->name.length, (size_t)room - 2);
 }
 
-/* ---- frames -------------------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------------------------- */
 
 static double width_of(const struct flame *flame, uint32_t node)
 {
@@ -87,7 +88,8 @@ static int lay_out(struct flame *flame)
     int skip = 0;
 
     flame->x = calloc(tree->nodes.count, sizeof *flame->x);
-    for (uint32_t node = TREE_ROOT; next && flame->x && (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT;) {
+    for (uint32_t node = TREE_ROOT;
+         next && flame->x && (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT;) {
         uint32_t parent = tree_parent(tree, node);
         double width = width_of(flame, node);
         flame->x[node] = next[node] = next[parent];
@@ -103,7 +105,9 @@ static int lay_out(struct flame *flame)
 
 static void add_frame(struct flame *flame, uint32_t node, size_t level)
 {
-    static const char kinds[] = { [FRAME_NATIVE] = 'n', [FRAME_KERNEL] = 'k', [FRAME_PYTHON] = 'p', [FRAME_THREAD] = 't' };
+    static const char kinds[] = {
+        [FRAME_NATIVE] = 'n', [FRAME_KERNEL] = 'k', [FRAME_PYTHON] = 'p', [FRAME_THREAD] = 't'
+    };
     const struct stack_figure *total = &flame->tree.total[node], *all = &flame->tree.total[TREE_ROOT];
     uint32_t frame = tree_frame(&flame->tree, node);
     double width = width_of(flame, node), x = flame->x[node];
@@ -113,10 +117,12 @@ static void add_frame(struct flame *flame, uint32_t node, size_t level)
     stack_frame_label(&flame->name, &flame->stacks, frame);
     text_add(&flame->out, "<g class=\"f\"><title>");
     add_text(&flame->out, text_string(&flame->name), flame->name.length, SIZE_MAX);
-    text_addf(&flame->out, " (%lld samples, %.2f %%)</title><rect class=\"%c%d\" x=\"%.3f\" y=\"%zu\" width=\"%.3f\" height=\"%d\" rx=\"1\"/>",
+    text_addf(&flame->out,
+              " (%lld samples, %.2f %%)</title><rect class=\"%c%d\" x=\"%.3f\" y=\"%zu\" width=\"%.3f\" height=\"%d\" "
+              "rx=\"1\"/>",
               (long long)total->samples, 100.0 * (double)total->weight / (double)all->weight,
-              kinds[stack_frame(&flame->stacks, frame)[FRAME_KIND]], (int)(hash_bytes(text_string(&flame->name), flame->name.length) % 4), x, y,
-              width, BOX);
+              kinds[stack_frame(&flame->stacks, frame)[FRAME_KIND]],
+              (int)(hash_bytes(text_string(&flame->name), flame->name.length) % 4), x, y, width, BOX);
     text_addf(&flame->out, "<text x=\"%.3f\" y=\"%zu\">", x + 3, y + 12);
     add_fitting(flame, width);
     text_add(&flame->out, "</text></g>\n");
@@ -126,14 +132,18 @@ static void add_head(struct flame *flame, size_t height)
 {
     const struct stack_figure *all = &flame->tree.total[TREE_ROOT];
 
-    text_addf(&flame->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-              "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"tacho-flame\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\">\n"
-              "<title>Flame graph</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n",
-              WIDTH, height, WIDTH, height, svg_style);
+    text_addf(
+        &flame->out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"tacho-flame\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d "
+        "%zu\">\n"
+        "<title>Flame graph</title>\n<style>\n%s</style>\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n",
+        WIDTH, height, WIDTH, height, svg_style);
     text_addf(&flame->out, "<text class=\"head\" x=\"4\" y=\"20\">%lld samples", (long long)all->samples);
     if (flame->left_out)
         text_addf(&flame->out, "; %zu narrow frames are not drawn", flame->left_out);
-    text_addf(&flame->out, "</text>\n<text id=\"tacho-matched\" x=\"%d\" y=\"20\" text-anchor=\"end\"></text>\n"
+    text_addf(&flame->out,
+              "</text>\n<text id=\"tacho-matched\" x=\"%d\" y=\"20\" text-anchor=\"end\"></text>\n"
               "<text class=\"button\" id=\"tacho-search\" x=\"%d\" y=\"20\" text-anchor=\"end\">search</text>\n"
               "<text class=\"button\" id=\"tacho-reset\" x=\"%d\" y=\"20\" text-anchor=\"end\">reset</text>\n"
               "<text id=\"tacho-details\" x=\"4\" y=\"%zu\"></text>\n",
@@ -147,7 +157,8 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     int code = 0, skip = 0;
 
     add_head(flame, HEAD + flame->levels * ROW + FOOT);
-    for (uint32_t node = TREE_ROOT; code == 0 && (node = stack_tree_next(&flame->tree, node, skip, &level)) != TREE_ROOT;) {
+    for (uint32_t node = TREE_ROOT;
+         code == 0 && (node = stack_tree_next(&flame->tree, node, skip, &level)) != TREE_ROOT;) {
         skip = width_of(flame, node) < LEAST_WIDTH;
         if (!skip)
             add_frame(flame, node, level);
@@ -159,9 +170,10 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     return code ? code : outfile_put(output, &flame->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
-    struct flame flame = {0};
+    struct flame flame = { 0 };
     int code = samples_read(&flame.stacks, report, STACKS_WITHOUT_LINES, options, err);
 
     if (code == 0)
@@ -179,5 +191,8 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_svg = {
-    .name = "svg", .help = "a flame graph of the samples of threads, for a browser", .extension = "svg", .export_report = export_report,
+    .name = "svg",
+    .help = "a flame graph of the samples of threads, for a browser",
+    .extension = "svg",
+    .export_report = export_report,
 };

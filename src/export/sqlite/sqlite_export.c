@@ -2,8 +2,8 @@
  * exports run on ours.
  *
  * Everything comes from the report's own tables; the schema adds types, keys and notes, enums.def the ENUM_ tables. The
- * rows of a table go in by one INSERT … SELECT from a virtual table over the decoded columns (sqlite_rows.c), which costs
- * half of what binding each value does. */
+ * rows of a table go in by one INSERT … SELECT from a virtual table over the decoded columns (sqlite_rows.c), which
+ * costs half of what binding each value does. */
 #include "sqlite_export.h"
 
 #include <stdio.h>
@@ -17,7 +17,10 @@ static int fail(const struct sqlite_export *export, struct error *err)
 {
     int code = sqlite3_errcode(export->database);
 
-    return error_set(err, code == SQLITE_FULL ? ERR_NO_SPACE : code == SQLITE_NOMEM ? ERR_NO_MEMORY : ERR_IO,
+    return error_set(err,
+                     code == SQLITE_FULL    ? ERR_NO_SPACE
+                     : code == SQLITE_NOMEM ? ERR_NO_MEMORY
+                                            : ERR_IO,
                      "cannot write '%s': %s", export->path, sqlite3_errmsg(export->database));
 }
 
@@ -37,17 +40,18 @@ static int execute_text(const struct sqlite_export *export, char *sql, struct er
 
 static int has_table(const struct sqlite_export *export, const char *name)
 {
-    return sqlite3_table_column_metadata(export->database, "main", name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+    return sqlite3_table_column_metadata(export->database, "main", name, NULL, NULL, NULL, NULL, NULL, NULL) ==
+           SQLITE_OK;
 }
 
-/* ---- the words of a table ------------------------------------------------------------------------------------ */
+/* ---- the words of a table -------------------------------------------------------------------------------------- */
 
 /* One table as it will be in the file. */
 struct shape {
     const char *name;
     const struct schema_table *known; /* NULL: the schema has no such table */
     const struct report_table *table; /* NULL: no rows */
-    int columns[EXPORT_COLUMNS_MAX];    /* of the report's table */
+    int columns[EXPORT_COLUMNS_MAX];  /* of the report's table */
     const struct schema_column *notes[EXPORT_COLUMNS_MAX];
     size_t count;
     size_t keys[EXPORT_COLUMNS_MAX], key_count;
@@ -78,7 +82,8 @@ static char *table_sql(const struct sqlite_export *export, const struct shape *s
         const struct schema_column *note = shape->notes[c];
         const char *name = shape->table ? shape->table->columns[shape->columns[c]].name : note->name;
         enum column_type type = shape->table ? shape->table->columns[shape->columns[c]].type : note->type;
-        sqlite3_str_appendf(sql, "    \"%w\" %s%s%s%s", name, sql_type(type), shape->not_null >> c & 1 ? " NOT NULL" : "",
+        sqlite3_str_appendf(sql, "    \"%w\" %s%s%s%s", name, sql_type(type),
+                            shape->not_null >> c & 1 ? " NOT NULL" : "",
                             shape->key_count == 1 && shape->keys[0] == c ? " PRIMARY KEY" : "",
                             c + 1 < shape->count || shape->key_count > 1 ? "," : "");
         sqlite3_str_appendf(sql, note ? " -- %s\n" : "\n", note ? note->note : NULL);
@@ -104,7 +109,7 @@ static void shape_empty(struct shape *shape, const struct schema_table *known)
     }
 }
 
-/* ---- what is known only from the rows ------------------------------------------------------------------------ */
+/* ---- what is known only from the rows -------------------------------------------------------------------------- */
 
 static int find_value(void *context, int worker, const struct report_block *block)
 {
@@ -121,7 +126,9 @@ static int has_values(const struct sqlite_export *export, const struct report_ta
     return report_scan(export->report, table, &column, 1, NULL, find_value, NULL, &err) != 0;
 }
 
-struct key { int64_t first, second; };
+struct key {
+    int64_t first, second;
+};
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -131,7 +138,8 @@ static int compare_keys(const void *a, const void *b)
     return first ? first : (x->second > y->second) - (x->second < y->second);
 }
 
-/* Whether the columns are a key: nothing but damage or a foreign file makes them none, but then rows must not get lost. */
+/* Whether the columns are a key: nothing but damage or a foreign file makes them none, but
+ * then rows must not get lost. */
 static int is_key(const struct sqlite_export *export, const struct shape *shape)
 {
     struct report_columns rows;
@@ -177,7 +185,7 @@ static void shape_table(const struct sqlite_export *export, const struct report_
         shape->key_count = 0;
 }
 
-/* ---- keys, when appending ------------------------------------------------------------------------------------ */
+/* ---- keys, when appending -------------------------------------------------------------------------------------- */
 
 /* Every capture counts its call chains and samples from the start. Other keys mean the same thing in every file. */
 static int is_counted(const struct schema_column *column)
@@ -191,8 +199,8 @@ static int find_next_keys(struct sqlite_export *export, struct error *err)
         const struct schema_table *known = &schema_tables[i];
         const struct report_table *table = report_table(export->report, known->name);
         sqlite3_stmt *query = NULL;
-        if (!is_counted(&known->columns[0]) || !table || !table->rows || !export_wants_table(export->options, known->name) ||
-            !has_table(export, known->name))
+        if (!is_counted(&known->columns[0]) || !table || !table->rows ||
+            !export_wants_table(export->options, known->name) || !has_table(export, known->name))
             continue;
         char *sql = sqlite3_mprintf("SELECT max(\"%w\") + 1 FROM main.\"%w\"", known->columns[0].name, known->name);
         int code = sql ? sqlite3_prepare_v2(export->database, sql, -1, &query, NULL) : SQLITE_NOMEM;
@@ -215,12 +223,13 @@ static int64_t key_shift(const struct sqlite_export *export, const struct shape 
     if (note && is_counted(note))
         snprintf(name, sizeof name, "%s", shape->name);
     else if (note && strncmp(note->note, refers, sizeof refers - 1) == 0)
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(note->note + sizeof refers - 1, "("), note->note + sizeof refers - 1);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(note->note + sizeof refers - 1, "("),
+                 note->note + sizeof refers - 1);
     int id = name[0] ? schema_find(name) : -1;
     return id < 0 ? 0 : export->next_key[id];
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* A reference of 0 or NULL is none, and stays. */
 static char *insert_sql(const struct sqlite_export *export, const struct shape *shape, int there)
@@ -243,12 +252,13 @@ static char *insert_sql(const struct sqlite_export *export, const struct shape *
     return sqlite3_str_finish(sql);
 }
 
-static int insert_rows(struct sqlite_export *export, const struct shape *shape, int there, uint64_t *nulls, struct error *err)
+static int insert_rows(struct sqlite_export *export, const struct shape *shape, int there, uint64_t *nulls,
+                       struct error *err)
 {
-    struct error row_error = {0};
+    struct error row_error = { 0 };
 
-    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns,
-                                &export->rows, err);
+    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options,
+                                export->shift_ns, &export->rows, err);
     if (code != 0)
         return code;
     for (size_t c = 0; c < shape->count; c++) {
@@ -266,16 +276,17 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     return row_error.code ? row_error.code : code;
 }
 
-/* NOT NULL is promised only where it is so, and that is known only when all rows are in: the table's text is then changed,
- * which SQLite allows for constraints (its pages stay the same). */
+/* NOT NULL is promised only where it is so, and that is known only when all rows are in: the table's text is then
+ * changed, which SQLite allows for constraints (its pages stay the same). */
 static int promise_not_null(const struct sqlite_export *export, struct shape *shape, uint64_t nulls, struct error *err)
 {
     for (size_t c = 0; c < shape->count; c++)
         if (shape->notes[c] && shape->notes[c]->not_null && !(nulls >> c & 1))
             shape->not_null |= UINT64_C(1) << c;
     char *text = table_sql(export, shape);
-    char *sql = text ? sqlite3_mprintf("UPDATE main.sqlite_schema SET sql = %Q WHERE type = 'table' AND name = %Q", text,
-                                       shape->name) : NULL;
+    char *sql = text ? sqlite3_mprintf("UPDATE main.sqlite_schema SET sql = %Q WHERE type = 'table' AND name = %Q",
+                                       text, shape->name)
+                     : NULL;
     sqlite3_free(text);
     return execute_text(export, sql, err);
 }
@@ -313,13 +324,13 @@ static int add_empty_tables(struct sqlite_export *export, struct error *err)
     return code;
 }
 
-/* ---- enums and metadata -------------------------------------------------------------------------------------- */
+/* ---- enums and metadata ---------------------------------------------------------------------------------------- */
 
 /* nsys writes these whether a table refers to them or not. */
 static int always_there(const char *name)
 {
-    static const char *const starts[] = { "ENUM_NSYS_", "ENUM_CUDA_", "ENUM_CUPTI_", "ENUM_STACK_", "ENUM_SAMPLING_",
-                                          "ENUM_SCHEDULING_", "ENUM_DIAGNOSTIC_" };
+    static const char *const starts[] = { "ENUM_NSYS_",     "ENUM_CUDA_",       "ENUM_CUPTI_",     "ENUM_STACK_",
+                                          "ENUM_SAMPLING_", "ENUM_SCHEDULING_", "ENUM_DIAGNOSTIC_" };
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
@@ -344,16 +355,21 @@ static int is_referred_to(const struct sqlite_export *export, const char *name)
 
 static int create_enum(const struct sqlite_export *export, const char *name, const char *note, struct error *err)
 {
-    return execute_text(export, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS main.\"%w\" (\n    -- %s\n\n"
-                                                "    id INTEGER NOT NULL PRIMARY KEY, -- Number.\n    name TEXT, -- Symbol.\n"
-                                                "    label TEXT -- For people.\n)", name, note), err);
+    return execute_text(export,
+                        sqlite3_mprintf("CREATE TABLE IF NOT EXISTS main.\"%w\" (\n    -- %s\n\n"
+                                        "    id INTEGER NOT NULL PRIMARY KEY, -- Number.\n    name TEXT, -- Symbol.\n"
+                                        "    label TEXT -- For people.\n)",
+                                        name, note),
+                        err);
 }
 
-static int put_enum_value(const struct sqlite_export *export, const char *list, int64_t id, const char *name, const char *label,
-                          struct error *err)
+static int put_enum_value(const struct sqlite_export *export, const char *list, int64_t id, const char *name,
+                          const char *label, struct error *err)
 {
-    return execute_text(export, sqlite3_mprintf("INSERT OR REPLACE INTO main.\"%w\" VALUES (%lld, %Q, %Q)", list, (long long)id,
-                                                name, label), err);
+    return execute_text(export,
+                        sqlite3_mprintf("INSERT OR REPLACE INTO main.\"%w\" VALUES (%lld, %Q, %Q)", list, (long long)id,
+                                        name, label),
+                        err);
 }
 
 static int add_enum(const struct sqlite_export *export, const struct schema_enum *list, struct error *err)
@@ -413,16 +429,18 @@ static int add_metadata(const struct sqlite_export *export, struct error *err)
 {
     if (!export_wants_table(export->options, "META_DATA_EXPORT"))
         return 0;
-    return execute(export, "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- The schema that this file follows.\n\n"
-                           "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
-                           "DELETE FROM main.META_DATA_EXPORT;"
-                           "INSERT INTO main.META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'Tacho'),"
-                           " ('EXPORT_PRODUCT_VERSION', '" TACHO_VERSION "'), ('EXPORT_SCHEMA_VERSION', '3.20.3'),"
-                           " ('EXPORT_SCHEMA_VERSION_MAJOR', '3'), ('EXPORT_SCHEMA_VERSION_MINOR', '20'),"
-                           " ('EXPORT_SCHEMA_VERSION_MICRO', '3'), ('EXPORT_SCHEMA_VERSION_CKSUM', '4021079525 170230')", err);
+    return execute(export,
+                   "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- The schema that this file follows.\n\n"
+                   "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
+                   "DELETE FROM main.META_DATA_EXPORT;"
+                   "INSERT INTO main.META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'Tacho'),"
+                   " ('EXPORT_PRODUCT_VERSION', '" TACHO_VERSION "'), ('EXPORT_SCHEMA_VERSION', '3.20.3'),"
+                   " ('EXPORT_SCHEMA_VERSION_MAJOR', '3'), ('EXPORT_SCHEMA_VERSION_MINOR', '20'),"
+                   " ('EXPORT_SCHEMA_VERSION_MICRO', '3'), ('EXPORT_SCHEMA_VERSION_CKSUM', '4021079525 170230')",
+                   err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 /* Large pages are faster, but each table has at least one. */
 static const char *page_size(const struct report *report)
@@ -438,15 +456,17 @@ static int begin(struct sqlite_export *export, struct error *err)
 {
     int code = execute(export, page_size(export->report), err);
 
-    /* The file is made anew and renamed when whole, so a journal would guard nothing. The cache is small since a full page
-     * is never needed again. */
+    /* The file is made anew and renamed when whole, so a journal would guard nothing. The cache is small since a full
+     * page is never needed again. */
     if (code == 0)
-        code = execute(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-                               "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
-                               "PRAGMA writable_schema = ON;"
-                               "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
-                               "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
-                               "    value TEXT NOT NULL -- The bytes.\n)", err);
+        code = execute(export,
+                       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                       "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
+                       "PRAGMA writable_schema = ON;"
+                       "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
+                       "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
+                       "    value TEXT NOT NULL -- The bytes.\n)",
+                       err);
 
     if (code == 0 && sqlite_rows_register(export) != 0)
         code = fail(export, err);
@@ -455,7 +475,8 @@ static int begin(struct sqlite_export *export, struct error *err)
     return code;
 }
 
-/* A report tells of a process when it begins and again when it ends; the last row counts, and is the one that others see. */
+/* A report tells of a process when it begins and again when it ends; the last row counts, and
+ * is the one that others see. */
 static int keep_last_rows(struct sqlite_export *export, struct error *err)
 {
     int code = 0;
@@ -466,8 +487,8 @@ static int keep_last_rows(struct sqlite_export *export, struct error *err)
         char sql[256];
         if (!key || !table->rows || !export_wants_table(export->options, table->name))
             continue;
-        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)", table->name,
-                 table->name, key);
+        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
+                 table->name, table->name, key);
         code = execute(export, sql, err);
     }
     return code;
@@ -502,12 +523,14 @@ static int add_all(struct sqlite_export *export, struct error *err)
     return code == 0 ? execute(export, "PRAGMA writable_schema = OFF; COMMIT", err) : code;
 }
 
-static int export_to_sqlite(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_to_sqlite(struct report *report, const char *path, const struct export_options *options,
+                            struct error *err)
 {
     struct sqlite_export export = { .report = report, .path = path, .options = options };
     /* One thread uses the connection, so that its locks would guard nothing; they cost a third of the time. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(path, &export.database, flags, NULL) == SQLITE_OK ? add_all(&export, err) : fail(&export, err);
+    int code = sqlite3_open_v2(path, &export.database, flags, NULL) == SQLITE_OK ? add_all(&export, err)
+                                                                                 : fail(&export, err);
 
     sqlite_strings_free(&export);
     if (sqlite3_close(export.database) != SQLITE_OK && code == 0)
@@ -516,6 +539,9 @@ static int export_to_sqlite(struct report *report, const char *path, const struc
 }
 
 const struct exporter export_sqlite = {
-    .name = "sqlite", .help = "SQLite, with the tables and names of nsys's export", .extension = "sqlite", .appends = 1,
+    .name = "sqlite",
+    .help = "SQLite, with the tables and names of nsys's export",
+    .extension = "sqlite",
+    .appends = 1,
     .export_report = export_to_sqlite,
 };

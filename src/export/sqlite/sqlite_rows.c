@@ -18,7 +18,8 @@ struct cursor {
     int more;
 };
 
-static int connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out, char **message)
+static int connect(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **out,
+                   char **message)
 {
     sqlite3_str *sql = sqlite3_str_new(database);
 
@@ -103,7 +104,7 @@ static void give_text(sqlite3_context *context, const char *bytes, size_t length
         sqlite3_result_blob64(context, bytes, length, SQLITE_STATIC);
         return;
     }
-    struct text clean = {0};
+    struct text clean = { 0 };
     utf8_add(&clean, bytes, length);
     if (text_failed(&clean))
         sqlite3_result_error_nomem(context);
@@ -121,11 +122,12 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 
     if (window->null_masks[window->at] >> number & 1)
         return SQLITE_OK;
-    union { int64_t bits; double real; } value = { .bits = window->values[number][window->at] };
+    union {
+        int64_t bits;
+        double real;
+    } value = { .bits = window->values[number][window->at] };
     switch (export->types[number]) {
-    case COLUMN_REAL:
-        sqlite3_result_double(context, value.real);
-        break;
+    case COLUMN_REAL: sqlite3_result_double(context, value.real); break;
     case COLUMN_TEXT: {
         const char *bytes = report_string(export->report, value.bits, &length);
         give_text(context, bytes, length, export->as_bytes[number]);
@@ -139,9 +141,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
             sqlite3_result_int64(context, value.bits);
         break;
     case COLUMN_INT:
-    case COLUMN_TIME:
-        sqlite3_result_int64(context, value.bits);
-        break;
+    case COLUMN_TIME: sqlite3_result_int64(context, value.bits); break;
     }
     return SQLITE_OK;
 }
@@ -153,9 +153,19 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module module = {
-    .iVersion = 0, .xCreate = connect, .xConnect = connect, .xBestIndex = best_index, .xDisconnect = disconnect,
-    .xDestroy = disconnect, .xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
-    .xColumn = column, .xRowid = row_id,
+    .iVersion = 0,
+    .xCreate = connect,
+    .xConnect = connect,
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xDestroy = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = at_end,
+    .xColumn = column,
+    .xRowid = row_id,
 };
 
 int sqlite_rows_register(struct sqlite_export *export)

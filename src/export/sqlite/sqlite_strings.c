@@ -1,5 +1,5 @@
-/* StringIds of an export: ids of the report's pool are ids of the file, and only strings that a row refers to are written.
- * When a file is added to, its strings are looked up and ours get ids behind them. */
+/* StringIds of an export: ids of the report's pool are ids of the file, and only strings that a row refers to are
+ * written. When a file is added to, its strings are looked up and ours get ids behind them. */
 #include "sqlite_export.h"
 
 #include <stdlib.h>
@@ -27,21 +27,23 @@ int sqlite_strings_begin(struct sqlite_export *export)
     int code = count_strings(export->database, &largest);
 
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v3(export->database, "INSERT INTO main.StringIds VALUES (?, ?)", -1, SQLITE_PREPARE_PERSISTENT,
-                                  &export->insert_string, NULL);
+        code = sqlite3_prepare_v3(export->database, "INSERT INTO main.StringIds VALUES (?, ?)", -1,
+                                  SQLITE_PREPARE_PERSISTENT, &export->insert_string, NULL);
     if (code != SQLITE_OK || largest < 0)
         return code;
     export->next_string_id = largest + 1;
-    code = sqlite3_exec(export->database, "CREATE TABLE temp.known_strings (value TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;"
-                                          "INSERT OR IGNORE INTO temp.known_strings SELECT value, id FROM main.StringIds",
+    code = sqlite3_exec(export->database,
+                        "CREATE TABLE temp.known_strings (value TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;"
+                        "INSERT OR IGNORE INTO temp.known_strings SELECT value, id FROM main.StringIds",
                         NULL, NULL, NULL);
-    return code == SQLITE_OK ? sqlite3_prepare_v2(export->database, "SELECT id FROM temp.known_strings WHERE value = ?", -1,
-                                                  &export->find_string, NULL) : code;
+    return code == SQLITE_OK ? sqlite3_prepare_v2(export->database, "SELECT id FROM temp.known_strings WHERE value = ?",
+                                                  -1, &export->find_string, NULL)
+                             : code;
 }
 
 static int write_string(struct sqlite_export *export, int64_t id, const char *bytes, size_t length)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
 
     sqlite3_bind_int64(export->insert_string, 1, id);
     if (utf8_valid_length(bytes, length) != length) {

@@ -1,14 +1,14 @@
-/* The sweep of src/analyze/model/launches.c over the calls and the operators of every thread; a report without operators has its NVTX
- * ranges of the default domain instead. */
+/* The sweep of src/analyze/model/launches.c over the calls and the operators of every thread; a report without
+ * operators has its NVTX ranges of the default domain instead. */
 #include "call_owners.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/order.h"
 #include "analyze/model/launches.h"
 #include "analyze/model/torch/operators.h"
-#include "analyze/engine/order.h"
 
 static uint64_t rows_of(struct report *report, const char *name)
 {
@@ -56,22 +56,30 @@ static int by_place(const void *a, const void *b)
 static int read_operators(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "end", "globalTid", "category", "externalId", "nameId" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err);
 
     if (code != 0)
         return code;
     ranges->list = malloc((columns.rows + 1) * sizeof *ranges->list);
     *ids = malloc((columns.rows + 1) * sizeof **ids);
-    code = ranges->list && *ids && columns.rows < NO_RANGE ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    code = ranges->list && *ids && columns.rows < NO_RANGE
+               ? 0
+               : error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? owners_operator_id(row) : columns.values[EXTERNAL][row];
+        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? owners_operator_id(row)
+                                                               : columns.values[EXTERNAL][row];
         int style = style_of(report, columns.values[CATEGORY][row]);
         if (columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row) || style < 0)
             continue;
-        ranges->list[ranges->count++] = (struct range){ .start_ns = columns.values[START][row], .end_ns = columns.values[END][row],
-                                                        .thread = columns.values[THREAD][row], .row = (uint32_t)row,
-                                                        .name = columns.values[NAME][row], .style = (uint32_t)style };
+        ranges->list[ranges->count++] = (struct range){
+            .start_ns = columns.values[START][row],
+            .end_ns = columns.values[END][row],
+            .thread = columns.values[THREAD][row],
+            .row = (uint32_t)row,
+            .name = columns.values[NAME][row],
+            .style = (uint32_t)style,
+        };
     }
     if (columns.values)
         report_columns_free(&columns);
@@ -82,7 +90,7 @@ static int read_operators(struct report *report, struct ranges *ranges, int64_t 
 
 static int read_ranges(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
 {
-    struct filter everything = {0};
+    struct filter everything = { 0 };
     size_t kept = 0;
     int code = ranges_read(ranges, report, RANGE_PUSHPOP, &everything, err);
 
@@ -119,7 +127,8 @@ static uint32_t number_of(const struct finding *finding, uint32_t range, uint32_
 
     if (finding->numbers[range] == NO_ANNOTATION) {
         finding->numbers[range] = (uint32_t)owners->annotation_count;
-        owners->annotations[owners->annotation_count++] = (struct annotation){ of->name, finding->ids[of->row], parent };
+        owners->annotations[owners->annotation_count++] = (struct annotation){ of->name, finding->ids[of->row],
+                                                                               parent };
     }
     return finding->numbers[range];
 }
@@ -159,7 +168,7 @@ static int find_owners(struct owners *owners, const struct ranges *ranges, const
 
 int owners_read(struct owners *owners, struct report *report, struct error *err)
 {
-    struct ranges ranges = {0};
+    struct ranges ranges = { 0 };
     int64_t *ids = NULL;
     int code = calls_read(&owners->calls, report, err);
 
@@ -172,7 +181,8 @@ int owners_read(struct owners *owners, struct report *report, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
     for (size_t i = 0; i < owners->calls.count; i++)
         owners->annotation[i] = NO_ANNOTATION;
-    code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err) : read_ranges(report, &ranges, &ids, err);
+    code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err)
+                                             : read_ranges(report, &ranges, &ids, err);
     if (code == 0 && ranges.count)
         code = find_owners(owners, &ranges, ids, err);
     ranges_free(&ranges);
@@ -187,5 +197,5 @@ void owners_free(struct owners *owners)
     free(owners->pointed);
     free(owners->annotation);
     free(owners->annotations);
-    *owners = (struct owners){0};
+    *owners = (struct owners){ 0 };
 }

@@ -14,9 +14,9 @@ struct annotation {
 
 struct owners {
     struct calls calls;
-    int64_t *external;      /* owned; by call: the external id of its operator, or 0 */
-    unsigned char *pointed; /* owned; by call: 1 once an arrow begins at it */
-    uint32_t *annotation;   /* owned; by call: the innermost annotation around it, or NO_ANNOTATION */
+    int64_t *external;              /* owned; by call: the external id of its operator, or 0 */
+    unsigned char *pointed;         /* owned; by call: 1 once an arrow begins at it */
+    uint32_t *annotation;           /* owned; by call: the innermost annotation around it, or NO_ANNOTATION */
     struct annotation *annotations; /* owned */
     size_t annotation_count;
 };

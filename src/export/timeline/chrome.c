@@ -12,7 +12,7 @@
 #define CHECKED_MOST (1u << 26) /* ids above this are looked at each time */
 enum { UNCHECKED, IS_JSON, IS_NO_JSON };
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 void chrome_add_us(struct text *line, int64_t ns)
 {
@@ -38,7 +38,8 @@ static void add_string(struct text *line, struct trace_string string)
 
 static int check(const struct trace_arg *arg)
 {
-    int is_good = arg->kind == ARG_JSON ? json_is_value(arg->text.bytes, arg->text.length) : json_is_members(arg->text.bytes, arg->text.length);
+    int is_good = arg->kind == ARG_JSON ? json_is_value(arg->text.bytes, arg->text.length)
+                                        : json_is_members(arg->text.bytes, arg->text.length);
 
     return is_good ? IS_JSON : IS_NO_JSON;
 }
@@ -70,18 +71,10 @@ static void add_value(struct chrome *chrome, const struct trace_arg *arg)
     struct text *line = &chrome->line;
 
     switch (arg->kind) {
-    case ARG_INT:
-        json_add_int(line, arg->numbers[0]);
-        break;
-    case ARG_REAL:
-        json_add_real(line, arg->real);
-        break;
-    case ARG_FRACTION:
-        text_addf(line, "%f", arg->real);
-        break;
-    case ARG_TEXT:
-        add_string(line, arg->text);
-        break;
+    case ARG_INT: json_add_int(line, arg->numbers[0]); break;
+    case ARG_REAL: json_add_real(line, arg->real); break;
+    case ARG_FRACTION: text_addf(line, "%f", arg->real); break;
+    case ARG_TEXT: add_string(line, arg->text); break;
     case ARG_JSON:
         if (is_json(chrome, arg))
             text_add_bytes(line, arg->text.bytes, arg->text.length);
@@ -102,8 +95,7 @@ static void add_value(struct chrome *chrome, const struct trace_arg *arg)
         }
         text_add_char(line, ']');
         break;
-    case ARG_NULL:
-        text_add(line, "null");
+    case ARG_NULL: text_add(line, "null");
     }
 }
 
@@ -130,7 +122,7 @@ static void add_args(struct chrome *chrome, const struct trace_event *event)
     text_add_char(line, '}');
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------- */
 
 static int begins_with(struct trace_string string, const char *prefix)
 {
@@ -149,7 +141,7 @@ static void add_nowhere(struct text *line, const struct trace_event *event)
         text_add(line, ", \"pid\": \"Spans\", \"tid\": ");
         add_string(line, name);
     } else if (event->phase == TRACE_MOMENT && begins_with(name, iteration)) {
-        struct text thread = {0};
+        struct text thread = { 0 };
         text_add(&thread, "Trace ");
         text_add_bytes(&thread, name.bytes + sizeof iteration - 1, name.length - sizeof iteration + 1);
         text_add(line, ", \"pid\": \"Traces\", \"tid\": ");
@@ -237,7 +229,7 @@ static int write_event(void *context, const struct trace_event *event, struct er
     return outfile_put(chrome->output, line, LINE_BYTES, err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 static int write_trace(struct chrome *chrome, struct error *err)
 {
@@ -252,10 +244,13 @@ static int write_trace(struct chrome *chrome, struct error *err)
     return code ? code : outfile_put(chrome->output, &chrome->line, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
-    struct chrome chrome = { .report = report, .options = options, .is_kineto = trace_is_kineto(report), .first_ns = INT64_MAX };
-    struct error close_error = {0};
+    struct chrome chrome = {
+        .report = report, .options = options, .is_kineto = trace_is_kineto(report), .first_ns = INT64_MAX
+    };
+    struct error close_error = { 0 };
     int code = tracks_open(&chrome.tracks, report, err);
 
     if (code == 0)
@@ -275,6 +270,9 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_chrome = {
-    .name = "chrome", .help = "a trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard, HolisticTraceAnalysis",
-    .extension = "pt.trace.json", .gzips = 1, .export_report = export_report,
+    .name = "chrome",
+    .help = "a trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard, HolisticTraceAnalysis",
+    .extension = "pt.trace.json",
+    .gzips = 1,
+    .export_report = export_report,
 };

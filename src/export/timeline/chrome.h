@@ -14,10 +14,10 @@ struct chrome {
     struct text line;
     struct tracks tracks;
     int is_kineto;
-    int64_t shift_ns; /* from the report's times to ts */
+    int64_t shift_ns;       /* from the report's times to ts */
     uint64_t events;
-    int64_t first_ns; /* the first begin of an event, as its ts */
-    int has_spans;    /* of the trace itself */
+    int64_t first_ns;       /* the first begin of an event, as its ts */
+    int has_spans;          /* of the trace itself */
     unsigned char *checked; /* owned; by string id: what is known of it as JSON */
     size_t checked_count;
 };

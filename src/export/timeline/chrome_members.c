@@ -1,18 +1,18 @@
 /* What a trace says of itself, before its events.
  *
- * A report that was a trace has it in TACHO_TORCH_METADATA, taken apart: "deviceProperties[0].name". It is put together again, in
- * the same order. Of other reports it is made from what they know of the machine and the job. */
+ * A report that was a trace has it in TACHO_TORCH_METADATA, taken apart: "deviceProperties[0].name". It is put together
+ * again, in the same order. Of other reports it is made from what they know of the machine and the job. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
-#include "import/kineto.h"
 #include "chrome.h"
 #include "export/json_check.h"
+#include "import/kineto.h"
 
 enum { DEEPEST = 16, MOST_GAPS = 64 };
 
-/* ---- taken apart and put together ---------------------------------------------------------------------------- */
+/* ---- taken apart and put together ------------------------------------------------------------------------------ */
 
 struct part {
     const char *name; /* NULL: an element of an array */
@@ -99,7 +99,7 @@ static void begin_part(struct tree *tree, const struct part *part)
     text_add(tree->out, level->count++ ? between : tree->depth == 1 ? "\n  " : "");
     if (!part->name)
         return;
-    struct text quoted = {0}; /* names are kept with their escapes */
+    struct text quoted = { 0 }; /* names are kept with their escapes */
     text_addf(&quoted, "\"%.*s\"", (int)part->length, part->name);
     if (json_is_value(text_string(&quoted), quoted.length))
         text_add_bytes(tree->out, quoted.bytes, quoted.length);
@@ -138,14 +138,15 @@ static void add_member(struct tree *tree, const char *name, size_t length, const
 static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct error *err)
 {
     static const char *const names[] = { "name", "value" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(chrome->report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
 
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
         size_t length, value_length;
         const char *name = report_string(chrome->report, columns.values[0][row], &length);
         const char *value = report_string(chrome->report, columns.values[1][row], &value_length);
-        int is_ours = strcmp(name, KINETO_ORIGIN) == 0 || (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize);
+        int is_ours = strcmp(name, KINETO_ORIGIN) == 0 ||
+                      (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize);
         if (!is_ours && length && strncmp(name, "traceEvents", strlen("traceEvents")) != 0)
             add_member(tree, name, length, value, value_length);
     }
@@ -155,7 +156,7 @@ static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct e
     return code;
 }
 
-/* ---- made up ------------------------------------------------------------------------------------------------- */
+/* ---- made up --------------------------------------------------------------------------------------------------- */
 
 static void add_made(struct tree *tree, const char *name, struct text *value)
 {
@@ -170,15 +171,27 @@ static void add_pair(struct text *out, const char *name)
 
 static int add_devices(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
 {
-    static const struct { const char *column, *member; int64_t factor; } properties[] = {
-        { "cuDevice", "id", 1 }, { "name", "name", 0 }, { "totalMemory", "totalGlobalMem", 1 }, { "computeMajor", "computeMajor", 1 },
-        { "computeMinor", "computeMinor", 1 }, { "maxThreadsPerBlock", "maxThreadsPerBlock", 1 },
-        { "maxWarpsPerSm", "maxThreadsPerMultiprocessor", 32 }, { "maxRegistersPerBlock", "regsPerBlock", 1 }, { "threadsPerWarp", "warpSize", 1 },
-        { "maxShmemPerBlock", "sharedMemPerBlock", 1 }, { "smCount", "numSms", 1 }, { "maxRegistersPerSm", "regsPerMultiprocessor", 1 },
-        { "maxShmemPerBlockOptin", "sharedMemPerBlockOptin", 1 }, { "maxShmemPerSm", "sharedMemPerMultiprocessor", 1 },
+    static const struct {
+        const char *column, *member;
+        int64_t factor;
+    } properties[] = {
+        { "cuDevice", "id", 1 },
+        { "name", "name", 0 },
+        { "totalMemory", "totalGlobalMem", 1 },
+        { "computeMajor", "computeMajor", 1 },
+        { "computeMinor", "computeMinor", 1 },
+        { "maxThreadsPerBlock", "maxThreadsPerBlock", 1 },
+        { "maxWarpsPerSm", "maxThreadsPerMultiprocessor", 32 },
+        { "maxRegistersPerBlock", "regsPerBlock", 1 },
+        { "threadsPerWarp", "warpSize", 1 },
+        { "maxShmemPerBlock", "sharedMemPerBlock", 1 },
+        { "smCount", "numSms", 1 },
+        { "maxRegistersPerSm", "regsPerMultiprocessor", 1 },
+        { "maxShmemPerBlockOptin", "sharedMemPerBlockOptin", 1 },
+        { "maxShmemPerSm", "sharedMemPerMultiprocessor", 1 },
     };
     enum { COUNT = sizeof properties / sizeof *properties };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     const char *names[COUNT];
 
     for (size_t i = 0; i < COUNT; i++)
@@ -213,7 +226,7 @@ static int add_job(struct chrome *chrome, struct tree *tree, struct text *value,
 {
     enum { RANK, WORLD, HOST, COLUMNS };
     static const char *const names[COLUMNS] = { "rank", "worldSize", "host" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int64_t rank = -1, world = -1, host = -1;
     int code = columns_read(chrome->report, "TACHO_PROCESS", names, COLUMNS, &columns, err);
 
@@ -244,7 +257,7 @@ static int add_job(struct chrome *chrome, struct tree *tree, struct text *value,
 
 static int add_made_members(struct chrome *chrome, struct tree *tree, struct error *err)
 {
-    struct text value = {0};
+    struct text value = { 0 };
 
     text_add(&value, "1");
     add_made(tree, "schemaVersion", &value);
@@ -263,7 +276,8 @@ static int add_given_members(struct chrome *chrome, const char *object, struct e
     size_t length = strlen(object);
 
     if (!json_is_value(object, length) || *object != '{' || object[length - 1] != '}')
-        return error_set(err, ERR_BAD_ARGUMENT, "--metadata wants a JSON object, such as {\"batch\": 64}, not '%s'", object);
+        return error_set(err, ERR_BAD_ARGUMENT, "--metadata wants a JSON object, such as {\"batch\": 64}, not '%s'",
+                         object);
     if (json_is_members(object + 1, length - 2)) { /* else there is none in it */
         text_add(&chrome->line, ",\n  ");
         text_add_bytes(&chrome->line, object + 1, length - 2);

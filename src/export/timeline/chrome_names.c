@@ -1,4 +1,5 @@
-/* Names of processes, threads, devices and streams, and the order in which they are shown: behind all events, as torch has them. */
+/* Names of processes, threads, devices and streams, and the order in which they are shown: behind all
+ * events, as torch has them. */
 #include <stdio.h>
 
 #include "analyze/engine/event_columns.h"
@@ -75,7 +76,7 @@ static void add_thread(struct chrome *chrome, struct place place, const char *na
 static int add_kineto_names(struct chrome *chrome, struct place place, struct error *err)
 {
     static const char *const process_columns[] = { "pid", "name" }, *const thread_columns[] = { "globalTid", "nameId" };
-    struct report_columns processes = {0}, threads = {0};
+    struct report_columns processes = { 0 }, threads = { 0 };
     size_t length;
     int code = columns_read(chrome->report, "PROCESSES", process_columns, 2, &processes, err);
 
@@ -102,7 +103,7 @@ static int add_kineto_names(struct chrome *chrome, struct place place, struct er
 static void add_made_names(struct chrome *chrome, struct place place)
 {
     const struct tracks *tracks = &chrome->tracks;
-    struct text text = {0};
+    struct text text = { 0 };
     size_t length;
 
     for (uint32_t i = 0; i < tracks->processes.count; i++) {
@@ -130,7 +131,9 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
     const struct tracks *tracks = &chrome->tracks;
     struct place place = { .time_ns = chrome->first_ns < INT64_MAX ? chrome->first_ns : chrome->shift_ns };
     size_t length = 0;
-    const char *name = tracks->process_names.count ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length) : "";
+    const char *name = tracks->process_names.count
+                           ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length)
+                           : "";
     int code = chrome->is_kineto ? add_kineto_names(chrome, place, err) : 0;
 
     if (!chrome->is_kineto)
@@ -141,7 +144,7 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
     }
     for (uint32_t i = 0; i < tracks->streams.count; i++) {
         const int64_t *stream = keys_get(&tracks->streams, i);
-        struct text text = {0};
+        struct text text = { 0 };
         text_addf(&text, "stream %lld ", (long long)stream[2]);
         if (stream[3])
             text_addf(&text, "(process %lld)", (long long)global_pid_number(stream[3]));

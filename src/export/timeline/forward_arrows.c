@@ -13,7 +13,7 @@ int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t
         return ERR_NO_MEMORY;
     if (key >= arrows->capacity) {
         size_t capacity = arrows->capacity ? arrows->capacity * 2 : 1024;
-        struct arrow_end (*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
+        struct arrow_end(*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
         if (!ends)
             return ERR_NO_MEMORY;
         memset(ends + arrows->capacity, 0, (capacity - arrows->capacity) * sizeof *ends);
@@ -37,7 +37,8 @@ int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err)
             continue;
         id++;
         for (int side = 0; side < 2 && code == 0; side++) {
-            trace_on_thread(trace_begin(trace, TRACE_FLOW, "", ends[side].time_ns, ends[side].time_ns), ends[side].thread);
+            trace_on_thread(trace_begin(trace, TRACE_FLOW, "", ends[side].time_ns, ends[side].time_ns),
+                            ends[side].thread);
             code = trace_emit_arrow(trace, "fwdbwd", side ? 'f' : 's', id, err);
         }
     }

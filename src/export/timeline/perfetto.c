@@ -1,6 +1,8 @@
-/* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written once and then has a number.
+/* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written
+ * once and then has a number.
  *
- * Spans are held until all are known (perfetto_spans.c): some eighty bytes for each. All else is written as it comes. */
+ * Spans are held until all are known (perfetto_spans.c): some eighty bytes for each. All
+ * else is written as it comes. */
 #include "perfetto.h"
 
 #include <stdio.h>
@@ -14,7 +16,7 @@
 
 #define OUT_BYTES (1u << 16)
 
-/* ---- packets ------------------------------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------------------------- */
 
 static void begin_packet(struct perfetto *perfetto, int flags)
 {
@@ -32,17 +34,19 @@ void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns)
 int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
 {
     protobuf_message(&perfetto->out, TRACE_PACKET, &perfetto->packet);
-    if (text_failed(&perfetto->packet) || text_failed(&perfetto->message) || text_failed(&perfetto->inner) || text_failed(&perfetto->bodies))
+    if (text_failed(&perfetto->packet) || text_failed(&perfetto->message) || text_failed(&perfetto->inner) ||
+        text_failed(&perfetto->bodies))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     return outfile_put(perfetto->output, &perfetto->out, OUT_BYTES, err);
 }
 
 /* The number of a text in one of the lists; what is new is written first. 0 when memory is short. */
-static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsigned field, struct trace_string string, struct error *err)
+static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsigned field, struct trace_string string,
+                          struct error *err)
 {
     size_t before = list->count;
     int64_t id = intern_add(list, string.bytes, string.length);
-    struct text entry = {0}, clean = {0};
+    struct text entry = { 0 }, clean = { 0 };
 
     if (id < 0)
         return 0;
@@ -62,7 +66,7 @@ static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsign
     return code || failed ? 0 : (uint64_t)id + 1;
 }
 
-/* ---- tracks -------------------------------------------------------------------------------------------------- */
+/* ---- tracks ---------------------------------------------------------------------------------------------------- */
 
 /* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
 static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a, int64_t b, int *is_new)
@@ -79,8 +83,8 @@ static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a
     return number;
 }
 
-static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name, unsigned field, const struct text *detail,
-                    struct error *err)
+static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name, unsigned field,
+                    const struct text *detail, struct error *err)
 {
     struct text *message = &perfetto->message;
 
@@ -99,7 +103,7 @@ static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, 
 
 static void add_clean(struct text *out, unsigned field, const char *bytes, size_t length)
 {
-    struct text clean = {0};
+    struct text clean = { 0 };
 
     utf8_add(&clean, bytes, length);
     protobuf_bytes(out, field, text_string(&clean), clean.length);
@@ -111,7 +115,7 @@ static uint32_t process_track(struct perfetto *perfetto, int64_t process, struct
     enum { PID = 1, PROCESS_NAME = 6 };
     int is_new;
     uint32_t track = place(perfetto, TRACK_OF_PROCESS, process, 0, &is_new);
-    struct text detail = {0};
+    struct text detail = { 0 };
     size_t length;
 
     if (!is_new)
@@ -129,7 +133,7 @@ static uint32_t thread_track(struct perfetto *perfetto, int64_t thread, struct e
     enum { PID = 1, TID = 2, THREAD_NAME = 5 };
     int is_new;
     uint32_t track = place(perfetto, TRACK_OF_THREAD, thread, 0, &is_new), process;
-    struct text detail = {0};
+    struct text detail = { 0 };
     size_t length;
 
     if (!is_new)
@@ -168,7 +172,8 @@ static uint32_t stream_track(struct perfetto *perfetto, const struct trace_event
     if (device == NO_KEY)
         return NO_KEY;
     if (event->process_number)
-        snprintf(name, sizeof name, "stream %lld (process %lld)", (long long)event->stream, (long long)global_pid_number(event->process));
+        snprintf(name, sizeof name, "stream %lld (process %lld)", (long long)event->stream,
+                 (long long)global_pid_number(event->process));
     else
         snprintf(name, sizeof name, "stream %lld", (long long)event->stream);
     return describe(perfetto, track, perfetto->list[device].uuid, name, 0, NULL, err) != 0 ? NO_KEY : track;
@@ -195,19 +200,20 @@ uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
     if (perfetto->list[track].overflow)
         return perfetto->list[track].overflow;
     uint32_t further = place(perfetto, TRACK_OF_OVERFLOW, track, 0, &is_new);
-    if (further == NO_KEY || describe(perfetto, further, perfetto->list[track].uuid, "overlapping", 0, NULL, &ignored) != 0)
+    if (further == NO_KEY ||
+        describe(perfetto, further, perfetto->list[track].uuid, "overlapping", 0, NULL, &ignored) != 0)
         return NO_KEY;
     perfetto->list[track].overflow = further;
     perfetto->list[further].origin = perfetto->list[track].origin;
     return further;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------- */
 
 /* What has no column, as the JSON that it is. */
 static void add_members(struct text *out, const struct trace_string *members)
 {
-    struct text json = {0};
+    struct text json = { 0 };
 
     text_add_char(&json, '{');
     if (json_is_members(members->bytes, members->length))
@@ -221,7 +227,7 @@ static void add_members(struct text *out, const struct trace_string *members)
 
 static void add_triple(struct text *out, const int64_t numbers[3])
 {
-    struct text element = {0};
+    struct text element = { 0 };
 
     for (int i = 0; i < 3; i++) {
         text_clear(&element);
@@ -233,31 +239,24 @@ static void add_triple(struct text *out, const int64_t numbers[3])
 
 static int add_annotation(struct perfetto *perfetto, struct text *body, const struct trace_arg *arg, struct error *err)
 {
-    struct text annotation = {0};
-    uint64_t name = number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION, trace_text(arg->name ? arg->name : "args"), err), text = 1;
+    struct text annotation = { 0 };
+    uint64_t name = number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
+                              trace_text(arg->name ? arg->name : "args"), err),
+             text = 1;
 
     protobuf_varint(&annotation, ANNOTATION_NAME, name);
     switch (arg->kind) {
-    case ARG_INT:
-        protobuf_varint(&annotation, ANNOTATION_INT, (uint64_t)arg->numbers[0]);
-        break;
+    case ARG_INT: protobuf_varint(&annotation, ANNOTATION_INT, (uint64_t)arg->numbers[0]); break;
     case ARG_REAL:
-    case ARG_FRACTION:
-        protobuf_double(&annotation, ANNOTATION_DOUBLE, arg->real);
-        break;
+    case ARG_FRACTION: protobuf_double(&annotation, ANNOTATION_DOUBLE, arg->real); break;
     case ARG_TEXT:
     case ARG_JSON: /* shapes repeat more often than anyone looks into them */
         text = number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err);
         protobuf_varint(&annotation, ANNOTATION_STRING_ID, text);
         break;
-    case ARG_TRIPLE:
-        add_triple(&annotation, arg->numbers);
-        break;
-    case ARG_MEMBERS:
-        add_members(&annotation, &arg->text);
-        break;
-    case ARG_NULL:
-        protobuf_bytes(&annotation, ANNOTATION_JSON, "null", strlen("null"));
+    case ARG_TRIPLE: add_triple(&annotation, arg->numbers); break;
+    case ARG_MEMBERS: add_members(&annotation, &arg->text); break;
+    case ARG_NULL: protobuf_bytes(&annotation, ANNOTATION_JSON, "null", strlen("null"));
     }
     protobuf_message(body, EVENT_ANNOTATION, &annotation);
     int failed = text_failed(&annotation) || !name || !text;
@@ -299,7 +298,8 @@ static int add_span(struct perfetto *perfetto, const struct trace_event *event, 
     perfetto->spans = spans;
     int code = add_body(perfetto, &perfetto->bodies, event, err);
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
-    spans[perfetto->span_count++] = (struct span){ event->start_ns, end, before, (uint32_t)(perfetto->bodies.length - before), track };
+    spans[perfetto->span_count++] = (struct span){ event->start_ns, end, before,
+                                                   (uint32_t)(perfetto->bodies.length - before), track };
     return code;
 }
 
@@ -311,7 +311,8 @@ static int add_flow(struct perfetto *perfetto, const struct trace_event *event, 
     if (!flows)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     perfetto->flows = flows;
-    flows[perfetto->flow_count++] = (struct flow){ event->start_ns, hash_number(kind + (uint64_t)event->flow_id), track, 0 };
+    flows[perfetto->flow_count++] = (struct flow){ event->start_ns, hash_number(kind + (uint64_t)event->flow_id), track,
+                                                   0 };
     return 0;
 }
 
@@ -335,12 +336,13 @@ static int add_counters(struct perfetto *perfetto, const struct trace_event *eve
             if (!arg->name || strcmp(arg->name, names[which]) != 0)
                 continue;
             uint32_t process = process_track(perfetto, global_process(event->thread), err);
-            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread), saturating_add(saturating_multiply(on_gpu ? device : -1, 2), which), &is_new);
+            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread),
+                                   saturating_add(saturating_multiply(on_gpu ? device : -1, 2), which), &is_new);
             if (process == NO_KEY || track == NO_KEY)
                 return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
             if (is_new) {
                 char name[80];
-                struct text detail = {0};
+                struct text detail = { 0 };
                 snprintf(name, sizeof name, on_gpu ? "%s (GPU %lld)" : "%s (CPU)", names[which], (long long)device);
                 protobuf_varint(&detail, UNIT, UNIT_BYTES);
                 code = describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
@@ -359,8 +361,10 @@ static int add_counters(struct perfetto *perfetto, const struct trace_event *eve
 
 static int add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct text body = {0};
-    int code = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD ? add_counters(perfetto, event, err) : 0;
+    struct text body = { 0 };
+    int code = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD
+                   ? add_counters(perfetto, event, err)
+                   : 0;
 
     if (code == 0)
         code = add_body(perfetto, &body, event, err);
@@ -387,14 +391,15 @@ static int take_event(void *context, const struct trace_event *event, struct err
     return event->phase == TRACE_FLOW ? add_flow(perfetto, event, track, err) : add_moment(perfetto, event, track, err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 /* The first packet: nothing is known before it, and what the times mean. */
 static int add_clocks(struct perfetto *perfetto, struct error *err)
 {
     struct trace_clock clock;
     int code = trace_clock(perfetto->report, perfetto->options, &clock, err);
-    const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns }, { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
+    const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns },
+                                  { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
 
     perfetto->shift_ns = clock.shift_ns;
     text_clear(&perfetto->message);
@@ -422,12 +427,13 @@ static int write_trace(struct perfetto *perfetto, struct error *err)
     return code ? code : outfile_put(perfetto->output, &perfetto->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
 {
     struct perfetto perfetto = { .report = report, .options = options, .placed.width = 3 };
     struct text *texts[] = { &perfetto.out, &perfetto.packet, &perfetto.message, &perfetto.inner, &perfetto.bodies };
     struct intern *lists[] = { &perfetto.categories, &perfetto.names, &perfetto.annotations, &perfetto.strings };
-    struct error close_error = {0};
+    struct error close_error = { 0 };
     int code = tracks_open(&perfetto.tracks, report, err);
 
     if (code == 0)
@@ -453,5 +459,9 @@ static int export_report(struct report *report, const char *path, const struct e
 }
 
 const struct exporter export_perfetto = {
-    .name = "perfetto", .help = "a trace in Perfetto's own format", .extension = "pftrace", .gzips = 1, .export_report = export_report,
+    .name = "perfetto",
+    .help = "a trace in Perfetto's own format",
+    .extension = "pftrace",
+    .gzips = 1,
+    .export_report = export_report,
 };

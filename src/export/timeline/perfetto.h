@@ -1,4 +1,5 @@
-/* What the files of the Perfetto exporter share: perfetto.c makes packets of events, perfetto_spans.c puts spans in order. */
+/* What the files of the Perfetto exporter share: perfetto.c makes packets of events,
+ * perfetto_spans.c puts spans in order. */
 #ifndef TACHO_EXPORT_TIMELINE_PERFETTO_H
 #define TACHO_EXPORT_TIMELINE_PERFETTO_H
 
@@ -8,25 +9,26 @@
 #include "tracks.h"
 
 /* Numbers of the fields of Perfetto's messages that are written. */
+/* clang-format off */
 enum {
-    TRACE_PACKET = 1,
-    PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11, PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_TRACK = 60,
-    EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_COUNTER = 30, EVENT_FLOW = 47,
-    INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_STRING = 29,
-    ANNOTATION_NAME = 1, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_JSON = 9, ANNOTATION_ARRAY = 12,
-    ANNOTATION_STRING_ID = 17,
-    TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8,
-    CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME = 2, PRIMARY_CLOCK = 2,
+    TRACE_PACKET = 1, PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11,
+    PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_TRACK = 60, EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4,
+    EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_COUNTER = 30, EVENT_FLOW = 47, INTERNED_CATEGORY = 1,
+    INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_STRING = 29, ANNOTATION_NAME = 1, ANNOTATION_INT = 4,
+    ANNOTATION_DOUBLE = 5, ANNOTATION_JSON = 9, ANNOTATION_ARRAY = 12, ANNOTATION_STRING_ID = 17, TRACK_UUID = 1,
+    TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8, CLOCK = 1, CLOCK_ID = 1,
+    CLOCK_TIME = 2, PRIMARY_CLOCK = 2,
 };
+/* clang-format on */
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum { CLOCK_UTC = 1, CLOCK_BOOT = 6 };
 enum { SEQUENCE = 1, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 
-/* A span: the packet of its begin is written when all are known, since spans that begin or end in the same nanosecond must be
- * written in the order in which they nest. */
+/* A span: the packet of its begin is written when all are known, since spans that begin or end in the same nanosecond
+ * must be written in the order in which they nest. */
 struct span {
     int64_t start_ns, end_ns;
-    uint64_t body; /* where its fields are in bodies */
+    uint64_t body;  /* where its fields are in bodies */
     uint32_t body_length;
     uint32_t track; /* number in tracks */
 };
@@ -49,21 +51,31 @@ struct perfetto {
     struct report *report;
     const struct export_options *options;
     struct outfile *output;
-    struct text out, packet, message, inner; /* out: what is to be written; the others are scratch, each inside the one before it */
+    struct text out, packet, message, inner;               /* out: what is to be written; the others are scratch,
+                                                            * each inside the one before it */
     struct tracks tracks;
     int64_t shift_ns;
     struct intern categories, names, annotations, strings; /* what has a number; they count from 1 in the file */
-    struct keys placed;    /* kind, and what identifies a track of that kind; numbers are those of list */
-    struct track *list;    /* owned */
+    struct keys placed;                                    /* kind, and what identifies a track of that kind;
+                                                            * numbers are those of list */
+    struct track *list;                                    /* owned */
     size_t capacity;
-    struct span *spans;    /* owned */
+    struct span *spans;                                    /* owned */
     size_t span_count, span_capacity;
-    struct flow *flows;    /* owned */
+    struct flow *flows;                                    /* owned */
     size_t flow_count, flow_capacity;
     struct text bodies;
 };
 
-enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_DEVICE, TRACK_OF_STREAM, TRACK_OF_COUNTER, TRACK_OF_OVERFLOW, TRACK_OF_TRACE };
+enum track_kind {
+    TRACK_OF_PROCESS,
+    TRACK_OF_THREAD,
+    TRACK_OF_DEVICE,
+    TRACK_OF_STREAM,
+    TRACK_OF_COUNTER,
+    TRACK_OF_OVERFLOW,
+    TRACK_OF_TRACE
+};
 
 /* A further track for spans of this one; its number, or NO_KEY when memory is short. */
 uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track);

@@ -1,5 +1,5 @@
-/* Annotations as they are seen on a GPU: on each stream, from the begin of the first work that was launched inside one to the end of
- * the last. Traces of torch have them; for other reports they are made. */
+/* Annotations as they are seen on a GPU: on each stream, from the begin of the first work that was launched inside one
+ * to the end of the last. Traces of torch have them; for other reports they are made. */
 #ifndef TACHO_EXPORT_TIMELINE_PROJECTIONS_H
 #define TACHO_EXPORT_TIMELINE_PROJECTIONS_H
 
@@ -13,13 +13,14 @@ struct projection {
 };
 
 struct projections {
-    struct keys keys; /* annotation, device, lane */
+    struct keys keys;        /* annotation, device, lane */
     struct projection *list; /* owned; by key */
     size_t capacity;
 };
 
 /* Work that the call launched belongs to all annotations around the call. ERR_NO_MEMORY or 0. */
-int projections_add(struct projections *projections, const struct owners *owners, uint32_t call, const struct trace_event *work);
+int projections_add(struct projections *projections, const struct owners *owners, uint32_t call,
+                    const struct trace_event *work);
 void projections_free(struct projections *projections);
 
 #endif

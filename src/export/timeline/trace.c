@@ -8,12 +8,12 @@
 
 #define LANES_PER_PROCESS 1000000 /* more than a process has streams */
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
-                        struct error *err)
+int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns,
+                        size_t count, struct error *err)
 {
-    static const struct export_options everything = {0};
+    static const struct export_options everything = { 0 };
     const struct report_table *found = report_table(trace->report, table);
 
     *rows = (struct trace_rows){ .report = trace->report };
@@ -24,8 +24,8 @@ int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char
     return export_rows_open(trace->report, found, rows->columns, count, &everything, 0, &rows->rows, err);
 }
 
-int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
-                    struct error *err)
+int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns,
+                    size_t count, struct error *err)
 {
     *rows = (struct trace_rows){ .report = trace->report };
     return export_wants_table(trace->options, table) ? trace_rows_open_any(trace, rows, table, columns, count, err) : 0;
@@ -58,9 +58,10 @@ struct trace_string row_string(const struct trace_rows *rows, int column)
     return string;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------------------------- */
 
-struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns, int64_t end_ns)
+struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns,
+                                int64_t end_ns)
 {
     struct trace_event *event = &trace->event;
 
@@ -81,7 +82,8 @@ void trace_on_thread(struct trace_event *event, int64_t thread)
     event->thread = thread;
 }
 
-/* Processes number their streams alike, and a timeline must not mix them: those of the second process get other lanes. */
+/* Processes number their streams alike, and a timeline must not mix them: those of the
+ * second process get other lanes. */
 int trace_on_stream(struct trace *trace, int64_t process, int64_t device, int64_t stream)
 {
     struct trace_event *event = &trace->event;
@@ -122,7 +124,8 @@ void trace_arg_column(struct trace_event *event, const char *name, const struct 
         trace_arg_int(event, name, row_value(rows, column));
 }
 
-void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind, const struct trace_rows *rows, int column)
+void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind,
+                      const struct trace_rows *rows, int column)
 {
     if (row_has(rows, column))
         trace_arg_text(event, name, kind, row_string(rows, column));
@@ -147,7 +150,8 @@ static int is_wanted(const struct trace *trace, const struct trace_event *event,
         return 1;
     if (event->where == ON_THREAD)
         return filter_thread(filter, event->thread, event->start_ns, end_ns);
-    return filter_gpu(filter, &(struct gpu_place){ event->start_ns, end_ns, event->process, event->correlation, event->device, event->stream });
+    return filter_gpu(filter, &(struct gpu_place){ event->start_ns, end_ns, event->process, event->correlation,
+                                                   event->device, event->stream });
 }
 
 int trace_emit(struct trace *trace, struct error *err)
@@ -173,7 +177,7 @@ int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_
     return trace_emit(trace, err);
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------------------------ */
 
 #define BASE_NS (INT64_C(7889238) * 1000000000) /* torch's base time is a multiple of this, a quarter of a year */
 
@@ -181,7 +185,7 @@ int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_
 static int read_origin(struct report *report, int64_t *out, struct error *err)
 {
     static const char *const names[] = { "name", "value" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
 
     for (size_t row = 0; row < columns.rows && code == 0; row++)
@@ -198,7 +202,7 @@ int trace_clock(struct report *report, const struct export_options *options, str
     int64_t begin_ns = 0;
     int code = export_shift(&utc, report, &begin_ns, err), is_known = code == 0;
 
-    *out = (struct trace_clock){0};
+    *out = (struct trace_clock){ 0 };
     if (code == ERR_NO_DATA && !options->normalize)
         code = 0;
     if (code == 0 && trace_is_kineto(report))
@@ -212,19 +216,23 @@ int trace_clock(struct report *report, const struct export_options *options, str
     return code;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
 
 int trace_is_kineto(struct report *report)
 {
     return report_find_string(report, KINETO_ORIGIN, strlen(KINETO_ORIGIN)) >= 0;
 }
 
-int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink, struct error *err)
+int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink,
+               struct error *err)
 {
     static int (*const parts[])(struct trace *trace, struct error *err) = {
-        trace_read_gpus, trace_torch_ops, trace_torch_memory, trace_torch_python, trace_cuda, trace_projections, trace_torch_flows, trace_nvtx, trace_host_calls,
+        trace_read_gpus,   trace_torch_ops,   trace_torch_memory, trace_torch_python, trace_cuda,
+        trace_projections, trace_torch_flows, trace_nvtx,         trace_host_calls,
     };
-    struct trace trace = { .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1 };
+    struct trace trace = {
+        .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1
+    };
     int code = trace.is_kineto ? 0 : owners_read(&trace.owners, report, err);
 
     if (code == 0)

@@ -1,8 +1,8 @@
-/* A report as timelines show it: spans, moments and arrows on threads of the CPU and streams of GPUs, with arguments. One walk
- * over the tables makes them, in the words of PyTorch's own traces; a sink writes them in a format.
+/* A report as timelines show it: spans, moments and arrows on threads of the CPU and streams of GPUs, with arguments.
+ * One walk over the tables makes them, in the words of PyTorch's own traces; a sink writes them in a format.
  *
- * The walk holds a window of each table that it reads, never a table, except what ties calls to their operators and to their
- * work where the report does not say so itself. */
+ * The walk holds a window of each table that it reads, never a table, except what ties calls to their operators and to
+ * their work where the report does not say so itself. */
 #ifndef TACHO_EXPORT_TIMELINE_TRACE_H
 #define TACHO_EXPORT_TIMELINE_TRACE_H
 
@@ -12,8 +12,8 @@
 #include "analyze/model/torch/torch_kernels.h"
 #include "base/text.h"
 #include "call_owners.h"
-#include "projections.h"
 #include "export/export_rows.h"
+#include "projections.h"
 
 struct trace_string {
     const char *bytes;
@@ -21,7 +21,8 @@ struct trace_string {
     int64_t id; /* in the report's pool, or -1 */
 };
 
-/* JSON and MEMBERS (of an object) are text of the report that means to be JSON. FRACTION is written as torch writes floats. */
+/* JSON and MEMBERS (of an object) are text of the report that means to be JSON. FRACTION is
+ * written as torch writes floats. */
 enum trace_arg_kind { ARG_INT, ARG_REAL, ARG_FRACTION, ARG_TEXT, ARG_JSON, ARG_MEMBERS, ARG_TRIPLE, ARG_NULL };
 struct trace_arg {
     const char *name; /* of MEMBERS: NULL */
@@ -39,14 +40,14 @@ struct trace_event {
     enum trace_phase phase;
     enum trace_where where;
     struct trace_string category, name;
-    int64_t thread;          /* global id */
-    int64_t device, lane;    /* of a stream: its number, unless another process has the same */
-    int64_t stream, process; /* process: global id, 0 when it is not known */
-    uint32_t process_number; /* of the processes on GPUs */
+    int64_t thread;           /* global id */
+    int64_t device, lane;     /* of a stream: its number, unless another process has the same */
+    int64_t stream, process;  /* process: global id, 0 when it is not known */
+    uint32_t process_number;  /* of the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
     int64_t correlation;      /* of what was launched, or NO_CORRELATION; stays for the arrows at the event */
     int64_t flow_id;
-    char flow_end; /* of an arrow: s, t or f, as Chrome has it */
+    char flow_end;            /* of an arrow: s, t or f, as Chrome has it */
     struct trace_arg args[TRACE_MOST_ARGS];
     size_t arg_count;
 };
@@ -77,19 +78,24 @@ struct trace {
     size_t gpu_count;
 };
 
-int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink, struct error *err);
+int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink,
+               struct error *err);
 /* Whether the report was imported from a trace of torch.profiler. */
 int trace_is_kineto(struct report *report);
 
-/* How the report's times become those of a trace: shift_ns is added, and base_ns is UTC of the trace's time 0, the same for all ranks of a
- * job; 0 if the report does not say when it began. origin_ns is the shift without what the options add. */
-struct trace_clock { int64_t origin_ns, shift_ns, base_ns; };
-int trace_clock(struct report *report, const struct export_options *options, struct trace_clock *out, struct error *err);
+/* How the report's times become those of a trace: shift_ns is added, and base_ns is UTC of the trace's time
+ * 0, the same for all ranks of a job; 0 if the report does not say when it began. origin_ns is the shift
+ * without what the options add. */
+struct trace_clock {
+    int64_t origin_ns, shift_ns, base_ns;
+};
+int trace_clock(struct report *report, const struct export_options *options, struct trace_clock *out,
+                struct error *err);
 
-/* ---- for the files of the walk ------------------------------------------------------------------------------- */
+/* ---- for the files of the walk --------------------------------------------------------------------------------- */
 
-/* The rows of a table, one after another; times are not filtered. None if the table is not asked for; open_any is for tables that
- * are needed to make sense of others. */
+/* The rows of a table, one after another; times are not filtered. None if the table is not asked for; open_any is for
+ * tables that are needed to make sense of others. */
 struct trace_rows {
     struct export_rows *rows; /* NULL: the file has none of it */
     const struct export_window *window;
@@ -97,10 +103,10 @@ struct trace_rows {
     int columns[EXPORT_COLUMNS_MAX];
     uint64_t row; /* behind those that were read */
 };
-int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
-                    struct error *err);
-int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
-                        struct error *err);
+int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns,
+                    size_t count, struct error *err);
+int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns,
+                        size_t count, struct error *err);
 /* 1: there is a row; 0: no more; else an ERR_ code. */
 int trace_rows_next(struct trace_rows *rows, struct error *err);
 void trace_rows_close(struct trace_rows *rows);
@@ -120,7 +126,8 @@ static inline int64_t row_value_or(const struct trace_rows *rows, int column, in
 struct trace_string row_string(const struct trace_rows *rows, int column);
 
 /* A new event in trace->event. */
-struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns, int64_t end_ns);
+struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns,
+                                int64_t end_ns);
 void trace_on_thread(struct trace_event *event, int64_t thread);
 int trace_on_stream(struct trace *trace, int64_t process, int64_t device, int64_t stream);
 struct trace_arg *trace_arg(struct trace_event *event, const char *name, enum trace_arg_kind kind);
@@ -128,7 +135,8 @@ void trace_arg_int(struct trace_event *event, const char *name, int64_t value);
 void trace_arg_text(struct trace_event *event, const char *name, enum trace_arg_kind kind, struct trace_string text);
 /* Arguments for columns that have a value. */
 void trace_arg_column(struct trace_event *event, const char *name, const struct trace_rows *rows, int column);
-void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind, const struct trace_rows *rows, int column);
+void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind,
+                      const struct trace_rows *rows, int column);
 /* Hands the event to the sink if its time is wanted. */
 int trace_emit(struct trace *trace, struct error *err);
 static inline struct trace_string trace_text(const char *text)
@@ -150,10 +158,16 @@ int trace_nvtx(struct trace *trace, struct error *err);
 int trace_host_calls(struct trace *trace, struct error *err);
 
 int trace_read_gpus(struct trace *trace, struct error *err);
-/* How full a kernel keeps the multiprocessors, as torch estimates it: blocks and warps for each of them, and percent of the most
- * warps that run at once; 0 where the GPU is not known well enough. */
-struct trace_occupancy { double blocks, warps; int64_t percent; int is_known; };
-struct trace_kernel { int64_t device, grid, block_threads, registers, shared_bytes; };
+/* How full a kernel keeps the multiprocessors, as torch estimates it: blocks and warps for each of them, and percent of
+ * the most warps that run at once; 0 where the GPU is not known well enough. */
+struct trace_occupancy {
+    double blocks, warps;
+    int64_t percent;
+    int is_known;
+};
+struct trace_kernel {
+    int64_t device, grid, block_threads, registers, shared_bytes;
+};
 struct trace_occupancy trace_occupancy(const struct trace *trace, const struct trace_kernel *kernel);
 
 #endif

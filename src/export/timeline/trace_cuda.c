@@ -1,6 +1,7 @@
-/* CUDA calls and work on GPUs. A trace of torch.profiler says of each in TACHO_TORCH_LINK, in the order of the trace, whose it is
- * and what has no column; so the rows of the four tables are taken in that order. In other reports a call is of the operator around
- * it, its work is of the call with the same correlation id, and an arrow goes from one to the other. */
+/* CUDA calls and work on GPUs. A trace of torch.profiler says of each in TACHO_TORCH_LINK, in the order of the
+ * trace, whose it is and what has no column; so the rows of the four tables are taken in that order. In other
+ * reports a call is of the operator around it, its work is of the call with the same correlation id, and an arrow
+ * goes from one to the other. */
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"
@@ -11,10 +12,10 @@
 struct link {
     int64_t external; /* 0: of no operator */
     struct trace_string args;
-    uint32_t call; /* that launched it; NO_CALL */
+    uint32_t call;    /* that launched it; NO_CALL */
 };
 
-/* ---- calls --------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS; calls with a backtrace have another */
 enum { CALL_ROW_START, CALL_ROW_END, CALL_ROW_CLASS, CALL_ROW_THREAD, CALL_ROW_CORRELATION, CALL_ROW_NAME };
@@ -22,15 +23,16 @@ enum { CALL_ROW_START, CALL_ROW_END, CALL_ROW_CLASS, CALL_ROW_THREAD, CALL_ROW_C
 
 static int is_of_driver(int64_t class, struct trace_string name)
 {
-    return class == CLASS_DRIVER || (class != CLASS_RUNTIME && name.length > 2 && name.bytes[2] >= 'A' && name.bytes[2] <= 'Z');
+    return class == CLASS_DRIVER ||
+           (class != CLASS_RUNTIME && name.length > 2 && name.bytes[2] >= 'A' && name.bytes[2] <= 'Z');
 }
 
 static int emit_call(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     struct trace_string name = row_string(rows, CALL_ROW_NAME);
     int is_driver = is_of_driver(row_value(rows, CALL_ROW_CLASS), name);
-    struct trace_event *event = trace_begin(trace, TRACE_SPAN, is_driver ? "cuda_driver" : "cuda_runtime", row_value(rows, CALL_ROW_START),
-                                            row_value(rows, CALL_ROW_END));
+    struct trace_event *event = trace_begin(trace, TRACE_SPAN, is_driver ? "cuda_driver" : "cuda_runtime",
+                                            row_value(rows, CALL_ROW_START), row_value(rows, CALL_ROW_END));
 
     event->name = name;
     if (!trace->is_kineto)
@@ -45,16 +47,29 @@ static int emit_call(struct trace *trace, const struct trace_rows *rows, const s
     return trace_emit(trace, err);
 }
 
-/* ---- work on GPUs -------------------------------------------------------------------------------------------- */
+/* ---- work on GPUs ---------------------------------------------------------------------------------------------- */
 
-enum { WORK_START, WORK_END, WORK_DEVICE, WORK_CONTEXT, WORK_STREAM, WORK_CORRELATION, WORK_PROCESS, WORK_NODE, WORK_COLUMNS };
+enum {
+    WORK_START,
+    WORK_END,
+    WORK_DEVICE,
+    WORK_CONTEXT,
+    WORK_STREAM,
+    WORK_CORRELATION,
+    WORK_PROCESS,
+    WORK_NODE,
+    WORK_COLUMNS
+};
 #define WORK_NAMES "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId"
 
-static int begin_work(struct trace *trace, const char *category, const struct trace_rows *rows, const struct link *link, struct error *err)
+static int begin_work(struct trace *trace, const char *category, const struct trace_rows *rows, const struct link *link,
+                      struct error *err)
 {
-    struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, row_value(rows, WORK_START), row_value(rows, WORK_END));
+    struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, row_value(rows, WORK_START),
+                                            row_value(rows, WORK_END));
 
-    if (trace_on_stream(trace, row_value_or(rows, WORK_PROCESS, 0), row_value(rows, WORK_DEVICE), row_value(rows, WORK_STREAM)) != 0)
+    if (trace_on_stream(trace, row_value_or(rows, WORK_PROCESS, 0), row_value(rows, WORK_DEVICE),
+                        row_value(rows, WORK_STREAM)) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (link->external)
         trace_arg_int(event, "External id", link->external);
@@ -88,11 +103,23 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
 }
 
 enum {
-    KERNEL_NAME = WORK_COLUMNS, KERNEL_REGISTERS, KERNEL_GRID_X, KERNEL_GRID_Y, KERNEL_GRID_Z, KERNEL_BLOCK_X, KERNEL_BLOCK_Y, KERNEL_BLOCK_Z,
-    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH, KERNEL_MANGLED, KERNEL_ROW_COLUMNS
+    KERNEL_NAME = WORK_COLUMNS,
+    KERNEL_REGISTERS,
+    KERNEL_GRID_X,
+    KERNEL_GRID_Y,
+    KERNEL_GRID_Z,
+    KERNEL_BLOCK_X,
+    KERNEL_BLOCK_Y,
+    KERNEL_BLOCK_Z,
+    KERNEL_STATIC,
+    KERNEL_DYNAMIC,
+    KERNEL_GRAPH,
+    KERNEL_MANGLED,
+    KERNEL_ROW_COLUMNS
 };
-#define KERNEL_COLUMNS { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",  \
-                         "staticSharedMemory", "dynamicSharedMemory", "graphId", "mangledName" }
+#define KERNEL_COLUMNS                                                                                         \
+    { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", \
+      "blockZ", "staticSharedMemory", "dynamicSharedMemory", "graphId", "mangledName" }
 
 static int64_t product(const int64_t numbers[3])
 {
@@ -112,7 +139,9 @@ static int64_t *add_triple(struct trace_event *event, const char *name, const st
 static struct trace_string kernel_name(const struct trace *trace, const struct trace_rows *rows)
 {
     struct trace_string name = row_string(rows, KERNEL_NAME);
-    int64_t id = row_has(rows, KERNEL_MANGLED) ? torch_kernel_name(&trace->kernels, row_value(rows, KERNEL_MANGLED), name.id) : name.id;
+    int64_t id = row_has(rows, KERNEL_MANGLED)
+                     ? torch_kernel_name(&trace->kernels, row_value(rows, KERNEL_MANGLED), name.id)
+                     : name.id;
 
     if (id != name.id) {
         name.id = id;
@@ -175,8 +204,10 @@ static int emit_copy(struct trace *trace, const struct trace_rows *rows, const s
 
     if (code != 0)
         return code;
-    operators_copy_name(&trace->scratch, row_value(rows, COPY_KIND), row_value_or(rows, COPY_FROM, -1), row_value_or(rows, COPY_TO, -1));
-    if (!row_has(rows, COPY_FROM) && !row_has(rows, COPY_TO)) /* nothing is known of the memory: not even that it is unknown */
+    operators_copy_name(&trace->scratch, row_value(rows, COPY_KIND), row_value_or(rows, COPY_FROM, -1),
+                        row_value_or(rows, COPY_TO, -1));
+    /* nothing is known of the memory: not even that it is unknown */
+    if (!row_has(rows, COPY_FROM) && !row_has(rows, COPY_TO))
         trace->scratch.length = strcspn(text_string(&trace->scratch), "(") - 1;
     trace->event.name = name_of(&trace->scratch);
     add_bytes(&trace->event, row_value(rows, COPY_BYTES));
@@ -205,14 +236,14 @@ static int emit_fill(struct trace *trace, const struct trace_rows *rows, const s
     return end_work(trace, rows, link, err);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
 
 enum kind { KIND_CALL, KIND_KERNEL, KIND_COPY, KIND_FILL, KINDS };
 static const struct {
     const char *table;
     const char *columns[KERNEL_ROW_COLUMNS + 1]; /* NULL-terminated; kernels have the most */
     int (*emit)(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err);
-    const char *categories[2]; /* in TACHO_TORCH_LINK */
+    const char *categories[2];                   /* in TACHO_TORCH_LINK */
 } kinds[KINDS] = {
     { "CUPTI_ACTIVITY_KIND_RUNTIME", CALL_ROW_COLUMNS, emit_call, { "cuda_runtime", "cuda_driver" } },
     { "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL_COLUMNS, emit_kernel, { "kernel" } },
@@ -261,7 +292,11 @@ static int walk_links(struct cuda *cuda, struct error *err)
     while (code == 0 && (code = trace_rows_next(&links, err)) == 1) {
         int kind = kind_of(row_string(&links, LINK_CATEGORY));
         struct trace_rows *rows = kind < 0 ? NULL : &cuda->rows[kind];
-        struct link link = { .external = row_value_or(&links, LINK_EXTERNAL, 0), .args = row_string(&links, LINK_ARGS), .call = NO_CALL };
+        struct link link = {
+            .external = row_value_or(&links, LINK_EXTERNAL, 0),
+            .args = row_string(&links, LINK_ARGS),
+            .call = NO_CALL,
+        };
         code = rows ? trace_rows_next(rows, err) : 0;
         if (code != 1)
             break;
@@ -287,7 +322,8 @@ static struct link find_link(const struct owners *owners, const struct trace_row
     uint32_t call = (uint32_t)(rows->row - 1);
     if (kind != KIND_CALL) {
         call = row_has(rows, WORK_CORRELATION) && row_has(rows, WORK_PROCESS)
-                   ? calls_find(&owners->calls, row_value(rows, WORK_PROCESS), row_value(rows, WORK_CORRELATION)) : NO_CALL;
+                   ? calls_find(&owners->calls, row_value(rows, WORK_PROCESS), row_value(rows, WORK_CORRELATION))
+                   : NO_CALL;
         link.call = call;
     }
     link.external = call < owners->calls.count ? owners->external[call] : 0;

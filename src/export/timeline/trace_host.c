@@ -1,5 +1,5 @@
-/* What a program said through NVTX, and its calls into libraries: operators of torch.autograd.profiler.emit_nvtx as torch.profiler
- * would have them, other ranges as annotations, calls in categories of their own. */
+/* What a program said through NVTX, and its calls into libraries: operators of torch.autograd.profiler.emit_nvtx as
+ * torch.profiler would have them, other ranges as annotations, calls in categories of their own. */
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"
@@ -7,13 +7,13 @@
 #include "analyze/model/torch/operators.h"
 #include "forward_arrows.h"
 
-/* ---- NVTX ---------------------------------------------------------------------------------------------------- */
+/* ---- NVTX ------------------------------------------------------------------------------------------------------ */
 
 struct nvtx {
     struct trace *trace;
     struct nvtx_domains domains;
     struct arrows arrows;
-    int64_t last_ns; /* of the table: where ranges end that have no end */
+    int64_t last_ns;   /* of the table: where ranges end that have no end */
     int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
 };
 
@@ -28,31 +28,37 @@ static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
     event->category = trace_text("cpu_op");
     event->name.length = text.name_length;
     if (text.shapes.length)
-        trace_arg_text(event, "Input Dims", ARG_JSON, (struct trace_string){ text.shapes.bytes, text.shapes.length, -1 });
+        trace_arg_text(event, "Input Dims", ARG_JSON,
+                       (struct trace_string){ text.shapes.bytes, text.shapes.length, -1 });
     if (text.sequence < 0)
         return 0;
     trace_arg_int(event, "Sequence number", text.sequence);
     trace_arg_int(event, "Fwd thread id", text.is_backward);
-    return arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0), event->start_ns);
+    return arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0),
+                      event->start_ns);
 }
 
 static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
 {
-    int64_t type = row_value(rows, NVTX_TYPE), start = row_value(rows, NVTX_START), thread = row_value_or(rows, NVTX_THREAD, 0);
+    int64_t type = row_value(rows, NVTX_TYPE), start = row_value(rows, NVTX_START),
+            thread = row_value_or(rows, NVTX_THREAD, 0);
     int is_range = nvtx_is_range(type);
 
     if (!is_range && type != EVENT_NVTX_MARK)
         return 0;
-    struct trace_event *event = trace_begin(nvtx->trace, is_range ? TRACE_SPAN : TRACE_MOMENT, is_range ? "user_annotation" : "nvtx_mark",
-                                            start, row_value_or(rows, NVTX_END, nvtx->last_ns));
+    struct trace_event *event = trace_begin(nvtx->trace, is_range ? TRACE_SPAN : TRACE_MOMENT,
+                                            is_range ? "user_annotation" : "nvtx_mark", start,
+                                            row_value_or(rows, NVTX_END, nvtx->last_ns));
     event->name = row_has(rows, NVTX_TEXT_ID) ? row_string(rows, NVTX_TEXT_ID) : row_string(rows, NVTX_TEXT);
     trace_on_thread(event, thread);
     int64_t domain = nvtx_domain_name(&nvtx->domains, global_process(thread), row_value_or(rows, NVTX_DOMAIN, 0));
     int is_nested = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTXT_PUSHPOP;
-    if (is_nested && domain == NVTX_NO_NAME && nvtx->has_operators && operator_text(event->name.bytes, event->name.length).is_operator)
+    if (is_nested && domain == NVTX_NO_NAME && nvtx->has_operators &&
+        operator_text(event->name.bytes, event->name.length).is_operator)
         return 0;
     if (is_nested && domain == NVTX_NO_NAME) /* what can be the owner of a call */
-        trace_arg_int(event, "External id", owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
+        trace_arg_int(event, "External id",
+                      owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
     if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
     if (domain != NVTX_NO_NAME) {
@@ -65,8 +71,11 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
 
 int trace_nvtx(struct trace *trace, struct error *err)
 {
-    const struct report_table *table = report_table(trace->report, "NVTX_EVENTS"), *operators = report_table(trace->report, "TACHO_TORCH_OP");
-    struct nvtx nvtx = { .trace = trace, .last_ns = table ? table->last_ns : 0, .has_operators = operators && operators->rows };
+    const struct report_table *table = report_table(trace->report, "NVTX_EVENTS"),
+                              *operators = report_table(trace->report, "TACHO_TORCH_OP");
+    struct nvtx nvtx = { .trace = trace,
+                         .last_ns = table ? table->last_ns : 0,
+                         .has_operators = operators && operators->rows };
     struct trace_rows rows;
     int code = nvtx_domains_read(&nvtx.domains, nvtx.trace->report, err);
 
@@ -84,15 +93,24 @@ int trace_nvtx(struct trace *trace, struct error *err)
     return code;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 int trace_host_calls(struct trace *trace, struct error *err)
 {
-    static const struct { const char *table, *category, *name; } sources[] = {
-        { "OSRT_API", "os_runtime", "nameId" }, { "CUDNN_EVENTS", "cudnn", "nameId" }, { "CUBLAS_EVENTS", "cublas", "nameId" },
-        { "MPI_P2P_EVENTS", "mpi", "textId" }, { "MPI_COLLECTIVES_EVENTS", "mpi", "textId" }, { "MPI_START_WAIT_EVENTS", "mpi", "textId" },
-        { "MPI_OTHER_EVENTS", "mpi", "textId" }, { "UCP_SUBMIT_EVENTS", "ucx", "textId" }, { "UCP_EVENTS", "ucx", "textId" },
-        { "SYSCALL", "syscall", "nameId" }, { "PROFILER_OVERHEAD", "overhead", "nameId" },
+    static const struct {
+        const char *table, *category, *name;
+    } sources[] = {
+        { "OSRT_API", "os_runtime", "nameId" },
+        { "CUDNN_EVENTS", "cudnn", "nameId" },
+        { "CUBLAS_EVENTS", "cublas", "nameId" },
+        { "MPI_P2P_EVENTS", "mpi", "textId" },
+        { "MPI_COLLECTIVES_EVENTS", "mpi", "textId" },
+        { "MPI_START_WAIT_EVENTS", "mpi", "textId" },
+        { "MPI_OTHER_EVENTS", "mpi", "textId" },
+        { "UCP_SUBMIT_EVENTS", "ucx", "textId" },
+        { "UCP_EVENTS", "ucx", "textId" },
+        { "SYSCALL", "syscall", "nameId" },
+        { "PROFILER_OVERHEAD", "overhead", "nameId" },
     };
     enum { START, END, THREAD, NAME, COLUMNS };
     int code = 0;

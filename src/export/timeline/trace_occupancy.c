@@ -1,5 +1,5 @@
-/* How full a kernel keeps a multiprocessor, by the rules of CUDA's occupancy calculation: blocks run at once as far as warps,
- * registers and shared memory reach. */
+/* How full a kernel keeps a multiprocessor, by the rules of CUDA's occupancy calculation: blocks run at once as far as
+ * warps, registers and shared memory reach. */
 #include "trace.h"
 
 #include <math.h>
@@ -12,9 +12,11 @@
 #define PARTITIONS 4      /* of a multiprocessor, each with its own registers */
 
 /* What a report may not say, by compute capability; the last row is for all that are newer. */
-static const struct { int64_t capability, warps, blocks; } by_capability[] = {
-    { 70, 64, 32 }, { 72, 64, 32 }, { 75, 32, 16 }, { 80, 64, 32 }, { 86, 48, 16 }, { 87, 48, 16 }, { 89, 48, 24 },
-    { 90, 64, 32 }, { 100, 64, 32 }, { 103, 64, 32 }, { 110, 48, 24 }, { INT64_MAX, 48, 24 },
+static const struct {
+    int64_t capability, warps, blocks;
+} by_capability[] = {
+    { 70, 64, 32 }, { 72, 64, 32 }, { 75, 32, 16 },  { 80, 64, 32 },  { 86, 48, 16 },  { 87, 48, 16 },
+    { 89, 48, 24 }, { 90, 64, 32 }, { 100, 64, 32 }, { 103, 64, 32 }, { 110, 48, 24 }, { INT64_MAX, 48, 24 },
 };
 
 static void fill_limits(struct trace_gpu *gpu)
@@ -32,10 +34,10 @@ static void fill_limits(struct trace_gpu *gpu)
 
 int trace_read_gpus(struct trace *trace, struct error *err)
 {
-    static const char *const names[] = { "cuDevice", "smCount", "computeMajor", "computeMinor", "maxWarpsPerSm", "maxBlocksPerSm",
-                                         "maxRegistersPerSm", "maxShmemPerSm" };
+    static const char *const names[] = { "cuDevice",      "smCount",        "computeMajor",      "computeMinor",
+                                         "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm" };
     enum { COLUMNS = sizeof names / sizeof *names };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(trace->report, "TARGET_INFO_GPU", names, COLUMNS, &columns, err);
 
     if (code != 0 || !columns.values)
@@ -79,14 +81,15 @@ static int64_t active_blocks(const struct trace_gpu *gpu, const struct trace_ker
 
 struct trace_occupancy trace_occupancy(const struct trace *trace, const struct trace_kernel *kernel)
 {
-    struct trace_occupancy out = {0};
+    struct trace_occupancy out = { 0 };
     const struct trace_gpu *gpu = NULL;
 
     for (size_t i = 0; i < trace->gpu_count && !gpu; i++)
         if (trace->gpus[i].device == kernel->device)
             gpu = &trace->gpus[i];
-    if (!gpu || gpu->sm_count <= 0 || kernel->grid <= 0 || kernel->block_threads <= 0 || kernel->block_threads > INT32_MAX ||
-        kernel->registers > INT16_MAX || kernel->shared_bytes < 0 || kernel->shared_bytes > INT32_MAX)
+    if (!gpu || gpu->sm_count <= 0 || kernel->grid <= 0 || kernel->block_threads <= 0 ||
+        kernel->block_threads > INT32_MAX || kernel->registers > INT16_MAX || kernel->shared_bytes < 0 ||
+        kernel->shared_bytes > INT32_MAX)
         return out;
     float blocks = (float)kernel->grid / (float)gpu->sm_count; /* in torch's precision */
     out.blocks = blocks;
@@ -95,7 +98,8 @@ struct trace_occupancy trace_occupancy(const struct trace *trace, const struct t
         return out;
     float active = (float)active_blocks(gpu, kernel);
     active = active < blocks ? active : blocks;
-    out.percent = saturating_from_double(roundf(active * (float)kernel->block_threads / ((float)gpu->max_warps * WARP_THREADS) * 100));
+    out.percent = saturating_from_double(
+        roundf(active * (float)kernel->block_threads / ((float)gpu->max_warps * WARP_THREADS) * 100));
     out.is_known = 1;
     return out;
 }

@@ -2,20 +2,20 @@
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"
-#include "report/schema/torch_names.h"
 #include "forward_arrows.h"
+#include "report/schema/torch_names.h"
 
-/* ---- operators ----------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------------------------- */
 
-#define OP_COLUMNS(X)                                                                                                                  \
-    X(START, "start") X(END, "end") X(THREAD, "globalTid") X(NAME, "nameId") X(CATEGORY, "category") X(EXTERNAL, "externalId")          \
-    X(RECORD_FUNCTION, "recordFunctionId") X(SEQUENCE, "sequenceNumber") X(FORWARD, "forwardThread") X(DIMS, "inputDimsId")            \
-    X(TYPES, "inputTypesId") X(STRIDES, "inputStridesId") X(CONCRETE, "concreteInputsId") X(STACK, "callStackId") X(MODULE, "moduleId") \
-    X(INDEX, "eventIndex") X(ARGS, "argsId") X(DEVICE, "deviceId") X(STREAM, "streamId")
+#define OP_COLUMNS(X)                                                                                                  \
+    X(START, "start") X(END, "end") X(THREAD, "globalTid") X(NAME, "nameId") X(CATEGORY, "category")                   \
+    X(EXTERNAL, "externalId") X(RECORD_FUNCTION, "recordFunctionId") X(SEQUENCE, "sequenceNumber")                     \
+    X(FORWARD, "forwardThread") X(DIMS, "inputDimsId") X(TYPES, "inputTypesId") X(STRIDES, "inputStridesId")           \
+    X(CONCRETE, "concreteInputsId") X(STACK, "callStackId") X(MODULE, "moduleId") X(INDEX, "eventIndex")               \
+    X(ARGS, "argsId") X(DEVICE, "deviceId") X(STREAM, "streamId")
 enum {
 #define COLUMN_NUMBER(name, column) OP_##name,
-    OP_COLUMNS(COLUMN_NUMBER)
-    OP_COUNT
+    OP_COLUMNS(COLUMN_NUMBER) OP_COUNT
 };
 static const char *const op_columns[] = {
 #define COLUMN_NAME(name, column) column,
@@ -40,7 +40,8 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
 {
     int64_t start = row_value(rows, OP_START);
     int is_moment = !row_has(rows, OP_END), is_on_gpu = row_has(rows, OP_DEVICE);
-    struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start, row_value_or(rows, OP_END, start));
+    struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start,
+                                            row_value_or(rows, OP_END, start));
     int code = 0;
 
     event->name = row_string(rows, OP_NAME);
@@ -65,7 +66,8 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
     return code ? error_set(err, code, "out of memory") : trace_emit(trace, err);
 }
 
-/* Forward and backward are tied together by their sequence number; the backward node itself has it, not what evaluates it. */
+/* Forward and backward are tied together by their sequence number; the backward node itself has
+ * it, not what evaluates it. */
 static int note_arrow(struct arrows *arrows, const struct trace_rows *rows)
 {
     struct trace_string name = row_string(rows, OP_NAME);
@@ -73,14 +75,14 @@ static int note_arrow(struct arrows *arrows, const struct trace_rows *rows)
     if (!row_has(rows, OP_SEQUENCE) || !row_has(rows, OP_THREAD) || row_value(rows, OP_SEQUENCE) < 0 ||
         torch_is_engine(name.bytes, name.length))
         return 0;
-    return arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0, row_value(rows, OP_THREAD),
-                      row_value(rows, OP_START));
+    return arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0,
+                      row_value(rows, OP_THREAD), row_value(rows, OP_START));
 }
 
 int trace_torch_ops(struct trace *trace, struct error *err)
 {
     struct trace_rows rows;
-    struct arrows arrows = {0};
+    struct arrows arrows = { 0 };
     int code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err);
 
     while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
@@ -95,18 +97,20 @@ int trace_torch_ops(struct trace *trace, struct error *err)
     return code;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 int trace_torch_memory(struct trace *trace, struct error *err)
 {
     enum { TIME, THREAD, EVENT, DEVICE_TYPE, DEVICE, ADDRESS, BYTES, ALLOCATED, RESERVED, INDEX, ARGS, COLUMNS };
-    static const char *const names[COLUMNS] = { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes",
-                                                "totalAllocated", "totalReserved", "eventIndex", "argsId" };
+    static const char *const names[COLUMNS] = { "timestamp",     "globalTid",  "event", "deviceType",
+                                                "deviceId",      "address",    "bytes", "totalAllocated",
+                                                "totalReserved", "eventIndex", "argsId" };
     struct trace_rows rows;
     int code = trace_rows_open(trace, &rows, "TACHO_TORCH_MEMORY", names, COLUMNS, err);
 
     while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", row_value(&rows, TIME), row_value(&rows, TIME));
+        struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", row_value(&rows, TIME),
+                                                row_value(&rows, TIME));
         event->name = row_string(&rows, EVENT);
         if (row_has(&rows, THREAD))
             trace_on_thread(event, row_value(&rows, THREAD));
@@ -124,17 +128,19 @@ int trace_torch_memory(struct trace *trace, struct error *err)
     return code;
 }
 
-/* ---- Python -------------------------------------------------------------------------------------------------- */
+/* ---- Python ---------------------------------------------------------------------------------------------------- */
 
 int trace_torch_python(struct trace *trace, struct error *err)
 {
     enum { START, END, THREAD, NAME, PYTHON, PARENT, MODULE, INDEX, ARGS, COLUMNS };
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "pythonId", "parentId", "moduleId", "eventIndex", "argsId" };
+    static const char *const names[COLUMNS] = { "start",    "end",      "globalTid",  "nameId", "pythonId",
+                                                "parentId", "moduleId", "eventIndex", "argsId" };
     struct trace_rows rows;
     int code = trace_rows_open(trace, &rows, "TACHO_TORCH_PYTHON", names, COLUMNS, err);
 
     while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", row_value(&rows, START), row_value(&rows, END));
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", row_value(&rows, START),
+                                                row_value(&rows, END));
         event->name = row_string(&rows, NAME);
         if (row_has(&rows, THREAD))
             trace_on_thread(event, row_value(&rows, THREAD));
@@ -151,12 +157,13 @@ int trace_torch_python(struct trace *trace, struct error *err)
     return code;
 }
 
-/* ---- arrows -------------------------------------------------------------------------------------------------- */
+/* ---- arrows ---------------------------------------------------------------------------------------------------- */
 
 int trace_torch_flows(struct trace *trace, struct error *err)
 {
     enum { TIME, CATEGORY, PHASE, ID, THREAD, DEVICE, STREAM, COLUMNS };
-    static const char *const names[COLUMNS] = { "timestamp", "category", "phase", "flowId", "globalTid", "deviceId", "streamId" };
+    static const char *const names[COLUMNS] = { "timestamp", "category", "phase",   "flowId",
+                                                "globalTid", "deviceId", "streamId" };
     struct trace_rows rows;
     int code = trace_rows_open(trace, &rows, "TACHO_TORCH_FLOW", names, COLUMNS, err);
 
@@ -166,7 +173,8 @@ int trace_torch_flows(struct trace *trace, struct error *err)
         event->category = event->name = row_string(&rows, CATEGORY);
         event->flow_id = row_value(&rows, ID);
         event->flow_end = phase.length == 1 && strchr("stf", *phase.bytes) ? *phase.bytes : 't';
-        int is_lost = row_has(&rows, DEVICE) && trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0;
+        int is_lost = row_has(&rows, DEVICE) &&
+                      trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0;
         if (!row_has(&rows, DEVICE) && row_has(&rows, THREAD))
             trace_on_thread(event, row_value(&rows, THREAD));
         code = is_lost ? error_set(err, ERR_NO_MEMORY, "out of memory") : trace_emit(trace, err);

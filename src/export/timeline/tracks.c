@@ -1,11 +1,14 @@
-/* Which threads and streams there are is known when all events went by; neighbours are nearly always on the same one. */
+/* Which threads and streams there are is known when all events went by; neighbours are
+ * nearly always on the same one. */
 #include "tracks.h"
 
 #include "analyze/engine/event_columns.h"
 
 int tracks_open(struct tracks *tracks, struct report *report, struct error *err)
 {
-    *tracks = (struct tracks){ .report = report, .processes.width = 1, .threads.width = 1, .devices.width = 1, .streams.width = 4 };
+    *tracks = (struct tracks){
+        .report = report, .processes.width = 1, .threads.width = 1, .devices.width = 1, .streams.width = 4
+    };
     int code = thread_names_read(&tracks->thread_names, report, err);
     return code ? code : process_names_read(&tracks->process_names, report, err);
 }

@@ -7,10 +7,10 @@
 
 struct tracks {
     struct report *report;
-    struct keys processes; /* global ids */
-    struct keys threads;   /* global ids */
+    struct keys processes;                       /* global ids */
+    struct keys threads;                         /* global ids */
     struct keys devices;
-    struct keys streams;   /* device, lane, stream, process */
+    struct keys streams;                         /* device, lane, stream, process */
     struct thread_names thread_names;
     struct process_names process_names;
     int64_t last_thread, last_device, last_lane; /* what the last event was on */

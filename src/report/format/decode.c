@@ -9,13 +9,13 @@ static void parse_plane(struct cursor *directory, struct cursor *data, size_t le
 {
     uint64_t stored = cursor_varint(directory);
     if (!stored) {
-        *view = (struct plane_view){.constant = cursor_u8(directory)};
+        *view = (struct plane_view){ .constant = cursor_u8(directory) };
         return;
     }
     if (stored > length)
         directory->failed = 1;
     else
-        *view = (struct plane_view){.bytes = cursor_take(data, stored), .stored = (uint32_t)stored};
+        *view = (struct plane_view){ .bytes = cursor_take(data, stored), .stored = (uint32_t)stored };
 }
 
 static void parse_planes(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
@@ -61,7 +61,7 @@ static void parse_bytes(struct cursor *directory, struct cursor *data, size_t ro
 static void parse_column(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
 {
     uint8_t tag = cursor_u8(directory);
-    *view = (struct column_view){.coding = tag & CODING_MASK, .null_mode = tag & (uint8_t)~CODING_MASK};
+    *view = (struct column_view){ .coding = tag & CODING_MASK, .null_mode = tag & (uint8_t)~CODING_MASK };
     if (tag == NULLS_ALL)
         return;
     if (view->null_mode == NULLS_BITMAP)
@@ -71,36 +71,28 @@ static void parse_column(struct cursor *directory, struct cursor *data, size_t r
     if (view->coding != CODING_DICTIONARY && view->coding != CODING_BYTES)
         view->start = cursor_svarint(directory);
     switch (view->coding) {
-    case CODING_CONSTANT:
-        break;
+    case CODING_CONSTANT: break;
     case CODING_DELTA:
         view->base = cursor_svarint(directory);
         parse_planes(directory, data, rows, view);
         break;
     case CODING_OFFSET:
     case CODING_ZIGZAG:
-    case CODING_RELATIVE:
-        parse_planes(directory, data, rows, view);
-        break;
-    case CODING_DICTIONARY:
-        parse_dictionary(directory, data, rows, view);
-        break;
-    case CODING_BYTES:
-        parse_bytes(directory, data, rows, view);
-        break;
-    default:
-        directory->failed = 1;
+    case CODING_RELATIVE: parse_planes(directory, data, rows, view); break;
+    case CODING_DICTIONARY: parse_dictionary(directory, data, rows, view); break;
+    case CODING_BYTES: parse_bytes(directory, data, rows, view); break;
+    default: directory->failed = 1;
     }
 }
 
 int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct column_view *views, size_t count)
 {
-    struct cursor data = {payload, payload + size, 0};
+    struct cursor data = { payload, payload + size, 0 };
     uint64_t directory_size = cursor_varint(&data);
     const uint8_t *start = cursor_take(&data, directory_size);
     if (!start || !rows)
         return ERR_CORRUPT;
-    struct cursor directory = {start, start + directory_size, 0};
+    struct cursor directory = { start, start + directory_size, 0 };
     for (size_t i = 0; i < count && !directory.failed && !data.failed; i++)
         parse_column(&directory, &data, rows, &views[i]);
     if (directory.failed || data.failed || directory.at != directory.end || data.at != data.end)
@@ -119,7 +111,8 @@ int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, 
 }
 
 /* The plane's bytes: where they lie if stored raw, else unpacked into scratch. NULL if they cannot be. */
-static const uint8_t *plane_bytes(const struct report_host *host, const struct plane_view *plane, size_t length, uint8_t *scratch)
+static const uint8_t *plane_bytes(const struct report_host *host, const struct plane_view *plane, size_t length,
+                                  uint8_t *scratch)
 {
     if (!plane->bytes)
         return memset(scratch, plane->constant, length);
@@ -130,8 +123,8 @@ static const uint8_t *plane_bytes(const struct report_host *host, const struct p
 
 /* values = the planes put together. Two planes at a time: wide columns are rare, and this keeps every loop simple
  * enough to become vector code. */
-static int join_planes(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                       uint64_t *values)
+static int join_planes(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                       size_t rows, uint64_t *values)
 {
     uint64_t high = 0; /* constant planes cost no pass of their own */
     const uint8_t *bytes[8];
@@ -166,11 +159,11 @@ static int join_planes(const struct report_host *host, struct decode_scratch *sc
     return 0;
 }
 
-static int decode_dictionary(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
-                             size_t rows, uint64_t *values)
+static int decode_dictionary(const struct report_host *host, struct decode_scratch *scratch,
+                             const struct column_view *view, size_t rows, uint64_t *values)
 {
-    uint64_t entries[256] = {0};
-    struct cursor cursor = {view->entries, view->entries_end, 0};
+    uint64_t entries[256] = { 0 };
+    struct cursor cursor = { view->entries, view->entries_end, 0 };
     uint64_t before = 0;
     for (uint32_t i = 0; i < view->entry_count; i++)
         before = entries[i] = before + (uint64_t)cursor_svarint(&cursor);
@@ -223,8 +216,8 @@ static int decode_values(const struct report_host *host, struct decode_scratch *
     return 0;
 }
 
-static int decode_nulls(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                        int64_t *values, uint64_t *nulls)
+static int decode_nulls(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                        size_t rows, int64_t *values, uint64_t *nulls)
 {
     const uint8_t *bits = plane_bytes(host, &view->bitmap, (rows + 7) / 8, scratch->bitmap);
     if (!bits)
@@ -240,8 +233,8 @@ static int decode_nulls(const struct report_host *host, struct decode_scratch *s
     return 0;
 }
 
-int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                  const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls)
+int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                  size_t rows, const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls)
 {
     *has_nulls = view->null_mode != 0;
     if (view->null_mode == NULLS_ALL) {
@@ -257,8 +250,8 @@ int column_decode(const struct report_host *host, struct decode_scratch *scratch
     return status;
 }
 
-int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                   uint32_t *offsets, uint8_t *blob)
+int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                   size_t rows, uint32_t *offsets, uint8_t *blob)
 {
     uint64_t *lengths = (uint64_t *)scratch->times;
     if (view->coding != CODING_BYTES || view->null_mode || join_planes(host, scratch, view, rows, lengths))

@@ -25,7 +25,7 @@ struct column_view {
     struct plane_view bitmap;
     const uint8_t *entries, *entries_end; /* DICTIONARY: varints, checked */
     uint32_t entry_count;
-    size_t blob_size, blob_stored; /* BYTES */
+    size_t blob_size, blob_stored;        /* BYTES */
     const uint8_t *blob;
 };
 
@@ -39,14 +39,15 @@ struct decode_scratch {
 /* Parses all count columns. 0 or ERR_CORRUPT. Views point into payload. */
 int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct column_view *views, size_t count);
 
-/* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed for RELATIVE
- * ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits behind the last row 0) and sets *has_nulls. */
-int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                  const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls);
+/* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed
+ * for RELATIVE ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits behind the last
+ * row 0) and sets *has_nulls. */
+int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                  size_t rows, const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls);
 
 /* The strings of a BYTES column: offsets gets rows + 1 numbers, blob gets blob_size bytes. */
-int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
-                   uint32_t *offsets, uint8_t *blob);
+int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+                   size_t rows, uint32_t *offsets, uint8_t *blob);
 
 /* Bytes that may be packed: as they are if stored equals raw, else through zstd. */
 int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, uint8_t *raw, size_t raw_size);

@@ -119,7 +119,7 @@ static int looks_random(const uint8_t *bytes, size_t length)
     enum { SAMPLE = 1024 };
     if (length < 2 * SAMPLE)
         return 0;
-    uint16_t counts[256] = {0};
+    uint16_t counts[256] = { 0 };
     size_t step = (length - SAMPLE / 4) / 3;
     for (size_t run = 0; run < 4; run++)
         for (size_t i = 0; i < SAMPLE / 4; i++)
@@ -217,7 +217,8 @@ static void estimate_codings(const int64_t *values, const int64_t *times, size_t
         estimate_add(&estimates[CODING_OFFSET], value - (uint64_t)min);
         estimate_add(&estimates[CODING_DELTA], delta - (uint64_t)min_delta);
         estimate_add(&estimates[CODING_ZIGZAG], zigzag((int64_t)delta));
-        estimate_add(&estimates[CODING_RELATIVE], times ? value - (uint64_t)times[i] - (uint64_t)min_relative : UINT64_MAX);
+        estimate_add(&estimates[CODING_RELATIVE],
+                     times ? value - (uint64_t)times[i] - (uint64_t)min_relative : UINT64_MAX);
     }
 }
 
@@ -299,14 +300,16 @@ static void add_zigzag(struct encoder *encoder, const int64_t *values, size_t co
 /* Chooses among the codings that need two rows or more and are not constant. */
 static enum column_coding choose(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
 {
-    /* A coding that makes a row depend on others must pay for the time that decoding it takes: bits a row, in eighths. */
-    static const uint8_t handicap[CODING_COUNT] = {[CODING_RELATIVE] = 2, [CODING_DELTA] = 4, [CODING_ZIGZAG] = 4};
-    struct estimate estimates[CODING_COUNT] = {0};
+    /* A coding that makes a row depend on others must pay for the time that decoding it
+     * takes: bits a row, in eighths. */
+    static const uint8_t handicap[CODING_COUNT] = { [CODING_RELATIVE] = 2, [CODING_DELTA] = 4, [CODING_ZIGZAG] = 4 };
+    struct estimate estimates[CODING_COUNT] = { 0 };
     estimate_codings(values, times, count, estimates);
     size_t sampled = count < SAMPLE_RUNS * SAMPLE_RUN ? count : SAMPLE_RUNS * SAMPLE_RUN;
     enum column_coding best = CODING_OFFSET;
     for (enum column_coding coding = CODING_DELTA; coding <= CODING_RELATIVE; coding++)
-        if (estimates[coding].bits + handicap[coding] * sampled / 8 < estimates[best].bits + handicap[best] * sampled / 8)
+        if (estimates[coding].bits + handicap[coding] * sampled / 8 <
+            estimates[best].bits + handicap[best] * sampled / 8)
             best = coding;
     /* One plane is as good as a dictionary can be. */
     if (estimates[best].any > UINT8_MAX && build_dictionary(&encoder->dictionary, values, count))
@@ -327,7 +330,8 @@ static void add_bitmap(struct encoder *encoder, const uint64_t *nulls, size_t co
 }
 
 /* One column: its entry in the directory and its bytes in the data. Where nulls says so, values hold a filler. */
-static void add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls, const int64_t *times, size_t count)
+static void add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls, const int64_t *times,
+                       size_t count)
 {
     int constant = is_constant(values, count);
     enum column_coding coding = constant ? CODING_CONSTANT : choose(encoder, values, times, count);
@@ -335,20 +339,11 @@ static void add_column(struct encoder *encoder, const int64_t *values, const uin
     if (nulls)
         add_bitmap(encoder, nulls, count);
     switch (coding) {
-    case CODING_CONSTANT:
-        buffer_svarint(&encoder->directory, values[0]);
-        break;
-    case CODING_DELTA:
-        add_delta(encoder, values, count);
-        break;
-    case CODING_ZIGZAG:
-        add_zigzag(encoder, values, count);
-        break;
-    case CODING_DICTIONARY:
-        add_dictionary(encoder, count);
-        break;
-    default:
-        add_offset(encoder, values, coding == CODING_RELATIVE ? times : NULL, count);
+    case CODING_CONSTANT: buffer_svarint(&encoder->directory, values[0]); break;
+    case CODING_DELTA: add_delta(encoder, values, count); break;
+    case CODING_ZIGZAG: add_zigzag(encoder, values, count); break;
+    case CODING_DICTIONARY: add_dictionary(encoder, count); break;
+    default: add_offset(encoder, values, coding == CODING_RELATIVE ? times : NULL, count);
     }
 }
 
@@ -377,7 +372,7 @@ static int finish(struct encoder *encoder, struct chunk_header header, struct en
         memcpy(at + prefix_size + encoder->directory.size, encoder->data.bytes, encoder->data.size);
     header.payload_size = (uint32_t)payload_size;
     header.payload_hash = hash_bytes(at, payload_size);
-    *out = (struct encoded){.header = header, .bytes = bytes, .size = CHUNK_HEADER_SIZE + payload_size};
+    *out = (struct encoded){ .header = header, .bytes = bytes, .size = CHUNK_HEADER_SIZE + payload_size };
     return 0;
 }
 
@@ -393,7 +388,8 @@ static int make_columns(struct encoder *encoder, uint64_t wanted)
 
 /* Copies the columns out of the rows, a tile at a time so that rows come from memory once. A column that is NULL all
  * over a tile is left out there; fill_nulls() sees to it. Tells which columns any row has, and which all rows have. */
-static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any, uint64_t *all)
+static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any,
+                  uint64_t *all)
 {
     size_t stride = columns + 1;
     uint64_t known = columns < 64 ? (UINT64_C(1) << columns) - 1 : UINT64_MAX;
@@ -459,7 +455,8 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
 
     begin(encoder);
     struct chunk_header header = {
-        .kind = CHUNK_ROWS, .table = (uint16_t)table, .rows = (uint32_t)count, .first = INT64_MAX, .last = INT64_MIN};
+        .kind = CHUNK_ROWS, .table = (uint16_t)table, .rows = (uint32_t)count, .first = INT64_MAX, .last = INT64_MIN
+    };
     const int64_t *times = NULL; /* the first TIME column, if it has no NULLs */
     int times_seen = 0;
     for (size_t i = 0; i < schema->column_count; i++) {
@@ -505,7 +502,8 @@ static void add_strings(struct encoder *encoder, const struct intern_string *str
     free(blob);
 }
 
-int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count, struct encoded *out)
+int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
+                   struct encoded *out)
 {
     int64_t *ids = encoder->columns[0] ? encoder->columns[0] : malloc(CHUNK_MAX_ROWS * sizeof *ids);
     if (!ids)
@@ -516,11 +514,13 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
     begin(encoder);
     add_column(encoder, ids, NULL, NULL, count);
     add_strings(encoder, strings, count);
-    struct chunk_header header = {.kind = CHUNK_ROWS,
-                                  .table = TABLE_StringIds,
-                                  .rows = (uint32_t)count,
-                                  .first = first_id,
-                                  .last = first_id + (int64_t)count - 1};
+    struct chunk_header header = {
+        .kind = CHUNK_ROWS,
+        .table = TABLE_StringIds,
+        .rows = (uint32_t)count,
+        .first = first_id,
+        .last = first_id + (int64_t)count - 1,
+    };
     return finish(encoder, header, out);
 }
 
@@ -529,7 +529,7 @@ int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t 
     begin(encoder);
     for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++)
         add_column(encoder, columns[i], NULL, NULL, count);
-    struct chunk_header header = {.kind = CHUNK_INDEX, .rows = (uint32_t)count, .first = 1};
+    struct chunk_header header = { .kind = CHUNK_INDEX, .rows = (uint32_t)count, .first = 1 };
     return finish(encoder, header, out);
 }
 
@@ -542,7 +542,7 @@ static void add_name(struct buffer *buffer, const char *name)
 
 int encode_schema(struct encoder *encoder, struct encoded *out)
 {
-    struct buffer plain = {0};
+    struct buffer plain = { 0 };
     for (size_t table = 0; table < TABLE_COUNT; table++) {
         const struct schema_table *schema = &schema_tables[table];
         buffer_varint(&plain, table);
@@ -561,6 +561,6 @@ int encode_schema(struct encoder *encoder, struct encoded *out)
         buffer_varint(&encoder->directory, add_packed(encoder, plain.bytes, plain.size));
     }
     free(plain.bytes);
-    struct chunk_header header = {.kind = CHUNK_SCHEMA, .rows = TABLE_COUNT, .first = 1};
+    struct chunk_header header = { .kind = CHUNK_SCHEMA, .rows = TABLE_COUNT, .first = 1 };
     return finish(encoder, header, out);
 }

@@ -26,7 +26,8 @@ void encoder_delete(struct encoder *encoder);
 int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count, struct encoded *out);
 
 /* Strings that have the ids first_id, first_id + 1, … */
-int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count, struct encoded *out);
+int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
+                   struct encoded *out);
 
 /* Columns as they are, without NULLs: the index. */
 int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded *out);

@@ -33,13 +33,13 @@ enum chunk_kind {
 enum { INDEX_OFFSET, INDEX_SIZE, INDEX_KIND, INDEX_TABLE, INDEX_ROWS, INDEX_FIRST, INDEX_LAST, INDEX_COLUMN_COUNT };
 
 enum column_coding {
-    CODING_CONSTANT, /* one value */
-    CODING_OFFSET,   /* base + u */
-    CODING_DELTA,    /* value before + base + u */
-    CODING_ZIGZAG,   /* value before + unzigzag(u) */
-    CODING_RELATIVE, /* the table's first TIME column + base + u */
+    CODING_CONSTANT,   /* one value */
+    CODING_OFFSET,     /* base + u */
+    CODING_DELTA,      /* value before + base + u */
+    CODING_ZIGZAG,     /* value before + unzigzag(u) */
+    CODING_RELATIVE,   /* the table's first TIME column + base + u */
     CODING_DICTIONARY, /* entry u of a list */
-    CODING_BYTES,    /* the strings themselves: lengths, then bytes */
+    CODING_BYTES,      /* the strings themselves: lengths, then bytes */
     CODING_COUNT
 };
 #define CODING_MASK 0x07
@@ -48,7 +48,7 @@ enum column_coding {
 
 struct chunk_header {
     uint8_t kind;
-    uint16_t table; /* the file's own number for it */
+    uint16_t table;      /* the file's own number for it */
     uint32_t rows;
     uint32_t payload_size;
     int64_t first, last; /* span of times; of ids in StringIds; first > last: none */
@@ -142,7 +142,8 @@ static inline int64_t cursor_svarint(struct cursor *cursor)
     return unzigzag(cursor_varint(cursor));
 }
 
-/* What zstd may make of packed bytes; bounds what a small hostile file can cost. A writer stores raw what packs better. */
+/* What zstd may make of packed bytes; bounds what a small hostile file can cost. A writer
+ * stores raw what packs better. */
 static inline int blob_plausible(size_t packed, size_t raw)
 {
     return raw <= BLOB_MAX_BYTES && raw <= 65536 + packed * 1024;

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/sparse_file.h"
 #include "base/parallel.h"
+#include "base/sparse_file.h"
 #include "reader_state.h"
 
 #define CONTEXTS 64
@@ -65,7 +65,8 @@ static int decompress(void *context, const void *packed, size_t packed_length, v
     return ZSTD_isError(length) || length != raw_length ? ERR_CORRUPT : 0;
 }
 
-static void host_parallel_for(void *context, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+static void host_parallel_for(void *context, size_t count, void (*body)(void *argument, int worker, size_t i),
+                              void *argument)
 {
     parallel_for(((struct file_host *)context)->pool, count, body, argument);
 }
@@ -108,13 +109,15 @@ int report_open(const char *path, struct report **out, struct error *err)
     else
         status = sparse_file_check(host->fd, path, err);
     if (!status) {
-        struct report_host means = {.context = host,
-                                    .size = (uint64_t)file.st_size,
-                                    .read_at = read_at,
-                                    .decompress = decompress,
-                                    .parallel_for = host_parallel_for,
-                                    .workers = host_workers};
-        struct error cause = {0};
+        struct report_host means = {
+            .context = host,
+            .size = (uint64_t)file.st_size,
+            .read_at = read_at,
+            .decompress = decompress,
+            .parallel_for = host_parallel_for,
+            .workers = host_workers,
+        };
+        struct error cause = { 0 };
         status = report_open_host(&means, out, &cause);
         if (status)
             error_set(err, status, "cannot read %s: %.300s", path, cause.text);

@@ -13,20 +13,25 @@ static int add_found(struct report *report, uint64_t offset, const struct chunk_
     if (array_reserve(&report->found, &report->found_capacity, report->found_count + 1, sizeof *report->found) != 0)
         return ERR_NO_MEMORY;
     report->found[report->found_count++] = (struct found_chunk){
-        .offset = offset, .size = header->payload_size + CHUNK_HEADER_SIZE, .header = *header};
+        .offset = offset,
+        .size = header->payload_size + CHUNK_HEADER_SIZE,
+        .header = *header,
+    };
     return 0;
 }
 
-/* ---- the index ---- */
+/* ---- the index ------------------------------------------------------------------------------------------------- */
 
 /* The rows of an index chunk, checked: chunks in order, apart from each other, and before the index. */
-static int add_index_rows(struct report *report, const int64_t *const *columns, size_t rows, uint64_t *end, uint64_t limit)
+static int add_index_rows(struct report *report, const int64_t *const *columns, size_t rows, uint64_t *end,
+                          uint64_t limit)
 {
     for (size_t i = 0; i < rows; i++) {
         int64_t offset = columns[INDEX_OFFSET][i], size = columns[INDEX_SIZE][i];
         int64_t kind = columns[INDEX_KIND][i], table = columns[INDEX_TABLE][i], count = columns[INDEX_ROWS][i];
-        if (offset < (int64_t)*end || size < CHUNK_HEADER_SIZE || size > CHUNK_HEADER_SIZE + (int64_t)CHUNK_MAX_PAYLOAD ||
-            (uint64_t)size > limit || (uint64_t)offset > limit - (uint64_t)size)
+        if (offset < (int64_t)*end || size < CHUNK_HEADER_SIZE ||
+            size > CHUNK_HEADER_SIZE + (int64_t)CHUNK_MAX_PAYLOAD || (uint64_t)size > limit ||
+            (uint64_t)offset > limit - (uint64_t)size)
             return ERR_CORRUPT;
         if (kind < 0 || kind > UINT8_MAX || table < 0 || table > UINT16_MAX || count < 0 || count > CHUNK_MAX_ROWS)
             return ERR_CORRUPT;
@@ -45,11 +50,12 @@ static int add_index_rows(struct report *report, const int64_t *const *columns, 
     return 0;
 }
 
-static int decode_index(struct report *report, struct scratch *scratch, const struct chunk_header *header, uint64_t *end,
-                        uint64_t limit)
+static int decode_index(struct report *report, struct scratch *scratch, const struct chunk_header *header,
+                        uint64_t *end, uint64_t limit)
 {
     struct column_view *views = scratch->views;
-    if (columns_parse(scratch->chunk + CHUNK_HEADER_SIZE, header->payload_size, header->rows, views, INDEX_COLUMN_COUNT))
+    if (columns_parse(scratch->chunk + CHUNK_HEADER_SIZE, header->payload_size, header->rows, views,
+                      INDEX_COLUMN_COUNT))
         return ERR_CORRUPT;
     int64_t *values = malloc((size_t)header->rows * INDEX_COLUMN_COUNT * sizeof *values);
     if (!values)
@@ -61,7 +67,8 @@ static int decode_index(struct report *report, struct scratch *scratch, const st
         uint64_t nulls[CHUNK_MAX_ROWS / 64];
         int has_nulls;
         columns[i] = column;
-        status = column_decode(&report->host, &scratch->decode, &views[i], header->rows, NULL, column, nulls, &has_nulls);
+        status = column_decode(&report->host, &scratch->decode, &views[i], header->rows, NULL, column, nulls,
+                               &has_nulls);
         if (!status && has_nulls)
             status = ERR_CORRUPT;
     }
@@ -87,7 +94,8 @@ static int read_index(struct report *report, struct scratch *scratch)
     uint64_t at = (uint64_t)end.first, before = FILE_HEADER_SIZE;
     for (int64_t part = 0; part < end.last; part++) {
         uint8_t bytes[CHUNK_HEADER_SIZE];
-        if (end_offset - at < CHUNK_HEADER_SIZE || report->host.read_at(report->host.context, at, bytes, sizeof bytes) ||
+        if (end_offset - at < CHUNK_HEADER_SIZE ||
+            report->host.read_at(report->host.context, at, bytes, sizeof bytes) ||
             !chunk_header_get(bytes, at, &header) || header.kind != CHUNK_INDEX ||
             header.payload_size > end_offset - at - CHUNK_HEADER_SIZE)
             return ERR_CORRUPT;
@@ -102,7 +110,7 @@ static int read_index(struct report *report, struct scratch *scratch)
     return at == end_offset ? 0 : ERR_CORRUPT;
 }
 
-/* ---- scanning ---- */
+/* ---- scanning -------------------------------------------------------------------------------------------------- */
 
 /* A window on the file that moves forward. */
 struct window {
@@ -118,7 +126,8 @@ static const uint8_t *window_at(struct window *window, uint64_t offset, size_t l
     uint64_t size = window->report->host.size;
     if (offset > size || size - offset < length)
         return NULL;
-    if (offset < window->start || offset - window->start > window->length || window->length - (offset - window->start) < length) {
+    if (offset < window->start || offset - window->start > window->length ||
+        window->length - (offset - window->start) < length) {
         size_t want = size - offset < WINDOW ? (size_t)(size - offset) : WINDOW;
         window->length = 0;
         if (window->report->host.read_at(window->report->host.context, offset, window->bytes, want))
@@ -129,11 +138,12 @@ static const uint8_t *window_at(struct window *window, uint64_t offset, size_t l
     return window->bytes + (offset - window->start);
 }
 
-/* The next offset from here on at which a chunk begins that lies wholly in the file; the file's size if there is none. */
+/* The next offset from here on at which a chunk begins that lies wholly in the file; the
+ * file's size if there is none. */
 static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_header *header)
 {
     uint64_t size = window->report->host.size;
-    static const uint8_t magic[4] = {'T', 'C', 'H', 'K'};
+    static const uint8_t magic[4] = { 'T', 'C', 'H', 'K' };
     while (offset < size && size - offset >= CHUNK_HEADER_SIZE) {
         const uint8_t *at = window_at(window, offset, CHUNK_HEADER_SIZE);
         if (!at)
@@ -224,7 +234,8 @@ int report_find_chunks(struct report *report, struct error *err)
     if (memcmp(header, FORMAT_MAGIC, 8))
         return error_set(err, ERR_BAD_FORMAT, "not a Tacho report");
     if (get_u32(header + 8) != FORMAT_VERSION)
-        return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8), FORMAT_VERSION);
+        return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8),
+                         FORMAT_VERSION);
 
     struct scratch *scratch = scratch_take(report);
     status = scratch ? read_index(report, scratch) : ERR_NO_MEMORY;

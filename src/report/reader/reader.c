@@ -1,5 +1,5 @@
-/* Opening and closing a report, and looking at its tables. The work is in find_chunks.c (chunks), table_definitions.c (tables), scan.c
- * (columns) and strings.c. */
+/* Opening and closing a report, and looking at its tables. The work is in find_chunks.c (chunks), table_definitions.c
+ * (tables), scan.c (columns) and strings.c. */
 #include <stdlib.h>
 #include <string.h>
 

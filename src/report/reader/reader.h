@@ -1,8 +1,9 @@
 /* Reading a report: open, look up tables and columns by name, decode just the columns that are asked for.
  *
- * The reader trusts no byte of the file. It takes its means from its host (read_at, decompress, parallel_for), so
- * that the same code serves the command line, the server and a page. A file without an index (still growing, or its
- * writer was killed) is scanned, and everything up to the first damaged byte is there; damaged chunks are skipped and counted. */
+ * The reader trusts no byte of the file. It takes its means from its host (read_at, decompress, parallel_for),
+ * so that the same code serves the command line, the server and a page. A file without an index (still
+ * growing, or its writer was killed) is scanned, and everything up to the first damaged byte is there; damaged
+ * chunks are skipped and counted. */
 #ifndef TACHO_REPORT_READER_READER_H
 #define TACHO_REPORT_READER_READER_H
 
@@ -22,7 +23,8 @@ struct report_host {
     /* Fills exactly raw_length bytes or fails. Called from any worker. */
     int (*decompress)(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length);
     /* Calls body(argument, worker, i) for each i below count, on up to workers() threads; returns when all are done. */
-    void (*parallel_for)(void *context, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument);
+    void (*parallel_for)(void *context, size_t count, void (*body)(void *argument, int worker, size_t i),
+                         void *argument);
     int (*workers)(void *context);
 };
 
@@ -56,8 +58,8 @@ struct report_table {
     const struct report_column *columns;
     size_t column_count;
     uint64_t rows;
-    uint64_t packed_bytes;           /* in the file */
-    int64_t first_ns, last_ns;       /* span of the rows' times; first > last when there are none */
+    uint64_t packed_bytes;     /* in the file */
+    int64_t first_ns, last_ns; /* span of the rows' times; first > last when there are none */
 };
 size_t report_table_count(const struct report *report);
 const struct report_table *report_table_at(const struct report *report, size_t index);
@@ -82,26 +84,35 @@ static inline int block_is_null(const struct report_block *block, size_t column,
 }
 static inline double block_real(const struct report_block *block, size_t column, size_t row)
 {
-    union { int64_t bits; double real; } value = { .bits = block->values[column][row] };
+    union {
+        int64_t bits;
+        double real;
+    } value = { .bits = block->values[column][row] };
     return value.real;
 }
 
-struct report_span { int64_t from_ns, to_ns; }; /* chunks wholly outside are skipped; rows inside a chunk are not filtered */
+/* chunks wholly outside are skipped; rows inside a chunk are not filtered */
+struct report_span {
+    int64_t from_ns, to_ns;
+};
 
-/* Calls visit for each chunk of the table, in parallel and in any order; worker is below report_workers(). A visit
- * that returns non-zero ends the scan with that code. block is valid during the call only. Whatever reads rows ends with
+/* Calls visit for each chunk of the table, in parallel and in any order; worker is below report_workers(). A visit that
+ * returns non-zero ends the scan with that code. block is valid during the call only. Whatever reads rows ends with
  * ERR_CANCELLED when its thread's work is called off (base/cancel.h). */
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-                const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
-                void *context, struct error *err);
+                const struct report_span *span,
+                int (*visit)(void *context, int worker, const struct report_block *block), void *context,
+                struct error *err);
 int report_workers(const struct report *report);
 /* Work of the caller's own on the host's workers: body(argument, worker, i) for each i below count. */
-void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument);
+void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i),
+                         void *argument);
 
 /* The same for the chunks that hold some of the rows first_row … first_row + row_count - 1. */
 int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                      uint64_t first_row, uint64_t row_count,
-                     int (*visit)(void *context, int worker, const struct report_block *block), void *context, struct error *err);
+                     int (*visit)(void *context, int worker, const struct report_block *block), void *context,
+                     struct error *err);
 
 /* The chunks of a table, in row order: what is known of them without reading them. */
 struct report_chunk {
@@ -112,8 +123,8 @@ struct report_chunk {
 size_t report_chunk_count(const struct report_table *table);
 struct report_chunk report_chunk_at(const struct report_table *table, size_t index);
 
-/* The whole of some columns, in row order; decoded in parallel. Rows of damaged chunks are left out, so rows may be fewer
- * than the table's. Free with report_columns_free(). */
+/* The whole of some columns, in row order; decoded in parallel. Rows of damaged chunks are left out, so rows may be
+ * fewer than the table's. Free with report_columns_free(). */
 struct report_columns {
     size_t rows;
     size_t column_count;
@@ -131,13 +142,14 @@ static inline int columns_is_null(const struct report_columns *columns, size_t c
 /* A string of the pool; "" (never NULL) for an id that points nowhere. A NUL follows it that length (which may be NULL)
  * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
 const char *report_string(struct report *report, int64_t id, size_t *length);
-/* The id of these bytes, or -1. Where strings repeat, which is known after the first search, it is the first of several:
- * a long capture may have given a text another id (string_pool.h). */
+/* The id of these bytes, or -1. Where strings repeat, which is known after the first search, it is the first of
+ * several: a long capture may have given a text another id (string_pool.h). */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 int report_strings_repeat(struct report *report);
 
-/* Rewrites what can be read of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row can be. health
- * is that of the old one, all of it checked. */
-int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err);
+/* Rewrites what can be read of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row can be.
+ * health is that of the old one, all of it checked. */
+int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health,
+                   struct error *err);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "reader.h"
 #include "report/format/decode.h"
 #include "report/format/format.h"
-#include "reader.h"
 
 /* A chunk as opening found it. With an index nothing of the chunk itself has been read yet. */
 struct found_chunk {
@@ -61,7 +61,7 @@ struct string_chunk {
 struct scratch {
     struct scratch *next;
     struct decode_scratch decode;
-    uint8_t *chunk; /* header and payload */
+    uint8_t *chunk;                       /* header and payload */
     size_t chunk_capacity;
     struct column_view views[TABLE_MAX_COLUMNS];
     size_t column_capacity, row_capacity; /* of values and nulls */
@@ -73,23 +73,23 @@ struct report {
     struct report_host host;
     void (*host_delete)(void *context); /* NULL: the caller's */
     struct arena arena;
-    struct table_state **tables; /* each in the arena, so that pointers to it stay */
+    struct table_state **tables;        /* each in the arena, so that pointers to it stay */
     size_t table_count, table_capacity;
     struct definition **definitions;
     size_t definition_count, definition_capacity;
     struct found_chunk *found; /* in the file's order */
     size_t found_count, found_capacity;
-    size_t schema_bytes; /* of definitions read */
+    size_t schema_bytes;       /* of definitions read */
     int has_index, complete, recovered;
     uint64_t cut_bytes;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
 
-    pthread_mutex_t lock; /* guards all below, but for reading decoded strings */
+    pthread_mutex_t lock;               /* guards all below, but for reading decoded strings */
     struct scratch *scratches;
     struct string_chunk *string_chunks; /* by first id */
     size_t string_chunk_count;
     size_t string_misses;
-    struct intern string_index; /* made when first asked to find a string */
+    struct intern string_index;         /* made when first asked to find a string */
     int64_t *string_index_ids;
     int string_index_made, strings_repeat;
 };
@@ -111,7 +111,8 @@ void scratch_delete(struct scratch *scratch);
 /* The chunk's payload, header compared with what opening found; counts damage. */
 const uint8_t *chunk_read(struct report *report, struct chunk *chunk, struct scratch *scratch, size_t *size);
 /* The same for bytes at a place: 0, ERR_IO, ERR_NO_MEMORY or ERR_CORRUPT. */
-int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch, struct chunk_header *header);
+int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch,
+                  struct chunk_header *header);
 void chunk_damaged(struct report *report, struct chunk *chunk);
 
 #endif

@@ -14,8 +14,10 @@ struct tacho_report {
     struct error error;
 };
 
-_Static_assert((int)TACHO_COLUMN_STRING == COLUMN_STRING && (int)TACHO_COLUMN_REAL == COLUMN_REAL, "types are the reader's");
-_Static_assert((int)TACHO_REPORT_BAD_VERSION == ERR_VERSION && (int)TACHO_REPORT_DENIED == ERR_DENIED, "codes are ours");
+_Static_assert((int)TACHO_COLUMN_STRING == COLUMN_STRING && (int)TACHO_COLUMN_REAL == COLUMN_REAL,
+               "types are the reader's");
+_Static_assert((int)TACHO_REPORT_BAD_VERSION == ERR_VERSION && (int)TACHO_REPORT_DENIED == ERR_DENIED,
+               "codes are ours");
 
 int tacho_report_open(const char *path, struct tacho_report **out)
 {
@@ -152,12 +154,12 @@ int tacho_report_read(struct tacho_report *report, int table, int column, uint64
     memset(values, 0, count * sizeof *values);
     if (nulls)
         memset(nulls, 1, count);
-    struct window window = {first, count, values, nulls};
+    struct window window = { first, count, values, nulls };
     return report_scan_rows(report->report, found, &column, 1, first, count, copy_block, &window, NULL);
 }
 
-int tacho_report_read_real(struct tacho_report *report, int table, int column, uint64_t first, size_t count, double *values,
-                           unsigned char *nulls)
+int tacho_report_read_real(struct tacho_report *report, int table, int column, uint64_t first, size_t count,
+                           double *values, unsigned char *nulls)
 {
     if (count > SIZE_MAX / sizeof(int64_t))
         return TACHO_REPORT_BAD_ARGUMENT;

@@ -7,7 +7,7 @@
 #include "base/cancel.h"
 #include "reader_state.h"
 
-/* ---- scratch ---- */
+/* ---- scratch --------------------------------------------------------------------------------------------------- */
 
 struct scratch *scratch_take(struct report *report)
 {
@@ -76,7 +76,7 @@ static int scratch_columns(struct scratch *scratch, size_t count, size_t rows)
     return 0;
 }
 
-/* ---- one chunk ---- */
+/* ---- one chunk ------------------------------------------------------------------------------------------------- */
 
 void chunk_damaged(struct report *report, struct chunk *chunk)
 {
@@ -86,7 +86,8 @@ void chunk_damaged(struct report *report, struct chunk *chunk)
     report->damaged_bytes += chunk->size;
 }
 
-int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch, struct chunk_header *header)
+int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch,
+                  struct chunk_header *header)
 {
     if (size > scratch->chunk_capacity) {
         free(scratch->chunk);
@@ -137,7 +138,7 @@ struct target {
 
 static void all_null(size_t rows, int64_t *values, uint64_t *nulls, int *has_nulls)
 {
-    static const struct column_view nothing = {.null_mode = NULLS_ALL};
+    static const struct column_view nothing = { .null_mode = NULLS_ALL };
     column_decode(NULL, NULL, &nothing, rows, NULL, values, nulls, has_nulls);
 }
 
@@ -165,7 +166,8 @@ static int needs_times(const struct scratch *scratch, const struct definition *d
     return 0;
 }
 
-static int chunk_decode(struct report *report, struct chunk *chunk, struct scratch *scratch, const struct target *target)
+static int chunk_decode(struct report *report, struct chunk *chunk, struct scratch *scratch,
+                        const struct target *target)
 {
     const struct definition *definition = chunk->definition;
     size_t size;
@@ -183,7 +185,8 @@ static int chunk_decode(struct report *report, struct chunk *chunk, struct scrat
         uint64_t nulls[CHUNK_MAX_ROWS / 64];
         int has_nulls;
         if (!view || view->null_mode || view->coding == CODING_RELATIVE ||
-            column_decode(&report->host, &scratch->decode, view, chunk->rows, NULL, scratch->decode.times, nulls, &has_nulls))
+            column_decode(&report->host, &scratch->decode, view, chunk->rows, NULL, scratch->decode.times, nulls,
+                          &has_nulls))
             goto damaged;
         times = scratch->decode.times;
     }
@@ -194,8 +197,8 @@ static int chunk_decode(struct report *report, struct chunk *chunk, struct scrat
         else if (times && column == definition->time_column) {
             memcpy(target->values[c], times, chunk->rows * sizeof *times);
             target->has_nulls[c] = 0;
-        } else if (column_decode(&report->host, &scratch->decode, &scratch->views[column], chunk->rows, times, target->values[c],
-                                 target->nulls[c], &target->has_nulls[c]))
+        } else if (column_decode(&report->host, &scratch->decode, &scratch->views[column], chunk->rows, times,
+                                 target->values[c], target->nulls[c], &target->has_nulls[c]))
             goto damaged;
     }
     return 0;
@@ -205,7 +208,7 @@ damaged:
     return ERR_CORRUPT;
 }
 
-/* ---- visiting ---- */
+/* ---- visiting -------------------------------------------------------------------------------------------------- */
 
 struct scan {
     struct report *report;
@@ -239,7 +242,7 @@ static void scan_one(void *argument, int worker, size_t i)
             scratch_give(scan->report, scratch);
         return;
     }
-    struct target target = {scan->columns, scan->column_count, scratch->values, scratch->nulls, has_nulls};
+    struct target target = { scan->columns, scan->column_count, scratch->values, scratch->nulls, has_nulls };
     if (!chunk_decode(scan->report, chunk, scratch, &target)) {
         const uint64_t *nulls[TABLE_MAX_COLUMNS];
         for (size_t c = 0; c < scan->column_count; c++)
@@ -270,17 +273,18 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 }
 
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-                const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
-                void *context, struct error *err)
+                const struct report_span *span,
+                int (*visit)(void *context, int worker, const struct report_block *block), void *context,
+                struct error *err)
 {
     const struct table_state *state = (const struct table_state *)table; /* public is its first member */
-    struct scan scan = {.report = report,
-                        .table = state,
-                        .columns = columns,
-                        .column_count = column_count,
-                        .span = span,
-                        .visit = visit,
-                        .context = context};
+    struct scan scan = { .report = report,
+                         .table = state,
+                         .columns = columns,
+                         .column_count = column_count,
+                         .span = span,
+                         .visit = visit,
+                         .context = context };
     return run_scan(&scan, state->chunk_count, err);
 }
 
@@ -300,20 +304,21 @@ static size_t chunk_of_row(const struct table_state *table, uint64_t row)
 
 int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                      uint64_t first_row, uint64_t row_count,
-                     int (*visit)(void *context, int worker, const struct report_block *block), void *context, struct error *err)
+                     int (*visit)(void *context, int worker, const struct report_block *block), void *context,
+                     struct error *err)
 {
     const struct table_state *state = (const struct table_state *)table;
     if (first_row >= table->rows || !row_count)
         return 0;
     uint64_t last_row = row_count > table->rows - first_row ? table->rows - 1 : first_row + row_count - 1;
     size_t first = chunk_of_row(state, first_row), end = chunk_of_row(state, last_row) + 1;
-    struct scan scan = {.report = report,
-                        .table = state,
-                        .first_chunk = first,
-                        .columns = columns,
-                        .column_count = column_count,
-                        .visit = visit,
-                        .context = context};
+    struct scan scan = { .report = report,
+                         .table = state,
+                         .first_chunk = first,
+                         .columns = columns,
+                         .column_count = column_count,
+                         .visit = visit,
+                         .context = context };
     return run_scan(&scan, end - first, err);
 }
 
@@ -339,12 +344,13 @@ int report_workers(const struct report *report)
     return report->host.workers(report->host.context);
 }
 
-void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i),
+                         void *argument)
 {
     report->host.parallel_for(report->host.context, count, body, argument);
 }
 
-/* ---- whole columns ---- */
+/* ---- whole columns --------------------------------------------------------------------------------------------- */
 
 struct read {
     struct report *report;
@@ -400,7 +406,7 @@ static void read_one(void *argument, int worker, size_t i)
     }
     for (size_t c = 0; c < count; c++)
         values[c] = read->out->values[c] + chunk->first_row;
-    struct target target = {read->columns, count, values, scratch->nulls, has_nulls};
+    struct target target = { read->columns, count, values, scratch->nulls, has_nulls };
     read->failed[i] = chunk_decode(read->report, chunk, scratch, &target) != 0;
     for (size_t c = 0; c < count && !read->failed[i]; c++)
         if (has_nulls[c] && or_bits(&read->nulls[c], read->out->rows, chunk->first_row, scratch->nulls[c], chunk->rows))
@@ -432,7 +438,8 @@ static void compact(struct read *read)
     out->rows = kept;
 }
 
-/* Large columns in huge pages where there are any: else the kernel takes longer to give the memory than decoding takes. */
+/* Large columns in huge pages where there are any: else the kernel takes longer to give the
+ * memory than decoding takes. */
 static int64_t *alloc_column(uint64_t rows)
 {
     const size_t huge = (size_t)2 << 20;
@@ -454,10 +461,10 @@ int report_read(struct report *report, const struct report_table *table, const i
                 struct report_columns *out, struct error *err)
 {
     const struct table_state *state = (const struct table_state *)table;
-    *out = (struct report_columns){.rows = table->rows, .column_count = column_count};
+    *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
-    struct read read = {.report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag()};
+    struct read read = { .report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag() };
     read.failed = calloc(state->chunk_count + 1, 1);
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
     out->values = calloc(column_count + 1, sizeof *out->values);
@@ -491,5 +498,5 @@ void report_columns_free(struct report_columns *columns)
     }
     free(columns->values);
     free(columns->nulls);
-    *columns = (struct report_columns){0};
+    *columns = (struct report_columns){ 0 };
 }

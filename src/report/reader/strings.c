@@ -37,7 +37,8 @@ int report_make_strings(struct report *report, struct error *err)
 static void spread(struct string_block *block, size_t rows, const uint8_t *packed)
 {
     for (size_t r = rows; r-- > 0;) {
-        uint32_t start = block->offsets[r], end = r + 1 == rows ? block->offsets[rows] : block->offsets[r + 1] - (uint32_t)(r + 1);
+        uint32_t start = block->offsets[r],
+                 end = r + 1 == rows ? block->offsets[rows] : block->offsets[r + 1] - (uint32_t)(r + 1);
         memcpy(block->bytes + start + r, packed + start, end - start);
         block->bytes[end + r] = 0;
         if (r + 1 == rows)

@@ -38,7 +38,7 @@ static struct name take_name(struct cursor *cursor)
     }
     if (!bytes)
         cursor->failed = 1;
-    return (struct name){bytes, bytes ? (size_t)length : 0};
+    return (struct name){ bytes, bytes ? (size_t)length : 0 };
 }
 
 static int same_name(const char *known, struct name name)
@@ -71,9 +71,10 @@ static int add_column(struct report *report, struct table_state *table, struct n
         if (same_name(table->columns[i].name, name))
             return table->columns[i].type == type ? (int)i : -1;
     char *copy = arena_copy(&report->arena, name.bytes, name.length);
-    if (!copy || count >= TABLE_MAX_COLUMNS || !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
+    if (!copy || count >= TABLE_MAX_COLUMNS ||
+        !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
         return -1;
-    table->columns[count] = (struct report_column){copy, type};
+    table->columns[count] = (struct report_column){ copy, type };
     table->public.columns = table->columns;
     table->public.column_count = count + 1;
     table->has_time |= type == COLUMN_TIME;
@@ -106,7 +107,9 @@ static void parse_columns(struct report *report, struct cursor *cursor, struct d
             return;
         if (type == COLUMN_TIME && definition->time_column < 0)
             definition->time_column = (int)i;
-        definition->table_column[i] = type > COLUMN_STRING ? -1 : add_column(report, definition->table, name, (enum column_type)type);
+        definition->table_column[i] = type > COLUMN_STRING
+                                          ? -1
+                                          : add_column(report, definition->table, name, (enum column_type)type);
     }
 }
 
@@ -132,7 +135,8 @@ static void parse_definition(struct report *report, struct cursor *cursor)
         return;
     }
     *definition = (struct definition){
-        .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1};
+        .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1
+    };
     parse_columns(report, cursor, definition);
     if (!cursor->failed)
         report->definitions[report->definition_count++] = definition;
@@ -145,8 +149,8 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
     if (status)
         return status;
     const uint8_t *payload = scratch->chunk + CHUNK_HEADER_SIZE;
-    struct cursor cursor = {payload, payload + header.payload_size, 0};
-    struct cursor sizes = {0};
+    struct cursor cursor = { payload, payload + header.payload_size, 0 };
+    struct cursor sizes = { 0 };
     uint64_t sizes_length = cursor_varint(&cursor);
     sizes.at = cursor_take(&cursor, sizes_length);
     if (!sizes.at)
@@ -161,7 +165,7 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
     if (!text)
         return ERR_NO_MEMORY;
     status = unpack(&report->host, bytes, stored, text, raw);
-    struct cursor definitions = {text, text + raw, 0};
+    struct cursor definitions = { text, text + raw, 0 };
     for (uint32_t i = 0; i < header.rows && !status && !definitions.failed; i++)
         parse_definition(report, &definitions);
     free(text);

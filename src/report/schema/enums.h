@@ -13,7 +13,7 @@ struct schema_enum_value {
 };
 
 struct schema_enum {
-    const char *name; /* ENUM_… */
+    const char *name;                       /* ENUM_… */
     const char *note;
     const struct schema_enum_value *values; /* by rising id */
     size_t count;

@@ -9,7 +9,8 @@
 #define IS_EXTRA .extra = 1
 
 #define TABLE(name, note) static const struct schema_column columns_of_##name[] = {
-#define COLUMN_AS(table, field, text, column_type, null, words) { .name = text, .type = COLUMN_##column_type, IS_##null, .note = words },
+#define COLUMN_AS(table, field, text, column_type, null, words) \
+    { .name = text, .type = COLUMN_##column_type, IS_##null, .note = words },
 #define COLUMN(table, name, type, null, note) COLUMN_AS(table, name, #name, type, null, note)
 #define TABLE_END(name) };
 #include "schema.def"
@@ -38,7 +39,9 @@ int schema_find(const char *name)
 const char *schema_last_row_key(const char *name)
 {
     /* Numbers of threads come back within one capture, so a thread is its number and its begin. */
-    static const struct { const char *table, *key; } keys[] = {
+    static const struct {
+        const char *table, *key;
+    } keys[] = {
         { "TACHO_PROCESS", "globalPid, image" },
         { "TACHO_THREAD", "globalTid, start" },
     };

@@ -21,8 +21,8 @@ struct schema_column {
     const char *name;
     enum column_type type;
     int not_null;
-    int key;   /* part of the primary key */
-    int extra; /* ours, in a table of nsys's */
+    int key;          /* part of the primary key */
+    int extra;        /* ours, in a table of nsys's */
     const char *note; /* what SQL's DDL says behind "--" */
 };
 
@@ -78,8 +78,8 @@ extern const struct schema_table schema_tables[TABLE_COUNT];
 /* The table's id, or -1. Exact match. */
 int schema_find(const char *name);
 
-/* Of a table that tells of a thing when it begins and again when it ends: the columns, as SQL lists them, that say which
- * rows are about the same thing; the last such row counts. NULL for all other tables. */
+/* Of a table that tells of a thing when it begins and again when it ends: the columns, as SQL lists them, that say
+ * which rows are about the same thing; the last such row counts. NULL for all other tables. */
 const char *schema_last_row_key(const char *name);
 
 #endif

@@ -13,7 +13,8 @@ enum { TORCH_STEP_LENGTH = sizeof TORCH_STEP - 1, TORCH_STEP_DIGITS = 18 }; /* m
 static inline int64_t torch_step_number(const char *name, size_t length)
 {
     int64_t number = 0;
-    if (length <= TORCH_STEP_LENGTH || length > TORCH_STEP_LENGTH + TORCH_STEP_DIGITS || memcmp(name, TORCH_STEP, TORCH_STEP_LENGTH) != 0)
+    if (length <= TORCH_STEP_LENGTH || length > TORCH_STEP_LENGTH + TORCH_STEP_DIGITS ||
+        memcmp(name, TORCH_STEP, TORCH_STEP_LENGTH) != 0)
         return -1;
     for (size_t i = TORCH_STEP_LENGTH; i < length; i++) {
         if ((unsigned char)(name[i] - '0') > 9)

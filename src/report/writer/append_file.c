@@ -1,5 +1,6 @@
-/* Appending with a reserve; see append_file.h. Room ahead of the end is taken with fallocate in steps. When a step fails the
- * disk is full, and what was taken before is the reserve. No fsync: a crash of the machine is left to the file system. */
+/* Appending with a reserve; see append_file.h. Room ahead of the end is taken with fallocate in steps. When
+ * a step fails the disk is full, and what was taken before is the reserve. No fsync: a crash of the machine
+ * is left to the file system. */
 #include "append_file.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ int append_file_open(struct output *output, const char *path, int overwrite, str
         return error_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)
         return error_set_errno(err, "cannot create %s", path);
-    *output = (struct output){.fd = fd, .limit = UINT64_MAX};
+    *output = (struct output){ .fd = fd, .limit = UINT64_MAX };
     struct rlimit limit;
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
         output->limit = limit.rlim_cur;
@@ -75,7 +76,8 @@ int append_file_write(struct output *output, const void *bytes, size_t size, uin
             if (ftruncate(output->fd, (off_t)start)) {
                 /* the torn tail stays; readers step over it, and the next write begins at the same place */
             }
-            output->allocated = output->allocated < start ? output->allocated : start; /* truncation freed what was ahead */
+            /* truncation freed what was ahead */
+            output->allocated = output->allocated < start ? output->allocated : start;
             errno = cause;
             return cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? ERR_NO_SPACE : ERR_IO;
         }

@@ -20,7 +20,8 @@ struct output {
 
 int append_file_open(struct output *output, const char *path, int overwrite, struct error *err);
 
-/* Appends all of it or nothing, and leaves keep bytes of room for later writes; else ERR_NO_SPACE or ERR_IO with errno set. */
+/* Appends all of it or nothing, and leaves keep bytes of room for later writes; else ERR_NO_SPACE
+ * or ERR_IO with errno set. */
 int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
 
 /* Gives unused room back and closes. */

@@ -9,7 +9,7 @@
 
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err)
 {
-    *file = (struct chunkfile){0};
+    *file = (struct chunkfile){ 0 };
     int status = append_file_open(&file->output, path, overwrite, err);
     if (status)
         return status;
@@ -27,7 +27,7 @@ static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_
 {
     if (array_reserve(&file->chunks, &file->capacity, file->count + 1, sizeof *file->chunks) != 0)
         return ERR_NO_MEMORY;
-    file->chunks[file->count++] = (struct chunk_entry){offset, *header};
+    file->chunks[file->count++] = (struct chunk_entry){ offset, *header };
     return 0;
 }
 
@@ -69,7 +69,7 @@ static int put_index_part(struct chunkfile *file, struct encoder *encoder, size_
         columns[INDEX_FIRST][i] = chunk->header.first;
         columns[INDEX_LAST][i] = chunk->header.last;
     }
-    struct encoded encoded = {0};
+    struct encoded encoded = { 0 };
     int status = encode_index(encoder, (const int64_t *const *)columns, count, &encoded);
     if (!status)
         status = chunkfile_put(file, &encoded, 0);
@@ -90,7 +90,11 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
     }
     uint8_t bytes[CHUNK_HEADER_SIZE];
     struct encoded end = {
-        .header = {.kind = CHUNK_END, .rows = file->recovered != 0, .first = (int64_t)start, .last = (int64_t)parts, .payload_hash = hash_bytes("", 0)},
+        .header = { .kind = CHUNK_END,
+                    .rows = file->recovered != 0,
+                    .first = (int64_t)start,
+                    .last = (int64_t)parts,
+                    .payload_hash = hash_bytes("", 0) },
         .bytes = bytes,
         .size = sizeof bytes,
     };
@@ -101,7 +105,7 @@ int chunkfile_close(struct chunkfile *file)
 {
     free(file->chunks);
     int status = append_file_close(&file->output);
-    *file = (struct chunkfile){.output = {.fd = -1}};
+    *file = (struct chunkfile){ .output = { .fd = -1 } };
     return status;
 }
 
@@ -109,5 +113,5 @@ void chunkfile_discard(struct chunkfile *file, const char *path)
 {
     free(file->chunks);
     append_file_discard(&file->output, path);
-    *file = (struct chunkfile){.output = {.fd = -1}};
+    *file = (struct chunkfile){ .output = { .fd = -1 } };
 }

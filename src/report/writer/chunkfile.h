@@ -3,8 +3,8 @@
 #ifndef TACHO_REPORT_WRITER_CHUNKFILE_H
 #define TACHO_REPORT_WRITER_CHUNKFILE_H
 
-#include "report/format/encode.h"
 #include "append_file.h"
+#include "report/format/encode.h"
 
 struct chunk_entry {
     uint64_t offset;
@@ -23,7 +23,8 @@ struct chunkfile {
 /* Creates the file with its first bytes; when they cannot be written there is no file. */
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
 
-/* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of room. */
+/* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header.
+ * Leaves keep bytes of room. */
 int chunkfile_put(struct chunkfile *file, const struct encoded *encoded, uint64_t keep);
 
 /* Room that the index and the end will need. */

@@ -32,7 +32,7 @@ void report_check(struct report *report)
     if (!report->has_index) /* then opening has checked it */
         return;
     for (size_t i = 0; i < report->table_count; i++) {
-        struct check check = {report, report->tables[i]};
+        struct check check = { report, report->tables[i] };
         report->host.parallel_for(report->host.context, check.table->chunk_count, check_one, &check);
     }
 }
@@ -47,9 +47,10 @@ static int has_rows(const struct report *report)
     return 0;
 }
 
-static int copy_chunk(struct report *report, struct scratch *scratch, const struct found_chunk *found, struct chunkfile *file)
+static int copy_chunk(struct report *report, struct scratch *scratch, const struct found_chunk *found,
+                      struct chunkfile *file)
 {
-    struct encoded chunk = {.size = found->size};
+    struct encoded chunk = { .size = found->size };
     int status = chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
     if (status == ERR_CORRUPT) /* counted already */
         return 0;
@@ -75,7 +76,8 @@ static int copy_all(struct report *report, struct chunkfile *file)
     return status;
 }
 
-int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err)
+int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health,
+                   struct error *err)
 {
     struct stat there;
     int exists = !stat(out_path, &there);

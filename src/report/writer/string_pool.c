@@ -1,4 +1,5 @@
-/* See string_pool.h. New ids are given in the order of the young generation's strings, with those that moved there between. */
+/* See string_pool.h. New ids are given in the order of the young generation's strings, with those
+ * that moved there between. */
 #include "string_pool.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@ static void generation_free(struct pool_generation *generation)
 {
     intern_free(&generation->strings);
     free(generation->ids);
-    *generation = (struct pool_generation){0};
+    *generation = (struct pool_generation){ 0 };
 }
 
 void string_pool_free(struct pool *pool)
@@ -69,7 +70,7 @@ void string_pool_forget(struct pool *pool)
 {
     generation_free(&pool->old);
     pool->old = pool->young;
-    pool->young = (struct pool_generation){0};
+    pool->young = (struct pool_generation){ 0 };
     pool->looked_at = 0;
 }
 

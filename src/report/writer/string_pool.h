@@ -1,8 +1,8 @@
 /* The string pool of a writer: bytes become ids that count from 0, in memory that does not grow with the file.
  *
  * There are two generations. When the young one is large it becomes the old one, and the old one is forgotten; whatever
- * is used meanwhile moves to the young one with its id. So texts in use keep their ids, and a text that was not used for
- * a whole generation (names that are unique to a call) gets another id if it ever comes back. One thread only. */
+ * is used meanwhile moves to the young one with its id. So texts in use keep their ids, and a text that was not used
+ * for a whole generation (names that are unique to a call) gets another id if it ever comes back. One thread only. */
 #ifndef TACHO_REPORT_WRITER_STRING_POOL_H
 #define TACHO_REPORT_WRITER_STRING_POOL_H
 

@@ -40,10 +40,10 @@ struct job {
     uint64_t *rows;                /* a batch, or */
     struct intern_string *strings; /* strings, when rows is NULL */
     int64_t first_id;
-    int small; /* the table has few rows so far: a full disk must not lose them */
+    int small;                     /* the table has few rows so far: a full disk must not lose them */
     int done;
-    int status; /* of encoding */
-    int held;   /* did not fit, and waits for the close */
+    int status;                    /* of encoding */
+    int held;                      /* did not fit, and waits for the close */
     struct encoded encoded;
 };
 
@@ -64,7 +64,7 @@ struct writer {
     struct batch batches[TABLE_COUNT];
     uint64_t appended[TABLE_COUNT];
     _Atomic uint64_t lost[TABLE_COUNT];
-    uint64_t nowhere[65]; /* where a row goes when there is no memory for a batch */
+    uint64_t nowhere[65];    /* where a row goes when there is no memory for a batch */
     struct pool strings;
     size_t string_memory, pending_string_bytes;
     struct encoder *encoder; /* the owner's */
@@ -82,7 +82,7 @@ struct writer {
     struct job *held, **held_tail;
 };
 
-/* ---- the file: only the drainer, or the owner while nothing is in flight ---- */
+/* ---- the file: only the drainer, or the owner while nothing is in flight --------------------------------------- */
 
 /* Strings that did not fit before; 0 when none are left. */
 static int put_stuck(struct writer *writer, uint64_t keep)
@@ -154,7 +154,7 @@ static void write_job(struct writer *writer, struct job *job)
     job->encoded.bytes = NULL;
 }
 
-/* ---- the queue ---- */
+/* ---- the queue ------------------------------------------------------------------------------------------------- */
 
 static void encode_job(struct encoder *encoder, struct job *job)
 {
@@ -285,7 +285,7 @@ static void wait_idle(struct writer *writer)
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* ---- the owner's side ---- */
+/* ---- the owner's side ------------------------------------------------------------------------------------------ */
 
 static void submit_strings(struct writer *writer)
 {
@@ -300,7 +300,7 @@ static void submit_strings(struct writer *writer)
             return; /* tried again with the next batch */
         }
         int64_t first = string_pool_take(&writer->strings, strings, count);
-        *job = (struct job){.table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first};
+        *job = (struct job){ .table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first };
         writer->appended[TABLE_StringIds] += count;
         submit(writer, job);
     }
@@ -318,8 +318,12 @@ static void submit_batch(struct writer *writer, enum table_id table)
         lose(writer, table, batch->count);
         free(job);
     } else {
-        *job = (struct job){.table = table, .count = batch->count, .rows = batch->rows,
-                            .small = writer->appended[table] <= SMALL_TABLE_ROWS};
+        *job = (struct job){
+            .table = table,
+            .count = batch->count,
+            .rows = batch->rows,
+            .small = writer->appended[table] <= SMALL_TABLE_ROWS,
+        };
         submit(writer, job);
         batch->rows = NULL;
     }
@@ -459,7 +463,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     pthread_cond_init(&writer->work, NULL);
     pthread_cond_init(&writer->space, NULL);
     writer->encoder = encoder_new(writer->level);
-    struct encoded schema = {0};
+    struct encoded schema = { 0 };
     if (!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
         status = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto failed_memory;
@@ -482,7 +486,7 @@ failed_open:
     return status;
 }
 
-/* ---- closing: the queue is empty, the owner does all of it ---- */
+/* ---- closing: the queue is empty, the owner does all of it ----------------------------------------------------- */
 
 static void stop_threads(struct writer *writer)
 {
@@ -539,7 +543,7 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
 
 static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count, uint64_t keep)
 {
-    struct encoded encoded = {0};
+    struct encoded encoded = { 0 };
     int status = put_needed_strings(writer, table, rows, count);
     if (!status)
         status = encode_rows(writer->encoder, table, rows, count, &encoded);
@@ -647,7 +651,8 @@ int writer_close(struct writer *writer, struct error *err)
     for (int table = 0; table < TABLE_COUNT; table++)
         lost += writer_rows_lost(writer, (enum table_id)table);
     if (lost && !status)
-        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written", (unsigned long long)lost);
+        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written",
+                           (unsigned long long)lost);
     if (chunkfile_close(&writer->file) && !status)
         status = error_set_errno(err, "cannot write the report");
     writer_free(writer);
@@ -656,7 +661,7 @@ int writer_close(struct writer *writer, struct error *err)
 
 int writer_close_after(struct writer *writer, int code, struct error *err)
 {
-    struct error closing = {0};
+    struct error closing = { 0 };
     int closed = writer_close(writer, &closing);
 
     if (code != 0 || closed == 0)

@@ -10,19 +10,20 @@
 #define STEPS_MAX 100000u
 
 /* DW_CFA_*: the upper two bits, or else the lower six. */
+/* clang-format off */
 enum {
-    ADVANCE = 1, OFFSET = 2, RESTORE = 3,
-    NOTHING = 0, SET_ADDRESS, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE, REGISTER,
-    REMEMBER, RECALL, FRAME, FRAME_REGISTER, FRAME_OFFSET, FRAME_EXPRESSION, EXPRESSION, OFFSET_EXTENDED_SIGNED, FRAME_SIGNED,
-    FRAME_OFFSET_SIGNED, VALUE_OFFSET, VALUE_OFFSET_SIGNED, VALUE_EXPRESSION,
-    NEGATE_RETURN_SIGNED = 0x2d, ARGUMENTS_SIZE = 0x2e, NEGATIVE_OFFSET = 0x2f,
+    ADVANCE = 1, OFFSET = 2, RESTORE = 3, NOTHING = 0, SET_ADDRESS, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED,
+    RESTORE_EXTENDED, UNDEFINED, SAME_VALUE, REGISTER, REMEMBER, RECALL, FRAME, FRAME_REGISTER, FRAME_OFFSET,
+    FRAME_EXPRESSION, EXPRESSION, OFFSET_EXTENDED_SIGNED, FRAME_SIGNED, FRAME_OFFSET_SIGNED, VALUE_OFFSET,
+    VALUE_OFFSET_SIGNED, VALUE_EXPRESSION, NEGATE_RETURN_SIGNED = 0x2d, ARGUMENTS_SIZE = 0x2e, NEGATIVE_OFFSET = 0x2f,
 };
+/* clang-format on */
 
 struct program {
     const struct cfi_section *section;
     const struct cfi_code *code;
     struct cfi_row *row;
-    struct cfi_row *initial;       /* as the common entry leaves it */
+    struct cfi_row *initial; /* as the common entry leaves it */
     struct cfi_row *kept;
     unsigned kept_count;
     uint64_t address, wanted;
@@ -32,7 +33,7 @@ struct program {
 static void set(struct program *program, uint64_t number, enum cfi_kind kind, int64_t value)
 {
     if (number < SYMBOLS_REGISTERS) /* others are no part of a walk */
-        program->row->rules[number] = (struct cfi_rule){.kind = kind, .value = value};
+        program->row->rules[number] = (struct cfi_rule){ .kind = kind, .value = value };
 }
 
 static void restore(struct program *program, uint64_t number)
@@ -47,7 +48,11 @@ static void set_expression(struct program *program, struct cfi_rule *rule, enum 
     const unsigned char *start = program->cursor.at;
     cursor_skip(&program->cursor, bytes);
     struct cfi_rule unused;
-    *(rule ? rule : &unused) = (struct cfi_rule){.kind = kind, .expression = start, .expression_bytes = (size_t)(program->cursor.at - start)};
+    *(rule ? rule : &unused) = (struct cfi_rule){
+        .kind = kind,
+        .expression = start,
+        .expression_bytes = (size_t)(program->cursor.at - start),
+    };
 }
 
 static void set_frame(struct program *program, uint64_t number, int64_t offset)
@@ -57,7 +62,7 @@ static void set_frame(struct program *program, uint64_t number, int64_t offset)
         return;
     }
     program->row->frame_register = (unsigned)number;
-    program->row->frame = (struct cfi_rule){.kind = CFI_IS_OFFSET, .value = offset};
+    program->row->frame = (struct cfi_rule){ .kind = CFI_IS_OFFSET, .value = offset };
 }
 
 /* What is remembered is rules, not where the program stands. */
@@ -95,7 +100,9 @@ static void register_step(struct program *program, unsigned step)
     switch (step) {
     case OFFSET_EXTENDED: set(program, number, CFI_AT_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
     case OFFSET_EXTENDED_SIGNED: set(program, number, CFI_AT_OFFSET, data_units(program, cursor_sleb(cursor))); break;
-    case NEGATIVE_OFFSET: set(program, number, CFI_AT_OFFSET, data_units(program, -(int64_t)cursor_uleb(cursor))); break;
+    case NEGATIVE_OFFSET:
+        set(program, number, CFI_AT_OFFSET, data_units(program, -(int64_t)cursor_uleb(cursor)));
+        break;
     case VALUE_OFFSET: set(program, number, CFI_IS_OFFSET, data_units(program, (int64_t)cursor_uleb(cursor))); break;
     case VALUE_OFFSET_SIGNED: set(program, number, CFI_IS_OFFSET, data_units(program, cursor_sleb(cursor))); break;
     case REGISTER: set(program, number, CFI_IN_REGISTER, (int64_t)cursor_uleb(cursor)); break;
@@ -135,9 +142,22 @@ static void other_step(struct program *program, unsigned step)
     case FRAME_EXPRESSION: set_expression(program, &program->row->frame, CFI_IS_EXPRESSION); break;
     case NEGATE_RETURN_SIGNED: program->row->return_is_signed = !program->row->return_is_signed; break;
     case ARGUMENTS_SIZE: cursor_uleb(cursor); break;
-    case FRAME: case FRAME_REGISTER: case FRAME_OFFSET: case FRAME_SIGNED: case FRAME_OFFSET_SIGNED: frame_step(program, step); break;
-    case OFFSET_EXTENDED: case OFFSET_EXTENDED_SIGNED: case NEGATIVE_OFFSET: case VALUE_OFFSET: case VALUE_OFFSET_SIGNED: case REGISTER:
-    case RESTORE_EXTENDED: case UNDEFINED: case SAME_VALUE: case EXPRESSION: case VALUE_EXPRESSION: register_step(program, step); break;
+    case FRAME:
+    case FRAME_REGISTER:
+    case FRAME_OFFSET:
+    case FRAME_SIGNED:
+    case FRAME_OFFSET_SIGNED: frame_step(program, step); break;
+    case OFFSET_EXTENDED:
+    case OFFSET_EXTENDED_SIGNED:
+    case NEGATIVE_OFFSET:
+    case VALUE_OFFSET:
+    case VALUE_OFFSET_SIGNED:
+    case REGISTER:
+    case RESTORE_EXTENDED:
+    case UNDEFINED:
+    case SAME_VALUE:
+    case EXPRESSION:
+    case VALUE_EXPRESSION: register_step(program, step); break;
     default: cursor->failed = 1; /* how long its operands are is not known */
     }
 }
@@ -145,7 +165,7 @@ static void other_step(struct program *program, unsigned step)
 static int run(struct program *program, const unsigned char *from, const unsigned char *to)
 {
     struct cursor *cursor = &program->cursor;
-    *cursor = (struct cursor){from, to, 0};
+    *cursor = (struct cursor){ from, to, 0 };
     for (unsigned steps = 0; cursor->at < cursor->end && program->address <= program->wanted; steps++) {
         unsigned char byte = (unsigned char)cursor_number(cursor, 1);
         unsigned number = byte & 0x3f;
@@ -166,13 +186,21 @@ static int find_in(const struct cfi *cfi, const struct cfi_section *section, uin
     struct cfi_code code;
     if (cfi_index_find(section, address, &code) != 0 || code.return_register >= SYMBOLS_REGISTERS)
         return -1;
-    struct cfi_row initial = {0}, kept[STATES_KEPT];
-    struct program program = {.section = section, .code = &code, .row = row, .initial = &initial, .kept = kept, .wanted = UINT64_MAX};
-    *row = (struct cfi_row){.return_register = (unsigned)code.return_register, .is_signal = code.is_signal, .start = code.start,
-                            .end = code.start + code.size, .frame = {.kind = CFI_UNDEFINED},
-                            .method = section->is_debug_frame ? SYMBOLS_BY_DEBUG_FRAME : SYMBOLS_BY_EH_FRAME};
+    struct cfi_row initial = { 0 }, kept[STATES_KEPT];
+    struct program program = {
+        .section = section, .code = &code, .row = row, .initial = &initial, .kept = kept, .wanted = UINT64_MAX
+    };
+    *row = (struct cfi_row){
+        .return_register = (unsigned)code.return_register,
+        .is_signal = code.is_signal,
+        .start = code.start,
+        .end = code.start + code.size,
+        .frame = { .kind = CFI_UNDEFINED },
+        .method = section->is_debug_frame ? SYMBOLS_BY_DEBUG_FRAME : SYMBOLS_BY_EH_FRAME,
+    };
     if (cfi->machine == EM_X86_64)
-        row->rules[code.return_register].kind = CFI_UNDEFINED; /* the processor has put it on the stack: it must be told where */
+        row->rules[code.return_register].kind = CFI_UNDEFINED; /* the processor has put it on the
+                                                                * stack: it must be told where */
     if (run(&program, code.initial, code.initial_end) != 0)
         return -1;
     initial = *row;

@@ -1,5 +1,5 @@
-/* Call frame information of one file: for an instruction, where the frame of its function lies and where it put away what it
- * must give back. .eh_frame is asked first, then .debug_frame.
+/* Call frame information of one file: for an instruction, where the frame of its function lies and where it put away
+ * what it must give back. .eh_frame is asked first, then .debug_frame.
  *
  * Nothing is parsed ahead: a lookup is a binary search (in .eh_frame_hdr, where there is one) and one short program. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_H
@@ -9,41 +9,44 @@
 #include "symbols/symbols.h"
 
 enum cfi_kind {
-    CFI_SAME,           /* unchanged, as far as is known */
-    CFI_UNDEFINED,      /* not recoverable; of the return address: there is no caller */
-    CFI_AT_OFFSET,      /* stored at the frame's address + value */
-    CFI_IS_OFFSET,      /* the frame's address + value itself */
-    CFI_IN_REGISTER,    /* in another register */
-    CFI_AT_EXPRESSION,  /* stored where an expression says */
+    CFI_SAME,          /* unchanged, as far as is known */
+    CFI_UNDEFINED,     /* not recoverable; of the return address: there is no caller */
+    CFI_AT_OFFSET,     /* stored at the frame's address + value */
+    CFI_IS_OFFSET,     /* the frame's address + value itself */
+    CFI_IN_REGISTER,   /* in another register */
+    CFI_AT_EXPRESSION, /* stored where an expression says */
     CFI_IS_EXPRESSION,
 };
 
 struct cfi_rule {
     enum cfi_kind kind;
-    int64_t value;                    /* offset, or number of the register */
-    const unsigned char *expression;  /* in the file's piece, as long as struct cfi lives */
+    int64_t value;                   /* offset, or number of the register */
+    const unsigned char *expression; /* in the file's piece, as long as struct cfi lives */
     size_t expression_bytes;
 };
 
 /* What is to be done to come from one instruction to its caller's. */
 struct cfi_row {
-    unsigned frame_register;          /* the frame's address is this register + an offset, … */
-    struct cfi_rule frame;            /* … CFI_IS_OFFSET, or CFI_IS_EXPRESSION */
+    unsigned frame_register; /* the frame's address is this register + an offset, … */
+    struct cfi_rule frame;   /* … CFI_IS_OFFSET, or CFI_IS_EXPRESSION */
     struct cfi_rule rules[SYMBOLS_REGISTERS];
     unsigned return_register;
-    int is_signal;                    /* the caller was interrupted, it has not called */
-    int return_is_signed;             /* by pointer authentication: only the address in it counts */
-    int method;                       /* enum symbols_method */
-    uint64_t start, end;              /* of the function, addresses in the file */
+    int is_signal;           /* the caller was interrupted, it has not called */
+    int return_is_signed;    /* by pointer authentication: only the address in it counts */
+    int method;              /* enum symbols_method */
+    uint64_t start, end;     /* of the function, addresses in the file */
 };
 
-struct cfi_entry { uint64_t start, offset; }; /* where code begins, and where in the section its entry lies */
+/* where code begins, and where in the section its entry lies */
+struct cfi_entry {
+    uint64_t start, offset;
+};
 
 struct cfi_section {
     struct piece piece;
-    uint64_t address;       /* where the section is loaded */
+    uint64_t address;          /* where the section is loaded */
     int is_debug_frame;
-    struct piece header;    /* .eh_frame_hdr, if its table is one that we can search */
+    struct piece header;       /* .eh_frame_hdr, if its table is one that we can search */
     uint64_t header_address;
     struct cfi_entry *entries; /* without that: our own, sorted */
     size_t entry_count;

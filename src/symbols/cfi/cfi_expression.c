@@ -7,12 +7,15 @@
 #define STEPS_MAX 10000
 
 /* DW_OP_* */
+/* clang-format off */
 enum {
-    ADDRESS = 0x03, DEREFERENCE = 0x06, CONST_1U = 0x08, CONST_1S, CONST_2U, CONST_2S, CONST_4U, CONST_4S, CONST_8U, CONST_8S, CONST_U,
-    CONST_S, DUPLICATE, DROP, OVER, PICK, SWAP, ROTATE, ABSOLUTE = 0x19, AND, DIVIDE, MINUS, MODULO, TIMES, NEGATE, NOT, OR, PLUS,
-    PLUS_CONST, SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_SIGNED, XOR, BRANCH, EQUAL, GREATER_EQUAL, GREATER, LESS_EQUAL, LESS, NOT_EQUAL,
-    SKIP, LITERAL_0 = 0x30, REGISTER_0 = 0x50, BASE_0 = 0x70, BASE_X = 0x92, DEREFERENCE_SIZE = 0x94, NOTHING = 0x96,
+    ADDRESS = 0x03, DEREFERENCE = 0x06, CONST_1U = 0x08, CONST_1S, CONST_2U, CONST_2S, CONST_4U, CONST_4S, CONST_8U,
+    CONST_8S, CONST_U, CONST_S, DUPLICATE, DROP, OVER, PICK, SWAP, ROTATE, ABSOLUTE = 0x19, AND, DIVIDE, MINUS, MODULO,
+    TIMES, NEGATE, NOT, OR, PLUS, PLUS_CONST, SHIFT_LEFT, SHIFT_RIGHT, SHIFT_RIGHT_SIGNED, XOR, BRANCH, EQUAL,
+    GREATER_EQUAL, GREATER, LESS_EQUAL, LESS, NOT_EQUAL, SKIP, LITERAL_0 = 0x30, REGISTER_0 = 0x50, BASE_0 = 0x70,
+    BASE_X = 0x92, DEREFERENCE_SIZE = 0x94, NOTHING = 0x96,
 };
+/* clang-format on */
 
 struct machine {
     const struct expression_scene *scene;
@@ -153,23 +156,30 @@ static void stack_step(struct machine *machine, unsigned step)
     case PICK: pick(machine, cursor_number(cursor, 1)); break;
     case SWAP: swap(machine); break;
     case ROTATE: rotate(machine); break;
-    case ABSOLUTE: top = pop(machine); push(machine, (int64_t)top < 0 ? 0 - top : top); break;
+    case ABSOLUTE:
+        top = pop(machine);
+        push(machine, (int64_t)top < 0 ? 0 - top : top);
+        break;
     case NEGATE: push(machine, 0 - pop(machine)); break;
     case NOT: push(machine, ~pop(machine)); break;
     case PLUS_CONST: push(machine, pop(machine) + cursor_uleb(cursor)); break;
     case BRANCH: jump(machine, pop(machine) != 0); break;
     case SKIP: jump(machine, 1); break;
-    case BASE_X: top = cursor_uleb(cursor); push_register(machine, top, cursor_sleb(cursor)); break;
+    case BASE_X:
+        top = cursor_uleb(cursor);
+        push_register(machine, top, cursor_sleb(cursor));
+        break;
     case NOTHING: break;
     default: top = pop(machine); push(machine, combine(machine, step, pop(machine), top));
     }
 }
 
-int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes, const uint64_t *first, uint64_t *value)
+int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes,
+                     const uint64_t *first, uint64_t *value)
 {
     struct machine machine;
     machine.scene = scene;
-    machine.cursor = (struct cursor){code, code + bytes, 0};
+    machine.cursor = (struct cursor){ code, code + bytes, 0 };
     machine.start = code;
     machine.depth = 0;
     machine.failed = 0;

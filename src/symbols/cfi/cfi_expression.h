@@ -15,6 +15,7 @@ struct expression_scene {
 };
 
 /* Starts with `first` on its stack unless that is NULL: 0 and the value left on top, or -1. Bounded in time. */
-int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes, const uint64_t *first, uint64_t *value);
+int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes,
+                     const uint64_t *first, uint64_t *value);
 
 #endif

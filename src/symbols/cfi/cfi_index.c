@@ -1,4 +1,5 @@
-/* Entries of call frame information: see cfi_index.h. All offsets are the file's word, so each is checked where it is used. */
+/* Entries of call frame information: see cfi_index.h. All offsets are the file's word, so each is
+ * checked where it is used. */
 #include "cfi_index.h"
 
 #include <stdlib.h>
@@ -15,7 +16,9 @@ uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct
     const unsigned char *place = cursor->at;
     uint64_t value;
     switch (encoding & 0x0f) {
-    case 0x00: case 0x04: case 0x0c: value = cursor_number(cursor, 8); break;
+    case 0x00:
+    case 0x04:
+    case 0x0c: value = cursor_number(cursor, 8); break;
     case 0x01: value = cursor_uleb(cursor); break;
     case 0x02: value = cursor_number(cursor, 2); break;
     case 0x03: value = cursor_number(cursor, 4); break;
@@ -40,7 +43,7 @@ static int open_entry(const struct cfi_section *section, uint64_t offset, struct
     const struct piece *piece = &section->piece;
     if (offset >= piece->size)
         return -1;
-    *entry = (struct cursor){piece->bytes + offset, piece->bytes + piece->size, 0};
+    *entry = (struct cursor){ piece->bytes + offset, piece->bytes + piece->size, 0 };
     uint64_t length = cursor_number(entry, 4);
     *word = 4;
     if (length == UINT32_MAX) {
@@ -53,7 +56,8 @@ static int open_entry(const struct cfi_section *section, uint64_t offset, struct
     return 0;
 }
 
-static void read_augmentation(const struct cfi_section *section, const char *letters, struct cursor *cursor, struct cfi_code *code)
+static void read_augmentation(const struct cfi_section *section, const char *letters, struct cursor *cursor,
+                              struct cfi_code *code)
 {
     if (*letters != 'z')
         return;
@@ -61,7 +65,7 @@ static void read_augmentation(const struct cfi_section *section, const char *let
     uint64_t bytes = cursor_uleb(cursor);
     const unsigned char *data = cursor->at;
     cursor_skip(cursor, bytes);
-    struct cursor inside = {data, cursor->at, 0};
+    struct cursor inside = { data, cursor->at, 0 };
     for (letters++; *letters && !inside.failed; letters++) {
         switch (*letters) {
         case 'R': code->encoding = (uint8_t)cursor_number(&inside, 1); break;
@@ -93,9 +97,10 @@ static int read_common(const struct cfi_section *section, uint64_t offset, struc
     if (cursor.failed || id != expected || !nul || (version != 1 && version != 3 && version != 4))
         return -1;
     cursor.at = (const unsigned char *)nul + 1;
-    if (version == 4 && (cursor_number(&cursor, 1) != 8 || cursor_number(&cursor, 1) != 0)) /* bytes of an address, of a segment */
+    /* bytes of an address, of a segment */
+    if (version == 4 && (cursor_number(&cursor, 1) != 8 || cursor_number(&cursor, 1) != 0))
         return -1;
-    *code = (struct cfi_code){.code_unit = cursor_uleb(&cursor)};
+    *code = (struct cfi_code){ .code_unit = cursor_uleb(&cursor) };
     code->data_unit = cursor_sleb(&cursor);
     code->return_register = version == 1 ? cursor_number(&cursor, 1) : cursor_uleb(&cursor);
     read_augmentation(section, letters, &cursor, code);
@@ -125,7 +130,7 @@ static int read_entry(const struct cfi_section *section, uint64_t offset, struct
     return cursor.failed ? -1 : 0;
 }
 
-/* ---- Which entry ----------------------------------------------------------------------------------------------------------- */
+/* ---- Which entry ----------------------------------------------------------------------------------------------- */
 
 static int32_t table_word(const struct cfi_section *section, size_t i)
 {
@@ -175,7 +180,7 @@ int cfi_index_find(const struct cfi_section *section, uint64_t address, struct c
     return read_entry(section, offset, code) == 0 && address - code->start < code->size ? 0 : -1;
 }
 
-/* ---- Taking it from the file ----------------------------------------------------------------------------------------------- */
+/* ---- Taking it from the file ----------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -195,7 +200,7 @@ static void make_entries(struct cfi_section *section)
         if (cursor.end > cursor.at && read_entry(section, offset, &code) == 0 && code.size) {
             if (array_reserve(&section->entries, &capacity, section->entry_count + 1, sizeof *section->entries) != 0)
                 break;
-            section->entries[section->entry_count++] = (struct cfi_entry){code.start, offset};
+            section->entries[section->entry_count++] = (struct cfi_entry){ code.start, offset };
         }
         offset = (uint64_t)(cursor.end - section->piece.bytes);
     }
@@ -206,8 +211,8 @@ static void make_entries(struct cfi_section *section)
 /* Keeps the table alone. address is that of the header's first byte. */
 static int take_header(struct cfi_section *section, struct piece *header, uint64_t address, uint64_t *frames_address)
 {
-    struct cfi_section itself = {.piece = *header, .address = address, .header_address = address};
-    struct cursor cursor = {header->bytes, header->bytes + header->size, 0};
+    struct cfi_section itself = { .piece = *header, .address = address, .header_address = address };
+    struct cursor cursor = { header->bytes, header->bytes + header->size, 0 };
     uint64_t version = cursor_number(&cursor, 1);
     uint8_t frames_encoding = (uint8_t)cursor_number(&cursor, 1), count_encoding = (uint8_t)cursor_number(&cursor, 1);
     uint8_t table_encoding = (uint8_t)cursor_number(&cursor, 1);
@@ -219,7 +224,7 @@ static int take_header(struct cfi_section *section, struct piece *header, uint64
     uint64_t count = cfi_pointer(&itself, count_encoding, &cursor);
     if (cursor.failed || count == 0 || count > cursor_left(&cursor) / 8)
         return -1;
-    section->header = (struct piece){cursor.at, 8 * count, header->owned};
+    section->header = (struct piece){ cursor.at, 8 * count, header->owned };
     section->header_address = address;
     header->owned = NULL;
     return 0;
@@ -228,7 +233,9 @@ static int take_header(struct cfi_section *section, struct piece *header, uint64
 static int piece_at(const struct image *image, uint64_t address, struct piece *piece)
 {
     uint64_t offset, following;
-    return elf_image_offset_of(image, address, &offset, &following) == 0 ? elf_image_piece(image, offset, following, piece) : -1;
+    return elf_image_offset_of(image, address, &offset, &following) == 0
+               ? elf_image_piece(image, offset, following, piece)
+               : -1;
 }
 
 static void open_eh_frame(struct cfi_section *section, const struct image *image)
@@ -237,7 +244,8 @@ static void open_eh_frame(struct cfi_section *section, const struct image *image
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
         struct piece header;
-        if (segment->p_type != PT_GNU_EH_FRAME || elf_image_piece(image, segment->p_offset, segment->p_filesz, &header) != 0)
+        if (segment->p_type != PT_GNU_EH_FRAME ||
+            elf_image_piece(image, segment->p_offset, segment->p_filesz, &header) != 0)
             continue;
         take_header(section, &header, segment->p_vaddr, &frames_address);
         piece_free(&header);
@@ -254,7 +262,7 @@ static void open_eh_frame(struct cfi_section *section, const struct image *image
 
 void cfi_open(struct cfi *cfi, const struct image *image)
 {
-    *cfi = (struct cfi){.machine = image->machine};
+    *cfi = (struct cfi){ .machine = image->machine };
     open_eh_frame(&cfi->sections[0], image);
     struct cfi_section *debug = &cfi->sections[1];
     debug->is_debug_frame = 1;
@@ -270,5 +278,5 @@ void cfi_close(struct cfi *cfi)
         piece_free(&cfi->sections[i].header);
         free(cfi->sections[i].entries);
     }
-    *cfi = (struct cfi){0};
+    *cfi = (struct cfi){ 0 };
 }

@@ -1,4 +1,5 @@
-/* The entries of .eh_frame and .debug_frame: which one covers an address, and what it says before its program begins. */
+/* The entries of .eh_frame and .debug_frame: which one covers an address, and what it says
+ * before its program begins. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_INDEX_H
 #define TACHO_SYMBOLS_CFI_CFI_INDEX_H
 
@@ -6,7 +7,7 @@
 #include "symbols/elf/byte_cursor.h"
 
 struct cfi_code {
-    uint64_t start, size;    /* of the function */
+    uint64_t start, size; /* of the function */
     uint64_t code_unit;
     int64_t data_unit;
     uint64_t return_register;

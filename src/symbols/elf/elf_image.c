@@ -17,16 +17,16 @@
 void piece_free(struct piece *piece)
 {
     free(piece->owned);
-    *piece = (struct piece){0};
+    *piece = (struct piece){ 0 };
 }
 
 int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece)
 {
-    *piece = (struct piece){0};
+    *piece = (struct piece){ 0 };
     if (offset > image->size || size > image->size - offset)
         return -1;
     if (image->file < 0) {
-        *piece = (struct piece){image->memory + offset, size, NULL};
+        *piece = (struct piece){ image->memory + offset, size, NULL };
         return 0;
     }
     unsigned char *bytes = malloc(size ? size : 1);
@@ -40,7 +40,7 @@ int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, s
         }
         done += (uint64_t)got;
     }
-    *piece = (struct piece){bytes, size, bytes};
+    *piece = (struct piece){ bytes, size, bytes };
     return 0;
 }
 
@@ -61,8 +61,8 @@ static int read_headers(const struct image *image, uint64_t offset, size_t count
 
 static int is_ours(const Elf64_Ehdr *head)
 {
-    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_ident[EI_DATA] == ELFDATA2LSB
-        && (head->e_machine == EM_X86_64 || head->e_machine == EM_AARCH64);
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
+           head->e_ident[EI_DATA] == ELFDATA2LSB && (head->e_machine == EM_X86_64 || head->e_machine == EM_AARCH64);
 }
 
 /* Files with very many sections say so in the first one. */
@@ -111,7 +111,7 @@ static int open_any(struct image *image)
 int elf_image_open(struct image *image, int file)
 {
     struct stat status;
-    *image = (struct image){.file = file};
+    *image = (struct image){ .file = file };
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         image->size = (uint64_t)status.st_size;
         if (open_any(image) == 0)
@@ -123,7 +123,7 @@ int elf_image_open(struct image *image, int file)
 
 int elf_image_open_memory(struct image *image, const void *memory, size_t size)
 {
-    *image = (struct image){.file = -1, .memory = memory, .size = size};
+    *image = (struct image){ .file = -1, .memory = memory, .size = size };
     if (open_any(image) == 0)
         return 0;
     elf_image_close(image);
@@ -137,7 +137,7 @@ void elf_image_close(struct image *image)
     free(image->sections);
     if (image->file >= 0)
         close(image->file);
-    *image = (struct image){.file = -1};
+    *image = (struct image){ .file = -1 };
 }
 
 const Elf64_Shdr *elf_image_section(const struct image *image, const char *name)
@@ -160,7 +160,8 @@ static int unpack(const struct piece *packed, struct piece *piece)
     memcpy(&head, packed->bytes, sizeof head);
     const unsigned char *from = packed->bytes + sizeof head;
     size_t bytes = packed->size - sizeof head;
-    if (head.ch_size == 0 || head.ch_size > UNPACKED_MAX || (head.ch_type == ELFCOMPRESS_ZLIB && head.ch_size / PACKED_RATIO_MAX > bytes))
+    if (head.ch_size == 0 || head.ch_size > UNPACKED_MAX ||
+        (head.ch_type == ELFCOMPRESS_ZLIB && head.ch_size / PACKED_RATIO_MAX > bytes))
         return -1;
     unsigned char *to = malloc(head.ch_size);
     if (!to)
@@ -175,13 +176,13 @@ static int unpack(const struct piece *packed, struct piece *piece)
         free(to);
         return -1;
     }
-    *piece = (struct piece){to, head.ch_size, to};
+    *piece = (struct piece){ to, head.ch_size, to };
     return 0;
 }
 
 int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece)
 {
-    *piece = (struct piece){0};
+    *piece = (struct piece){ 0 };
     if (section->sh_type == SHT_NOBITS)
         return -1;
     struct piece raw;
@@ -202,8 +203,8 @@ static int address_in(const struct image *image, uint64_t offset, uint32_t flags
         const Elf64_Phdr *segment = &image->segments[i];
         /* The loader maps whole pages: what lies before a segment on its first page is mapped with it. */
         uint64_t before = segment->p_offset & 0xfff;
-        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags
-            && offset - (segment->p_offset - before) < segment->p_filesz + before) {
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+            offset - (segment->p_offset - before) < segment->p_filesz + before) {
             *address = offset - segment->p_offset + segment->p_vaddr;
             return 0;
         }
@@ -245,11 +246,12 @@ static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BU
         Elf64_Nhdr head;
         memcpy(&head, notes->bytes + at, sizeof head);
         at += sizeof head;
-        uint64_t name = ((uint64_t)head.n_namesz + 3) & ~UINT64_C(3), data = ((uint64_t)head.n_descsz + 3) & ~UINT64_C(3);
+        uint64_t name = ((uint64_t)head.n_namesz + 3) & ~UINT64_C(3),
+                 data = ((uint64_t)head.n_descsz + 3) & ~UINT64_C(3);
         if (name > notes->size - at || data > notes->size - at - name)
             break;
-        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes->bytes + at, "GNU", 4) == 0
-            && head.n_descsz <= IMAGE_BUILD_ID_MAX) {
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes->bytes + at, "GNU", 4) == 0 &&
+            head.n_descsz <= IMAGE_BUILD_ID_MAX) {
             memcpy(id, notes->bytes + at + name, head.n_descsz);
             return head.n_descsz;
         }
@@ -264,13 +266,14 @@ size_t elf_image_build_id(const struct image *image, unsigned char id[IMAGE_BUIL
     size_t bytes = 0;
     struct piece notes;
     for (size_t i = 0; !bytes && i < image->section_count; i++)
-        if (image->sections[i].sh_type == SHT_NOTE && elf_image_section_piece(image, &image->sections[i], &notes) == 0) {
+        if (image->sections[i].sh_type == SHT_NOTE &&
+            elf_image_section_piece(image, &image->sections[i], &notes) == 0) {
             bytes = find_build_id(&notes, id);
             piece_free(&notes);
         }
     for (size_t i = 0; !bytes && image->section_count == 0 && i < image->segment_count; i++)
-        if (image->segments[i].p_type == PT_NOTE
-            && elf_image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
+        if (image->segments[i].p_type == PT_NOTE &&
+            elf_image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
             bytes = find_build_id(&notes, id);
             piece_free(&notes);
         }

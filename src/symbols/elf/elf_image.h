@@ -17,7 +17,7 @@ struct piece {
 };
 
 struct image {
-    int file;                    /* -1: in memory */
+    int file; /* -1: in memory */
     const unsigned char *memory;
     uint64_t size;
     uint16_t machine;
@@ -28,8 +28,8 @@ struct image {
     struct piece section_names;
 };
 
-/* 0, or -1 if it is no such file; then nothing needs to be closed. The descriptor is the image's from then on, and closed in any
- * case; memory stays the caller's. */
+/* 0, or -1 if it is no such file; then nothing needs to be closed. The descriptor is the image's from then on, and
+ * closed in any case; memory stays the caller's. */
 int elf_image_open(struct image *image, int file);
 int elf_image_open_memory(struct image *image, const void *memory, size_t size);
 void elf_image_close(struct image *image);
@@ -42,7 +42,8 @@ void piece_free(struct piece *piece);
 const Elf64_Shdr *elf_image_section(const struct image *image, const char *name);
 int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece);
 
-/* Where a byte of the file is loaded, and the other way, with the number of bytes that follow it there: 0, or -1 for nowhere. */
+/* Where a byte of the file is loaded, and the other way, with the number of bytes that follow it
+ * there: 0, or -1 for nowhere. */
 int elf_image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
 int elf_image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following);
 uint64_t elf_image_first_address(const struct image *image); /* the lowest that is loaded */

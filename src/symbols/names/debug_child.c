@@ -1,4 +1,5 @@
-/* The child that reads debug information, seen from its parent: see debug_info.h. What it tells is checked like any input. */
+/* The child that reads debug information, seen from its parent: see debug_info.h. What it tells
+ * is checked like any input. */
 #include "debug_info.h"
 
 #include <errno.h>
@@ -21,12 +22,13 @@
 #define MEMORY_MAX (UINT64_C(8) << 30)
 #define TOLD_MAX (UINT64_C(1) << 30)
 
-/* Whatever happens here is nobody's business but the parent's: no message, no core file, no handler of the program's. */
+/* Whatever happens here is nobody's business but the parent's: no message, no core file, no
+ * handler of the program's. */
 static void be_child(int64_t limit_ns)
 {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU};
+    static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU };
     sigset_t all;
-    struct rlimit none = {0, 0}, time = {(rlim_t)(limit_ns / 1000000000 + 1), (rlim_t)(limit_ns / 1000000000 + 1)};
+    struct rlimit none = { 0, 0 }, time = { (rlim_t)(limit_ns / 1000000000 + 1), (rlim_t)(limit_ns / 1000000000 + 1) };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
@@ -37,7 +39,7 @@ static void be_child(int64_t limit_ns)
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &time);
 #if !defined(DEBUG_INFO_SANITIZED)
-    struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
+    struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
     setrlimit(RLIMIT_AS, &memory);
 #endif
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -51,7 +53,7 @@ static void hear(int from, int64_t end_ns, struct text *told)
     char bytes[65536];
     for (;;) {
         int64_t left_ns = end_ns - clock_ns(CLOCK_MONOTONIC);
-        struct pollfd wait = {.fd = from, .events = POLLIN};
+        struct pollfd wait = { .fd = from, .events = POLLIN };
         int ready = left_ns > 0 ? poll(&wait, 1, (int)(left_ns / 1000000 + 1)) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
@@ -73,7 +75,8 @@ static const char *take_text(struct cursor *cursor, struct arena *arena)
     return copy ? copy : "";
 }
 
-/* One address: its number, how many lines, and each with its number, its function and its file. 0, 1 at the end, or -1. */
+/* One address: its number, how many lines, and each with its number, its function and its
+ * file. 0, 1 at the end, or -1. */
 static int take_address(struct cursor *cursor, size_t count, struct debug_lines *found, struct arena *arena)
 {
     uint64_t number = cursor_number(cursor, 4);
@@ -84,7 +87,7 @@ static int take_address(struct cursor *cursor, size_t count, struct debug_lines 
     uint64_t lines = cursor_number(cursor, 4);
     if (cursor->failed || number >= count || lines > DEBUG_INFO_INLINED_MAX)
         return -1;
-    struct debug_lines all = {arena_alloc_zero(arena, (lines + 1) * sizeof *all.lines), (uint32_t)lines};
+    struct debug_lines all = { arena_alloc_zero(arena, (lines + 1) * sizeof *all.lines), (uint32_t)lines };
     if (!all.lines)
         return -1;
     for (uint64_t i = 0; i < lines; i++) {
@@ -98,7 +101,8 @@ static int take_address(struct cursor *cursor, size_t count, struct debug_lines 
     return 0;
 }
 
-int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found, struct arena *arena)
+int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
+                    struct arena *arena)
 {
     int ends[2];
     memset(found, 0, count * sizeof *found);
@@ -111,7 +115,7 @@ int debug_info_find(const struct image *image, const uint64_t *addresses, size_t
         _exit(debug_info_tell(image->file, addresses, count, ends[1]) == 0 ? 0 : 1);
     }
     close(ends[1]);
-    struct text told = {0};
+    struct text told = { 0 };
     if (child > 0) {
         hear(ends[0], clock_ns(CLOCK_MONOTONIC) + limit_ns, &told);
         kill(child, SIGKILL); /* it has ended, or must */
@@ -120,7 +124,7 @@ int debug_info_find(const struct image *image, const uint64_t *addresses, size_t
     }
     close(ends[0]);
     const unsigned char *start = (const unsigned char *)text_string(&told); /* "" when it has said nothing */
-    struct cursor cursor = {start, start + told.length, 0};
+    struct cursor cursor = { start, start + told.length, 0 };
     int result = 0;
     while ((result = take_address(&cursor, count, found, arena)) == 0)
         ;

@@ -1,7 +1,7 @@
 /* Asking libdw: see debug_info.h. Runs in a child of ours, so it may crash and need not free.
  *
- * Units whose code holds none of the addresses are passed over. In the others the tree is walked once for all addresses, and only
- * where the code of an entry holds one of them. */
+ * Units whose code holds none of the addresses are passed over. In the others the tree is walked once for all
+ * addresses, and only where the code of an entry holds one of them. */
 #include "debug_info.h"
 
 #include <dwarf.h>
@@ -28,7 +28,7 @@ struct place {
 };
 
 struct unit {
-    Dwarf_Die *die;      /* with the lines and files */
+    Dwarf_Die *die;        /* with the lines and files */
     const uint64_t *addresses;
     struct place **places; /* by address, NULL until something is known */
     size_t count;
@@ -38,7 +38,7 @@ struct unit {
 
 static const char *function_name(Dwarf_Die *die)
 {
-    static const unsigned kinds[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+    static const unsigned kinds[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
     Dwarf_Attribute attribute;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *name = dwarf_formstring(dwarf_attr_integrate(die, kinds[i], &attribute));
@@ -72,7 +72,7 @@ static void add_function(struct unit *unit, size_t i, const struct around *aroun
 static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
 {
     Dwarf_Addr base, start, end;
-    struct around around = {0};
+    struct around around = { 0 };
     int any = 0, is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
         size_t i = array_first_not_below(unit->addresses, unit->count, start);
@@ -80,7 +80,9 @@ static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
             if (!any && is_function) {
                 around.name = function_name(die);
                 uint64_t file = number_of(die, DW_AT_call_file); /* from DWARF 5 on 0 is a file too */
-                around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) : NULL;
+                around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count
+                                       ? dwarf_filesrc(unit->files, file, NULL, NULL)
+                                       : NULL;
                 around.call_line = (uint32_t)number_of(die, DW_AT_call_line);
             }
             any = 1;
@@ -98,18 +100,23 @@ static void visit(struct unit *unit, Dwarf_Die *parent, int depth)
         return;
     do {
         switch (dwarf_tag(&die)) {
-        case DW_TAG_subprogram: case DW_TAG_inlined_subroutine: case DW_TAG_lexical_block: case DW_TAG_try_block: case DW_TAG_catch_block:
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
             if (visit_code(unit, &die, dwarf_tag(&die)))
                 visit(unit, &die, depth + 1);
             break;
-        case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type:
-            visit(unit, &die, depth + 1);
-            break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type: visit(unit, &die, depth + 1); break;
         }
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* ---- Telling --------------------------------------------------------------------------------------------------------------- */
+/* ---- Telling --------------------------------------------------------------------------------------------------- */
 
 static void tell_number(struct text *out, uint32_t number)
 {
@@ -169,7 +176,7 @@ struct part {
 
 static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct part *part, struct text *out, int to)
 {
-    struct unit unit = {.die = die, .addresses = part->addresses, .count = part->count};
+    struct unit unit = { .die = die, .addresses = part->addresses, .count = part->count };
     unit.places = calloc(part->count, sizeof *unit.places);
     if (!unit.places)
         return -1;
@@ -184,7 +191,8 @@ static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct part *part, s
     return flush(out, to);
 }
 
-static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count, struct part *part, struct text *out, int to)
+static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count, struct part *part,
+                     struct text *out, int to)
 {
     Dwarf_Addr base, start, end;
     size_t low = count, high = 0;
@@ -209,9 +217,10 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(file, ELF_C_READ_MMAP_PRIVATE, NULL);
     Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    struct part part = {.addresses = calloc(count, sizeof *part.addresses), .numbers = calloc(count, sizeof *part.numbers),
-                        .is_taken = calloc(count, 1)};
-    struct text out = {0};
+    struct part part = { .addresses = calloc(count, sizeof *part.addresses),
+                         .numbers = calloc(count, sizeof *part.numbers),
+                         .is_taken = calloc(count, 1) };
+    struct text out = { 0 };
     Dwarf_CU *unit = NULL;
     Dwarf_Die die, split;
     uint8_t kind;

@@ -1,7 +1,7 @@
 /* Source lines and inlined functions, from DWARF, for many addresses of one file at once.
  *
- * libdw reads it, and libdw was not made for files that lie. So it runs in a child of ours with limits on time and memory: what
- * crashes or hangs there costs the lines of that one file, and names from its symbol table remain. */
+ * libdw reads it, and libdw was not made for files that lie. So it runs in a child of ours with limits on time and
+ * memory: what crashes or hangs there costs the lines of that one file, and names from its symbol table remain. */
 #ifndef TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
 #define TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
 
@@ -12,8 +12,8 @@
 #include "symbols/elf/elf_image.h"
 
 struct debug_line {
-    const char *name;   /* of the function, as the linker or else the source has it */
-    const char *file;   /* "": not known */
+    const char *name; /* of the function, as the linker or else the source has it */
+    const char *file; /* "": not known */
     uint32_t line;
 };
 
@@ -23,15 +23,17 @@ struct debug_lines {
     uint32_t count;
 };
 
-/* addresses are sorted and differ. found has one for each; texts are put into the arena. 0, or -1 if the child did not come to
- * its end: then found has what it had told before. */
-int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found, struct arena *arena);
+/* addresses are sorted and differ. found has one for each; texts are put into the arena. 0, or -1 if the child did not
+ * come to its end: then found has what it had told before. */
+int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
+                    struct arena *arena);
 
 /* The child's part: writes what it finds to a descriptor. */
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to);
 
 #define DEBUG_INFO_INLINED_MAX 64u
-/* A sanitizer needs more memory than any limit leaves, and its allocator may be locked by another thread when a child is made. */
+/* A sanitizer needs more memory than any limit leaves, and its allocator may be locked by another
+ * thread when a child is made. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define DEBUG_INFO_SANITIZED 1

@@ -1,8 +1,9 @@
 /* Demangling by libiberty, on a stack that is large enough for it; see demangle.h.
  *
- * libiberty's demangler is the one that the C++ runtime has as __cxa_demangle, but that one refuses names of more than 1023
- * characters, and kernels made of templates have longer ones. Without that limit the demangler recurses as deep as the name
- * says, and has arrays on its stack whose sizes come from the name. So the stack that a name may need is worked out first. */
+ * libiberty's demangler is the one that the C++ runtime has as __cxa_demangle, but that one refuses names of more
+ * than 1023 characters, and kernels made of templates have longer ones. Without that limit the demangler recurses as
+ * deep as the name says, and has arrays on its stack whose sizes come from the name. So the stack that a name may
+ * need is worked out first. */
 #include "demangle.h"
 
 #include <libiberty/demangle.h>
@@ -53,8 +54,8 @@ static int is_rust(const char *mangled)
     size_t length = strlen(mangled);
     if (strncmp(mangled, "_R", 2) == 0)
         return 1;
-    return length > 23 && strncmp(mangled, "_ZN", 3) == 0 && mangled[length - 1] == 'E' && strncmp(mangled + length - 20, "17h", 3) == 0
-        && strspn(mangled + length - 17, "0123456789abcdef") == 16;
+    return length > 23 && strncmp(mangled, "_ZN", 3) == 0 && mangled[length - 1] == 'E' &&
+           strncmp(mangled + length - 20, "17h", 3) == 0 && strspn(mangled + length - 17, "0123456789abcdef") == 16;
 }
 
 static void *demangle(void *context)
@@ -68,8 +69,9 @@ static void *demangle(void *context)
     }
     if (setjmp(demangling->too_long) == 0)
         demangling->done = is_rust(demangling->mangled)
-            ? rust_demangle_callback(demangling->mangled, DMGL_PARAMS, take_piece, demangling)
-            : cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT, take_piece, demangling);
+                               ? rust_demangle_callback(demangling->mangled, DMGL_PARAMS, take_piece, demangling)
+                               : cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT,
+                                                            take_piece, demangling);
     return NULL;
 }
 
@@ -89,7 +91,8 @@ static void demangle_on_own_stack(struct demangling *demangling, size_t stack_by
     pthread_t thread;
     if (pthread_attr_init(&attributes) != 0)
         return;
-    if (pthread_attr_setstacksize(&attributes, stack_bytes) == 0 && pthread_create(&thread, &attributes, demangle, demangling) == 0)
+    if (pthread_attr_setstacksize(&attributes, stack_bytes) == 0 &&
+        pthread_create(&thread, &attributes, demangle, demangling) == 0)
         pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
 }

@@ -1,7 +1,7 @@
 /* Names of C++ and Rust functions: what the linker has, as a person reads them.
  *
- * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
- * give something for every name. */
+ * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of
+ * memory, and give something for every name. */
 #ifndef TACHO_SYMBOLS_NAMES_DEMANGLE_H
 #define TACHO_SYMBOLS_NAMES_DEMANGLE_H
 
@@ -14,12 +14,12 @@
 /* Adds the demangled name, or the name itself where it is none that C++ or Rust make; says whether it was one. */
 int symbol_demangle(const char *mangled, struct text *out);
 
-/* The same for a CUDA kernel, in the way of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). Where that way is
- * not known it is the common one. */
+/* The same for a CUDA kernel, in the way of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). Where that
+ * way is not known it is the common one. */
 int symbol_demangle_kernel(const char *mangled, struct text *out);
 
-/* Adds the bare name of a demangled function: no return type, scope, template arguments or parameters. It is what nsys calls
- * shortName. A name of another language stays as it is. */
+/* Adds the bare name of a demangled function: no return type, scope, template arguments or parameters. It is what nsys
+ * calls shortName. A name of another language stays as it is. */
 void symbol_short(const char *demangled, struct text *out);
 
 #endif

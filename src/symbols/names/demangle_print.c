@@ -1,8 +1,8 @@
-/* Names as CUDA's tools write them: parameters of templates by number (T1), constants with their type ((int)3), qualifiers
- * first, and <unnamed>, [lambda(int) (instance 1)], operator ().
+/* Names as CUDA's tools write them: parameters of templates by number (T1), constants with their type ((int)3),
+ * qualifiers first, and <unnamed>, [lambda(int) (instance 1)], operator ().
  *
- * The tree is libiberty's. What each part of it becomes is a row of a table; a part without a row makes the whole name one for
- * libiberty's own printer, so that no name is written half in one way and half in the other. */
+ * The tree is libiberty's. What each part of it becomes is a row of a table; a part without a row makes the whole name
+ * one for libiberty's own printer, so that no name is written half in one way and half in the other. */
 #include "demangle_print.h"
 
 #include <libiberty/demangle.h>
@@ -126,9 +126,10 @@ static void parameters(struct print *print, component *list)
     add(print, ")");
 }
 
-/* libiberty forgets the result's type where a function is the scope of something. The parts of a tree lie in one array in the
- * order in which they were read, a function's type last: right behind a name there is the result, or its begin, or, where that
- * was no new part, the first parameter. Returns it if it is a type of the language and of no other part, else NULL. */
+/* libiberty forgets the result's type where a function is the scope of something. The parts of a tree lie in one
+ * array in the order in which they were read, a function's type last: right behind a name there is the result, or
+ * its begin, or, where that was no new part, the first parameter. Returns it if it is a type of the language and of
+ * no other part, else NULL. */
 static component *forgotten_result(struct print *print, component *named, component *type)
 {
     component *behind = named + 1;
@@ -208,7 +209,9 @@ static void indirect(struct print *print, component *part)
     print->failed |= !to || to->type == DEMANGLE_COMPONENT_FUNCTION_TYPE || to->type == DEMANGLE_COMPONENT_ARRAY_TYPE;
     any(print, to);
     add(print, is_indirect(to) ? "" : " ");
-    add(print, part->type == DEMANGLE_COMPONENT_POINTER ? "*" : part->type == DEMANGLE_COMPONENT_REFERENCE ? "&" : "&&");
+    add(print, part->type == DEMANGLE_COMPONENT_POINTER     ? "*"
+               : part->type == DEMANGLE_COMPONENT_REFERENCE ? "&"
+                                                            : "&&");
 }
 
 static void qualified(struct print *print, component *part)
@@ -253,7 +256,8 @@ static print_part *const printers[] = {
 
 static void any(struct print *print, component *part)
 {
-    print_part *printer = part && (size_t)part->type < sizeof printers / sizeof printers[0] ? printers[part->type] : NULL;
+    print_part *printer = part && (size_t)part->type < sizeof printers / sizeof printers[0] ? printers[part->type]
+                                                                                            : NULL;
     if (!printer || print->depth == DEEPEST || ++print->parts > MOST_PARTS || print->out->length > print->end)
         print->failed = 1;
     if (print->failed)

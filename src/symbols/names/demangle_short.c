@@ -1,7 +1,7 @@
 /* The bare name of a function, out of its demangled form; see demangle.h.
  *
- * A name is what stands before the parameters: behind the last "::" or space that is outside of all brackets. Where a function
- * is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
+ * A name is what stands before the parameters: behind the last "::" or space that is outside of all brackets. Where a
+ * function is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
 #include <ctype.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ static const char *after_word(const char *at, const char *word)
 /* Behind what an operator is called by, which may be brackets that are none: at is behind the word "operator". */
 static const char *after_operator(const char *at)
 {
-    static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*", "->", "<<", ">>", "<=", ">=", "<", ">" };
+    static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*",
+                                           "->", "<<", ">>",    "<=",       ">=",  "<",   ">" };
     const char *sign = skip_spaces(at);
     for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++) {
         if (strncmp(sign, spelled[i], strlen(spelled[i])) == 0)
@@ -56,16 +57,16 @@ static char closing(char c)
     return c == '(' ? ')' : c == '<' ? '>' : c == '[' ? ']' : c == '{' ? '}' : 0;
 }
 
-/* Behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign, so the bracket around
- * it closes it too; and a '>' that closes nothing is a sign. */
+/* Behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign, so the bracket
+ * around it closes it too; and a '>' that closes nothing is a sign. */
 static const char *after_group(const char *open)
 {
     char waiting[DEEPEST];
     size_t depth = 0;
     for (const char *at = open; *at; at++) {
-        const char *operator = operator_name(open, at);
+        const char *operator= operator_name(open, at);
         if (operator) {
-            at = operator - 1;
+            at = operator- 1;
         } else if (closing(*at)) {
             if (depth == DEEPEST)
                 break;
@@ -110,7 +111,8 @@ static const char *begin_name(struct name *name, const char *at)
 /* Goes on from a '(' outside of other brackets; NULL when the name is complete. */
 static const char *pass_parenthesis(struct name *name, const char *at)
 {
-    if (name->begin == name->end) { /* a namespace without a name, a type, or a function that returns a pointer to one */
+    if (name->begin == name->end) { /* a namespace without a name, a type, or a function
+                                     * that returns a pointer to one */
         if (at[1] == '*' || at[1] == '&')
             return begin_name(name, at + 1 + strspn(at + 1, "*& "));
         return begin_name(name, after_group(at));
@@ -124,11 +126,11 @@ static const char *pass_parenthesis(struct name *name, const char *at)
 /* Goes on from any character outside of brackets; NULL when the name is complete. */
 static const char *pass(struct name *name, const char *at)
 {
-    const char *operator = at == name->begin ? operator_name(at, at) : NULL;
+    const char *operator= at == name->begin ? operator_name(at, at) : NULL;
     if (operator) {
         /* What has no sign of its own is named after a type: all up to the parameters. */
-        int sign = operator > at + strlen("operator");
-        return name->end = sign ? operator : operator + strcspn(operator, "(<");
+        int sign = operator> at + strlen("operator");
+        return name->end = sign ? operator: operator+ strcspn(operator, "(<");
     }
     if (strncmp(at, "::", 2) == 0)
         return begin_name(name, at + 2);

@@ -16,7 +16,7 @@
 
 int symbol_names_begin(struct names *names, const uint64_t *addresses, size_t count)
 {
-    *names = (struct names){.addresses = addresses, .count = count, .found = calloc(count + 1, sizeof *names->found)};
+    *names = (struct names){ .addresses = addresses, .count = count, .found = calloc(count + 1, sizeof *names->found) };
     return names->found ? 0 : -1;
 }
 
@@ -24,7 +24,7 @@ void symbol_names_free(struct names *names)
 {
     free(names->found);
     arena_free(&names->arena);
-    *names = (struct names){0};
+    *names = (struct names){ 0 };
 }
 
 /* What begins closer to the address is inside of what begins before; at the same place the rank decides. */
@@ -39,15 +39,16 @@ static void take(struct names *names, struct name *known, const struct name *off
 {
     if (!is_better(names, known, offered->start, offered->rank) || names->arena.total > TEXTS_MAX)
         return;
-    const char *copy = arena_copy(&names->arena, offered->text, strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
+    const char *copy = arena_copy(&names->arena, offered->text,
+                                  strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
     if (copy)
-        *known = (struct name){copy, offered->start, offered->end, offered->rank};
+        *known = (struct name){ copy, offered->start, offered->end, offered->rank };
 }
 
 void symbol_names_add(struct names *names, const struct names_symbol *symbol)
 {
     uint64_t start = symbol->start, size = symbol->size;
-    const struct name offered = {symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank};
+    const struct name offered = { symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank };
     size_t first = array_first_not_below(names->addresses, names->count, start);
     if (first == names->count || names->steps > STEPS_MAX)
         return;
@@ -76,11 +77,12 @@ const char *symbol_names_get(const struct names *names, size_t number)
     const struct name_choice *found = &names->found[number];
     if (found->inside.text)
         return found->inside.text;
-    int reaches = found->before.text && found->before.start == found->closest && names->addresses[number] < found->before.end;
+    int reaches = found->before.text && found->before.start == found->closest &&
+                  names->addresses[number] < found->before.end;
     return reaches ? found->before.text : NULL;
 }
 
-/* ---- From files ------------------------------------------------------------------------------------------------------------ */
+/* ---- From files ------------------------------------------------------------------------------------------------ */
 
 static const char *string_at(const struct piece *strings, uint32_t at, size_t *room)
 {
@@ -88,7 +90,8 @@ static const char *string_at(const struct piece *strings, uint32_t at, size_t *r
     return *room ? (const char *)strings->bytes + at : NULL;
 }
 
-/* What a symbol's name is worth: a function's before a label's, a public one's before a private one's. 0: it names no code. */
+/* What a symbol's name is worth: a function's before a label's, a public one's before a private
+ * one's. 0: it names no code. */
 static uint32_t rank_of(const Elf64_Sym *symbol, const char *text)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
@@ -123,7 +126,8 @@ static void visit_table(const struct image *image, const Elf64_Shdr *section, na
             const char *text = string_at(&strings, symbol.st_name, &room);
             uint32_t rank = rank_of(&symbol, text);
             if (rank && is_code(image, symbol.st_shndx))
-                visit(context, &(struct names_symbol){symbol.st_value, symbol.st_size, end_of(image, symbol.st_shndx), text, room, rank});
+                visit(context, &(struct names_symbol){ symbol.st_value, symbol.st_size, end_of(image, symbol.st_shndx),
+                                                       text, room, rank });
         }
         piece_free(&strings);
     }
@@ -174,21 +178,24 @@ static void visit_packed(const struct image *image, names_visitor visit, void *c
     piece_free(&packed);
 }
 
-/* Entries of the procedure linkage table stand in the order of its relocations: each is called after what it leads to. */
+/* Entries of the procedure linkage table stand in the order of its relocations: each is
+ * called after what it leads to. */
 static void visit_linkage(const struct image *image, names_visitor visit, void *context)
 {
-    const Elf64_Shdr *relocations = elf_image_section(image, ".rela.plt"), *table = elf_image_section(image, ".plt.sec");
+    const Elf64_Shdr *relocations = elf_image_section(image, ".rela.plt"),
+                     *table = elf_image_section(image, ".plt.sec");
     uint64_t head = 0;
     if (!table) {
         table = elf_image_section(image, ".plt");
         head = image->machine == EM_AARCH64 ? 32 : 16;
     }
     struct piece entries, symbols, strings;
-    if (!relocations || !table || relocations->sh_link >= image->section_count || table->sh_size < head
-        || elf_image_section_piece(image, relocations, &entries) != 0)
+    if (!relocations || !table || relocations->sh_link >= image->section_count || table->sh_size < head ||
+        elf_image_section_piece(image, relocations, &entries) != 0)
         return;
     const Elf64_Shdr *symbol_section = &image->sections[relocations->sh_link];
-    int has_symbols = symbol_section->sh_link < image->section_count && elf_image_section_piece(image, symbol_section, &symbols) == 0;
+    int has_symbols = symbol_section->sh_link < image->section_count &&
+                      elf_image_section_piece(image, symbol_section, &symbols) == 0;
     if (has_symbols && elf_image_section_piece(image, &image->sections[symbol_section->sh_link], &strings) == 0) {
         for (size_t i = 0; i < entries.size / sizeof(Elf64_Rela) && i < (table->sh_size - head) / 16; i++) {
             Elf64_Rela relocation;
@@ -204,7 +211,13 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
             if (!text || !*text)
                 continue;
             snprintf(shown, sizeof shown, "%.*s@plt", (int)(room < sizeof shown - 8 ? room : sizeof shown - 8), text);
-            visit(context, &(struct names_symbol){.start = table->sh_addr + head + 16 * i, .size = 16, .text = shown, .room = sizeof shown, .rank = 1});
+            visit(context, &(struct names_symbol){
+                               .start = table->sh_addr + head + 16 * i,
+                               .size = 16,
+                               .text = shown,
+                               .room = sizeof shown,
+                               .rank = 1,
+                           });
         }
         piece_free(&strings);
     }

@@ -1,5 +1,5 @@
-/* Which function holds which address: symbol tables are read once, from end to end, and each symbol asks whether one of the wanted
- * addresses is its. So tables of a million symbols are neither sorted nor kept. */
+/* Which function holds which address: symbol tables are read once, from end to end, and each symbol asks whether one of
+ * the wanted addresses is its. So tables of a million symbols are neither sorted nor kept. */
 #ifndef TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 #define TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 
@@ -7,16 +7,17 @@
 #include "symbols/elf/elf_image.h"
 
 struct name {
-    const char *text;      /* NULL: none */
-    uint64_t start, end;   /* end: of what it may reach to, where its size is not known */
+    const char *text;    /* NULL: none */
+    uint64_t start, end; /* end: of what it may reach to, where its size is not known */
     uint32_t rank;
 };
 
 /* The best names so far of one address. */
 struct name_choice {
-    struct name inside;    /* of what is known to hold it */
-    struct name before;    /* of what has no size and begins at or before it, behind the address that is wanted before this one */
-    uint64_t closest;      /* where the nearest function begins, in the same range */
+    struct name inside; /* of what is known to hold it */
+    struct name before; /* of what has no size and begins at or before it, behind the address that
+                         * is wanted before this one */
+    uint64_t closest;   /* where the nearest function begins, in the same range */
 };
 
 struct names {
@@ -34,11 +35,11 @@ void symbol_names_free(struct names *names);
 
 /* A function as a table tells of it. */
 struct names_symbol {
-    uint64_t start, size;  /* size 0: not known, … */
-    uint64_t end;          /* … but that of its section, which it does not reach out of; 0: not known either */
-    const char *text;      /* ends with a NUL or after `room` bytes */
+    uint64_t start, size; /* size 0: not known, … */
+    uint64_t end;         /* … but that of its section, which it does not reach out of; 0: not known either */
+    const char *text;     /* ends with a NUL or after `room` bytes */
     size_t room;
-    uint32_t rank;         /* of several the largest is taken */
+    uint32_t rank;        /* of several the largest is taken */
 };
 void symbol_names_add(struct names *names, const struct names_symbol *symbol);
 

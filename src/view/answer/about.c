@@ -7,30 +7,34 @@
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/losses.h"
 #include "analyze/model/threads.h"
-#include "base/json_write.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "json_parts.h"
 
 /* UTC of the report's time 0; 0 if it does not say. */
 static int64_t read_utc(struct view *view)
 {
     static const char *const names[] = { "utcEpochNs" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int64_t utc = 0;
 
-    if (columns_read(view->report, "TARGET_INFO_SESSION_START_TIME", names, 1, &columns, NULL) == 0 && columns.rows && !columns_is_null(&columns, 0, 0))
+    if (columns_read(view->report, "TARGET_INFO_SESSION_START_TIME", names, 1, &columns, NULL) == 0 && columns.rows &&
+        !columns_is_null(&columns, 0, 0))
         utc = columns.values[0][0];
     report_columns_free(&columns);
     return utc;
 }
 
 /* The command that was profiled, and the rank of each process; "" and none where the report does not say. */
-struct about_process { int64_t process, rank; int has_rank; };
+struct about_process {
+    int64_t process, rank;
+    int has_rank;
+};
 static const char *read_processes(struct view *view, struct about_process **out, size_t *count)
 {
     enum { PROCESS, COMMAND, RANK, COLUMNS };
     static const char *const names[COLUMNS] = { "globalPid", "command", "rank" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     const char *command = "";
 
     *count = 0;
@@ -38,7 +42,8 @@ static const char *read_processes(struct view *view, struct about_process **out,
     if (columns_read(view->report, "TACHO_PROCESS", names, COLUMNS, &columns, NULL) == 0 && columns.rows)
         *out = calloc(columns.rows, sizeof **out);
     for (size_t row = 0; *out && row < columns.rows; row++) {
-        (*out)[(*count)++] = (struct about_process){ columns.values[PROCESS][row], columns.values[RANK][row], !columns_is_null(&columns, RANK, row) };
+        (*out)[(*count)++] = (struct about_process){ columns.values[PROCESS][row], columns.values[RANK][row],
+                                                     !columns_is_null(&columns, RANK, row) };
         if (!*command && !columns_is_null(&columns, COMMAND, row))
             command = report_string(view->report, columns.values[COMMAND][row], NULL);
     }
@@ -97,7 +102,7 @@ static void add_warnings(struct view *view, struct text *out)
 {
     struct report_health health = report_health(view->report);
     struct losses losses;
-    struct text line = {0};
+    struct text line = { 0 };
 
     text_add(out, "\"warnings\":[");
     if (!health.complete && !health.recovered) {
@@ -105,21 +110,26 @@ static void add_warnings(struct view *view, struct text *out)
         add_warning(&line, out);
     }
     if (health.damaged_chunks) {
-        text_addf(&line, "Chunks of the file that are damaged and left out: %llu.", (unsigned long long)health.damaged_chunks);
+        text_addf(&line, "Chunks of the file that are damaged and left out: %llu.",
+                  (unsigned long long)health.damaged_chunks);
         add_warning(&line, out);
     }
     if (losses_read(&losses, view->report, NULL) == 0)
         for (size_t i = 0; i < losses.count; i++) {
             const struct loss *loss = &losses.items[i];
             if (loss_is_of_processes(loss))
-                text_addf(&line, "Processes that were not recorded: %llu (%s).", (unsigned long long)loss->count, loss->cause);
+                text_addf(&line, "Processes that were not recorded: %llu (%s).", (unsigned long long)loss->count,
+                          loss->cause);
             else
-                text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)loss->count, loss->source, loss->cause);
+                text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)loss->count, loss->source,
+                          loss->cause);
             add_warning(&line, out);
         }
-    const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW"); /* an import has every table, most of them empty */
+    /* an import has every table, most of them empty */
+    const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW");
     if (left_out && left_out->rows > 0) {
-        text_add(&line, "This file is cut to a size: most of the capture is an overview, and figures are those of the part that is kept.");
+        text_add(&line, "This file is cut to a size: most of the capture is an overview, and figures are those of the "
+                        "part that is kept.");
         add_warning(&line, out);
     }
     if (view->is_cut) {
@@ -127,7 +137,9 @@ static void add_warnings(struct view *view, struct text *out)
         add_warning(&line, out);
     }
     if (view->is_unprojected) {
-        text_add(&line, "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
+        text_add(
+            &line,
+            "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
         add_warning(&line, out);
     }
     text_free(&line);
@@ -138,7 +150,7 @@ static void add_warnings(struct view *view, struct text *out)
 static void add_detail(struct view *view, struct text *out)
 {
     static const char *const names[] = { "start", "end" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
 
     if (columns_read(view->report, "TACHO_DETAIL", names, 2, &columns, NULL) == 0 && columns.rows) {
         text_add(out, "\"detail\":[");
@@ -173,7 +185,8 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     if (code != 0)
         return code;
     text_add_char(out, '{');
-    const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "", *slash = strrchr(first, '/');
+    const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "",
+               *slash = strrchr(first, '/');
     json_string(out, "name", view->name ? view->name : slash ? slash + 1 : first);
     json_string(out, "version", TACHO_VERSION);
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);

@@ -5,23 +5,23 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
-#include "analyze/model/calls.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/calls.h"
 #include "analyze/rules/rule.h"
+#include "answer_cache.h"
+#include "answers.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "base/json_write.h"
-#include "answers.h"
 #include "event_fields.h"
-#include "answer_cache.h"
 
-/* ---- lists by impact ------------------------------------------------------------------------------------------ */
+/* ---- lists by impact ------------------------------------------------------------------------------------------- */
 
 void advice_list_free(struct advice_list *list)
 {
     text_free(&list->text);
     free(list->members);
-    *list = (struct advice_list){0};
+    *list = (struct advice_list){ 0 };
 }
 
 /* What was added to the text from there on is a member. */
@@ -73,8 +73,9 @@ void advice_add(struct advice *advice, const struct advice_item *item)
     json_add_text(out, item->title, strlen(item->title));
     text_add(out, ",\"text\":");
     json_add_text(out, text_string(item->text), item->text->length);
-    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
-              (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
+    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row,
+              (long long)item->event, (long long)view_time(advice->view, item->from_ns),
+              (long long)view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
     end_member(advice->items, first, item->impact_ns);
@@ -95,7 +96,7 @@ void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
     end_member(advice->rules, first, rule->impact_ns);
 }
 
-/* ---- where on the timeline ----------------------------------------------------------------------------------- */
+/* ---- where on the timeline ------------------------------------------------------------------------------------- */
 
 int advice_gpu_row(const struct view *view, int64_t gpu)
 {
@@ -114,7 +115,8 @@ static int is_of_process(const struct view_row *row, int64_t pid)
 static int gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
 {
     for (size_t r = 0; r < view->row_count; r++)
-        if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context && is_of_process(&view->rows[r], pid)) {
+        if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context &&
+            is_of_process(&view->rows[r], pid)) {
             int row = view->rows[r].parent;
             while (row != VIEW_NO_ROW && view->rows[row].type != ROW_GPU)
                 row = view->rows[row].parent;
@@ -134,15 +136,18 @@ static int64_t event_at(const struct view_events *events, int64_t start_ns)
     return ADVICE_NO_EVENT;
 }
 
-/* ---- rows of rules ------------------------------------------------------------------------------------------- */
+/* ---- rows of rules --------------------------------------------------------------------------------------------- */
 
 /* What the columns of the rules' tables are called; the numbers that a row has of them. */
 enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
 static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
 
 /* What a row of each rule is. */
-static const struct { const char *rule, *words; } meanings[] = {
-    { "cuda_memcpy_async", "This copy was meant to be asynchronous, but one side of it is pageable memory: the call returned only when it was done" },
+static const struct {
+    const char *rule, *words;
+} meanings[] = {
+    { "cuda_memcpy_async", "This copy was meant to be asynchronous, but one side of it is pageable memory: the call "
+                           "returned only when it was done" },
     { "cuda_memcpy_sync", "The thread waited until this copy was done" },
     { "cuda_memset_sync", "The thread waited until this fill was done" },
     { "cuda_api_sync", "The thread waited here for the GPU" },
@@ -163,19 +168,23 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
     *event = ADVICE_NO_EVENT;
     for (size_t r = 0; r < view->row_count; r++) {
         const struct view_row *row = &view->rows[r];
-        int fits = numbers[TID] >= 0 ? row->type == ROW_CUDA_API && row->thread != -1 && global_tid_number(row->thread) == numbers[TID]
-                                     : numbers[STREAM] >= 0 && row->type == ROW_STREAM && row->stream == numbers[STREAM] && row->context == numbers[CONTEXT];
+        int fits = numbers[TID] >= 0 ? row->type == ROW_CUDA_API && row->thread != -1 &&
+                                           global_tid_number(row->thread) == numbers[TID]
+                                     : numbers[STREAM] >= 0 && row->type == ROW_STREAM &&
+                                           row->stream == numbers[STREAM] && row->context == numbers[CONTEXT];
         if (!fits || !is_of_process(row, numbers[PID]))
             continue;
         *event = event_at(&row->events, numbers[START]);
         if (*event != ADVICE_NO_EVENT)
             return (int)r;
     }
-    return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
+    return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT])
+                                                   : VIEW_NO_ROW;
 }
 
 /* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync. What to do." */
-static void describe(struct text *out, const struct analysis *rule, const struct table *table, const struct table_cell *cells, int64_t duration)
+static void describe(struct text *out, const struct analysis *rule, const struct table *table,
+                     const struct table_cell *cells, int64_t duration)
 {
     const struct table_column *columns = table_columns(table);
 
@@ -187,7 +196,10 @@ static void describe(struct text *out, const struct analysis *rule, const struct
             text_add(out, ", ");
             text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
         } else if (cells[c].kind == CELL_REAL)
-            text_addf(out, ", %.3g%s", cells[c].real, columns[c].unit == UNIT_MEGABYTES ? " MB" : columns[c].unit == UNIT_PERCENT ? " % in use" : "");
+            text_addf(out, ", %.3g%s", cells[c].real,
+                      columns[c].unit == UNIT_MEGABYTES ? " MB"
+                      : columns[c].unit == UNIT_PERCENT ? " % in use"
+                                                        : "");
     }
     text_addf(out, ". %s", rule->advice);
 }
@@ -207,9 +219,16 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
         int64_t numbers[NUMBERS];
         for (int n = 0; n < NUMBERS; n++)
             numbers[n] = places[n] >= 0 && cells[places[n]].kind == CELL_INT ? cells[places[n]].integer : -1;
-        struct advice_item item = { .rule = rule->name, .title = rule->title, .from_ns = numbers[START],
-                                    .to_ns = saturating_add(numbers[START], numbers[DURATION]), .impact_ns = rule_impact(table, r), .text = text };
-        if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST || numbers[START] < -VIEW_FURTHEST)
+        struct advice_item item = {
+            .rule = rule->name,
+            .title = rule->title,
+            .from_ns = numbers[START],
+            .to_ns = saturating_add(numbers[START], numbers[DURATION]),
+            .impact_ns = rule_impact(table, r),
+            .text = text,
+        };
+        if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST ||
+            numbers[START] < -VIEW_FURTHEST)
             continue;
         item.row = find_row(advice->view, numbers, &item.event);
         describe(text, rule, table, cells, numbers[DURATION]);
@@ -222,14 +241,15 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     static const struct analysis_option all = { "rows", "-1" }; /* few of them are shown, all add up */
     const struct analysis_request request = { .options = &all, .option_count = 1 };
     struct table *table;
-    struct text text = {0};
+    struct text text = { 0 };
 
     int code = analysis_run(rule, advice->view->report, &request, &table, err);
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     add_rows(advice, rule, table, &text);
     size_t count = table_row_count(table);
-    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count, rule_impact_of_all(table) });
+    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count,
+                                                   rule_impact_of_all(table) });
     table_delete(table);
     text_free(&text);
     return 0;
@@ -248,7 +268,8 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
     return code;
 }
 
-/* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without data have nothing to say. */
+/* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without
+ * data have nothing to say. */
 static int run_rules(struct view_kept *kept, struct view *view, int is_one_enough, int *is_complete, struct error *err)
 {
     struct advice advice = { view, &kept->advice, &kept->advice_rules };

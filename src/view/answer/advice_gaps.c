@@ -1,27 +1,31 @@
-/* Advice on the largest gaps: a GPU had nothing to do, and one thread is to blame: that which launched the work that ended it. */
+/* Advice on the largest gaps: a GPU had nothing to do, and one thread is to blame: that which
+ * launched the work that ended it. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/gpu_busy.h"
 #include "base/human.h"
-#include "advice.h"
 #include "related_events.h"
 
 enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120 };
 
 static const char rule_name[] = "gpu_idle";
 static const char title[] = "Largest GPU Gaps";
-static const char words[] = "Look at what the launching thread did in these times. Work that the CPU does before it can launch (loading data, waiting "
-                            "for a result, many small calls) is best moved to other threads, or behind launches of more work.";
+static const char words[] =
+    "Look at what the launching thread did in these times. Work that the CPU does before it can launch (loading data, "
+    "waiting for a result, many small calls) is best moved to other threads, or behind launches of more work.";
 
 /* The work that ended a gap, and the call that launched it; NO_PLACE where it is not known. */
-struct ending { struct view_place work, call; };
+struct ending {
+    struct view_place work, call;
+};
 
 static int find_ending(struct ending *out, struct view *view, const struct gpu_gap *gap, struct error *err)
 {
-    struct places calls = {0};
-    struct correlated ids = {0};
+    struct places calls = { 0 };
+    struct correlated ids = { 0 };
     int code = view_locate(view, gap->table, &gap->row, 1, &out->work, err);
 
     out->call = NO_PLACE;
@@ -51,13 +55,17 @@ static void add_name(struct text *out, struct view *view, struct view_place plac
 }
 
 /* What the launching thread was in at the middle of the gap: the innermost, and the outermost range around that. */
-static int describe_thread(struct text *out, struct view *view, const struct ending *ending, int64_t from_ns, int64_t to_ns, struct error *err)
+static int describe_thread(struct text *out, struct view *view, const struct ending *ending, int64_t from_ns,
+                           int64_t to_ns, struct error *err)
 {
-    int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2, launched = place_end(view, ending->call);
-    struct places around = {0};
+    int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2,
+            launched = place_end(view, ending->call);
+    struct places around = { 0 };
 
     if (launched <= from_ns) {
-        text_add(out, " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
+        text_add(
+            out,
+            " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
         return 0;
     }
     int code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err);
@@ -100,16 +108,17 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
     if (ending.call.row != VIEW_NO_ROW)
         code = describe_thread(text, view, &ending, from, to, err);
     text_addf(text, " %s", words);
-    const struct advice_item item = { rule_name, title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to, gap->length_ns, text };
+    const struct advice_item item = { rule_name,      title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to,
+                                      gap->length_ns, text };
     advice_add(advice, &item);
     return code;
 }
 
 int advice_add_gaps(struct advice *advice, struct error *err)
 {
-    const struct analysis_request everything = {0};
-    struct gpu_busy busy = {0};
-    struct text text = {0};
+    const struct analysis_request everything = { 0 };
+    struct gpu_busy busy = { 0 };
+    struct text text = { 0 };
     struct advice_rule rule = { .name = rule_name, .title = title };
     int code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err);
 

@@ -32,7 +32,8 @@ static ptrdiff_t decode(char *from, const char *end)
 /* One "name=value" that ends at end. */
 static int add_argument(struct arguments *arguments, char *from, char *end, struct error *err)
 {
-    char *equals = memchr(from, '=', (size_t)(end - from)), *name_end = equals ? equals : end, *value = equals ? equals + 1 : end;
+    char *equals = memchr(from, '=', (size_t)(end - from)), *name_end = equals ? equals : end,
+         *value = equals ? equals + 1 : end;
 
     if (from == end)
         return 0;
@@ -47,7 +48,8 @@ static int add_argument(struct arguments *arguments, char *from, char *end, stru
     return 0;
 }
 
-int arguments_parse(struct arguments *arguments, const char *request, const char *body, size_t body_length, struct error *err)
+int arguments_parse(struct arguments *arguments, const char *request, const char *body, size_t body_length,
+                    struct error *err)
 {
     size_t length = strlen(request);
     int code = 0;
@@ -74,7 +76,7 @@ int arguments_parse(struct arguments *arguments, const char *request, const char
 void arguments_free(struct arguments *arguments)
 {
     free(arguments->bytes);
-    *arguments = (struct arguments){0};
+    *arguments = (struct arguments){ 0 };
 }
 
 const char *argument_text(const struct arguments *arguments, const char *name, size_t *length)
@@ -101,7 +103,8 @@ static int parse_int(const char *text, const char **end, int64_t *out)
     return errno || behind == text ? ERR_BAD_ARGUMENT : 0;
 }
 
-int argument_int(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err)
+int argument_int(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
+                 struct error *err)
 {
     const char *text = argument_text(arguments, name, NULL), *end;
     int64_t value;
@@ -109,13 +112,14 @@ int argument_int(const struct arguments *arguments, const char *name, int64_t le
     if (!text)
         return 0;
     if (parse_int(text, &end, &value) != 0 || *end || value < least || value > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "%s=%.40s: must be a whole number from %lld to %lld", name, text, (long long)least,
-                         (long long)most);
+        return error_set(err, ERR_BAD_ARGUMENT, "%s=%.40s: must be a whole number from %lld to %lld", name, text,
+                         (long long)least, (long long)most);
     *out = value;
     return 0;
 }
 
-int argument_int_needed(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err)
+int argument_int_needed(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
+                        struct error *err)
 {
     if (!argument_text(arguments, name, NULL))
         return error_set(err, ERR_BAD_ARGUMENT, "%s: the argument %s is missing", arguments->request, name);
@@ -129,8 +133,8 @@ int argument_list_next(const char **at, int64_t least, int64_t most, int64_t *ou
     if (!**at)
         return 0;
     if (parse_int(*at, &end, out) != 0 || (*end && *end != ',') || *out < least || *out > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "%.40s: must be a list of whole numbers from %lld to %lld", *at, (long long)least,
-                         (long long)most);
+        return error_set(err, ERR_BAD_ARGUMENT, "%.40s: must be a list of whole numbers from %lld to %lld", *at,
+                         (long long)least, (long long)most);
     *at = *end ? end + 1 : end;
     return 1;
 }

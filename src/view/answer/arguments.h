@@ -9,30 +9,38 @@
 
 enum { MOST_ARGUMENTS = 32 };
 
-struct argument { const char *name, *value; size_t length; }; /* decoded; a NUL follows that length does not count */
+/* decoded; a NUL follows that length does not count */
+struct argument {
+    const char *name, *value;
+    size_t length;
+};
 
 struct arguments {
     char *bytes;         /* owned; the request, decoded in place */
     const char *request; /* its name */
     struct argument list[MOST_ARGUMENTS];
     size_t count;
-    const char *body; /* the caller's; NULL without one */
+    const char *body;    /* the caller's; NULL without one */
     size_t body_length;
 };
 
 /* ERR_BAD_ARGUMENT for %-signs that say nothing, ERR_NO_MEMORY. */
-int arguments_parse(struct arguments *arguments, const char *request, const char *body, size_t body_length, struct error *err);
+int arguments_parse(struct arguments *arguments, const char *request, const char *body, size_t body_length,
+                    struct error *err);
 void arguments_free(struct arguments *arguments);
 
 /* The value, or NULL. */
 const char *argument_text(const struct arguments *arguments, const char *name, size_t *length);
-/* *out stays what it is when there is none of that name; ERR_BAD_ARGUMENT with a sentence for one that is no whole number from
- * least to most. */
-int argument_int(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err);
+/* *out stays what it is when there is none of that name; ERR_BAD_ARGUMENT with a sentence for one that is no whole
+ * number from least to most. */
+int argument_int(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
+                 struct error *err);
 /* The same, where it must be there. */
-int argument_int_needed(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out, struct error *err);
+int argument_int_needed(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
+                        struct error *err);
 
-/* Numbers of a list "3,4,7", one after another: 1 with one in *out, 0 at the end, else ERR_BAD_ARGUMENT. *at begins as the text. */
+/* Numbers of a list "3,4,7", one after another: 1 with one in *out, 0 at the end, else
+ * ERR_BAD_ARGUMENT. *at begins as the text. */
 int argument_list_next(const char **at, int64_t least, int64_t most, int64_t *out, struct error *err);
 
 #endif

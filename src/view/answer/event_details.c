@@ -2,27 +2,27 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "base/json_write.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "event_fields.h"
 #include "event_frames.h"
+#include "key_ranges.h"
 #include "operator_pairs.h"
 #include "related_events.h"
-#include "key_ranges.h"
 
 enum { LONGEST_NAME = 1 << 20 };
 
 struct asking {
     struct view *view;
     struct view_place self;
-    struct correlated ids;      /* its own */
-    struct places calls;        /* that launched it, if it is work on a GPU */
-    struct view_place call;     /* the first of them, or NO_PLACE */
+    struct correlated ids;          /* its own */
+    struct places calls;            /* that launched it, if it is work on a GPU */
+    struct view_place call;         /* the first of them, or NO_PLACE */
     int64_t thread, from_ns, to_ns; /* where around is looked for: its own, or the call's; thread -1: nowhere */
     struct places around;
-    struct view_place operator; /* or NO_PLACE */
-    struct operator_facts facts; /* its own */
-    struct view_place forward;  /* of a backward operator, or of what is in one */
+    struct view_place operator;     /* or NO_PLACE */
+    struct operator_facts facts;    /* its own */
+    struct view_place forward;      /* of a backward operator, or of what is in one */
     struct text links;
 };
 
@@ -34,7 +34,7 @@ static void asking_free(struct asking *asking)
     text_free(&asking->links);
 }
 
-/* ---- where it was called ------------------------------------------------------------------------------------- */
+/* ---- where it was called --------------------------------------------------------------------------------------- */
 
 static int is_on_gpu(const struct asking *asking)
 {
@@ -86,7 +86,7 @@ static int find_around(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self;
-    struct places operators = {0};
+    struct places operators = { 0 };
     int code = 0;
 
     if (asking->thread < 0 && asking->ids.count)
@@ -110,12 +110,13 @@ static int find_around(struct asking *asking, struct error *err)
 static int find_operator(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
-    struct places forwards = {0};
+    struct places forwards = { 0 };
     int code = operator_facts(&asking->facts, view, asking->self, err);
 
     if (code == 0 && asking->facts.is_backward)
         code = pairs_find(&forwards, view, &asking->facts, asking->self, err);
-    for (size_t i = asking->around.count; i-- > 0 && code == 0 && (!forwards.count || asking->operator.row == VIEW_NO_ROW);) {
+    for (size_t i = asking->around.count;
+         i-- > 0 && code == 0 && (!forwards.count || asking->operator.row == VIEW_NO_ROW);) {
         struct view_place place = asking->around.list[i];
         struct operator_facts facts;
         enum row_type type = view->rows[place.row].type;
@@ -123,7 +124,7 @@ static int find_operator(struct asking *asking, struct error *err)
             continue;
         code = operator_facts(&facts, view, place, err);
         if (code == 0 && facts.is_operator && asking->operator.row == VIEW_NO_ROW)
-            asking->operator = place;
+            asking->operator= place;
         if (code == 0 && facts.is_backward && !asking->facts.is_backward && !forwards.count)
             code = pairs_find(&forwards, view, &facts, place, err);
     }
@@ -132,7 +133,7 @@ static int find_operator(struct asking *asking, struct error *err)
     return code;
 }
 
-/* ---- links --------------------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------------------------- */
 
 static void add_links(struct asking *asking, struct places *places, const char *kind, const char *label)
 {
@@ -147,7 +148,7 @@ static void add_links(struct asking *asking, struct places *places, const char *
 
 static int link_call(struct asking *asking, struct error *err)
 {
-    struct places work = {0}, records = {0}, waits = {0};
+    struct places work = { 0 }, records = { 0 }, waits = { 0 };
     int code = related_work(&work, asking->view, &asking->ids, err);
 
     if (code == 0)
@@ -162,7 +163,7 @@ static int link_call(struct asking *asking, struct error *err)
 
 static int link_work(struct asking *asking, struct error *err)
 {
-    struct places records = {0};
+    struct places records = { 0 };
     int code = 0;
 
     add_links(asking, &asking->calls, "launched-by", "launched by");
@@ -175,14 +176,15 @@ static int link_work(struct asking *asking, struct error *err)
 /* A range, an operator or a function: what was launched in it, and its other half. */
 static int link_range(struct asking *asking, struct error *err)
 {
-    struct places kernels = {0}, pairs = {0};
+    struct places kernels = { 0 }, pairs = { 0 };
     int code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
 
     if (code == 0 && !kernels.count)
         code = related_work_of_operator(&kernels, asking->view, asking->self, err);
     if (code == 0)
         code = pairs_find(&pairs, asking->view, &asking->facts, asking->self, err);
-    add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward", asking->facts.is_backward ? "forward operator" : "backward operator");
+    add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward",
+              asking->facts.is_backward ? "forward operator" : "backward operator");
     add_links(asking, &kernels, "kernels", "work on the GPU");
     return code;
 }
@@ -190,8 +192,10 @@ static int link_range(struct asking *asking, struct error *err)
 /* A range on the GPU: that on the CPU, and its work. */
 static int link_projection(struct asking *asking, struct error *err)
 {
-    struct places kernels = {0};
-    int code = asking->thread < 0 ? 0 : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+    struct places kernels = { 0 };
+    int code = asking->thread < 0
+                   ? 0
+                   : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
 
     add_links(asking, &asking->calls, "launched-by", "the range on the CPU");
     add_links(asking, &kernels, "kernels", "work on the GPU");
@@ -208,9 +212,10 @@ static int take_holder(void *context, const struct report_block *block, size_t r
 static int link_lock(struct asking *asking, struct error *err)
 {
     static const struct zone_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
-    struct places around = {0}, holder = {0};
+    struct places around = { 0 }, holder = { 0 };
     int64_t thread = 0;
-    int code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self), take_holder, &thread, err);
+    int code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self),
+                              take_holder, &thread, err);
 
     if (code == 0 && thread)
         code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err);
@@ -222,10 +227,14 @@ static int link_lock(struct asking *asking, struct error *err)
 }
 
 /* By what a row is about. */
-static const struct { enum row_type type; int (*add)(struct asking *asking, struct error *err); } linkers[] = {
-    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_GPU_NVTX, link_projection },
-    { ROW_GPU_TORCH, link_projection }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range }, { ROW_TORCH, link_range },
-    { ROW_PYTHON, link_range }, { ROW_LIBRARY, link_range },
+static const struct {
+    enum row_type type;
+    int (*add)(struct asking *asking, struct error *err);
+} linkers[] = {
+    { ROW_CUDA_API, link_call },       { ROW_STREAM, link_work },          { ROW_GPU_SYNC, link_work },
+    { ROW_GPU_NVTX, link_projection }, { ROW_GPU_TORCH, link_projection }, { ROW_OSRT, link_lock },
+    { ROW_NVTX, link_range },          { ROW_TORCH, link_range },          { ROW_PYTHON, link_range },
+    { ROW_LIBRARY, link_range },
 };
 
 static int find_links(struct asking *asking, struct error *err)
@@ -238,14 +247,16 @@ static int find_links(struct asking *asking, struct error *err)
     return code;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 static int add_answer(struct asking *asking, struct text *out, struct error *err)
 {
     struct view *view = asking->view;
-    const struct frames_wanted wanted = { asking->self, asking->call, asking->forward, &asking->around, asking->thread, asking->from_ns, asking->to_ns };
+    const struct frames_wanted wanted = { asking->self,   asking->call,    asking->forward, &asking->around,
+                                          asking->thread, asking->from_ns, asking->to_ns };
     size_t length;
-    const char *name = view_name(view, place_name(view, asking->self), &length), *table = place_table(view, asking->self);
+    const char *name = view_name(view, place_name(view, asking->self), &length),
+               *table = place_table(view, asking->self);
 
     text_add_char(out, '{');
     view_add_event_members(view, out, asking->self.row, asking->self.event);
@@ -253,7 +264,8 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     json_add_text(out, name, length < LONGEST_NAME ? length : LONGEST_NAME);
     text_add(out, ",\"table\":");
     json_add_text(out, table, strlen(table));
-    text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
+    text_addf(out, ",\"rowid\":%llu,\"fields\":[",
+              *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
     int code = event_fields_add(view, out, table, place_table_row(view, asking->self), err);
     text_add(out, "],\"around\":[");
     for (size_t i = 0; i < asking->around.count; i++) {
@@ -268,14 +280,18 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     text_add(out, ",\"python\":");
     code = code ? code : event_frames_add_python(view, out, &wanted, err);
     text_add(out, ",\"stack\":");
-    code = code ? code : event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
+    code = code ? code
+                : event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
     text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
-    return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links") : code;
+    return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links")
+                                                    : code;
 }
 
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct asking asking = { .view = view, .self = NO_PLACE, .call = NO_PLACE, .operator = NO_PLACE, .forward = NO_PLACE };
+    struct asking asking = {
+        .view = view, .self = NO_PLACE, .call = NO_PLACE, .operator= NO_PLACE, .forward = NO_PLACE
+    };
     int64_t event = 0;
     int code = view_argument_row(view, arguments, "row", &asking.self.row, err);
 

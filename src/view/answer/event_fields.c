@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/cuda_errors.h"
 #include "analyze/engine/event_columns.h"
 #include "base/json_write.h"
 #include "report/schema/enums.h"
-#include "abi/cuda_errors.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
 
@@ -40,7 +40,7 @@ void event_fields_add_time(const struct view *view, struct text *out, int64_t ti
     event_fields_add_int(out, time);
 }
 
-/* ---- what a column is ---------------------------------------------------------------------------------------- */
+/* ---- what a column is ------------------------------------------------------------------------------------------ */
 
 static const char *note_of(const struct schema_table *known, const char *column)
 {
@@ -70,15 +70,11 @@ static int is_global_id(const char *column)
 static enum field_kind kind_of(const struct report_column *column, const char *note)
 {
     switch (column->type) {
-    case COLUMN_TIME:
-        return FIELD_TIME;
-    case COLUMN_REAL:
-        return FIELD_REAL;
+    case COLUMN_TIME: return FIELD_TIME;
+    case COLUMN_REAL: return FIELD_REAL;
     case COLUMN_TEXT:
-    case COLUMN_STRING:
-        return FIELD_TEXT;
-    default:
-        break;
+    case COLUMN_STRING: return FIELD_TEXT;
+    default: break;
     }
     if (strncmp(note, "When", 4) == 0 && strstr(note, ", ns"))
         return FIELD_TIME;
@@ -86,17 +82,20 @@ static enum field_kind kind_of(const struct report_column *column, const char *n
         return FIELD_BYTES;
     if (strstr(note, ", ns"))
         return FIELD_DURATION;
-    return ends_with(column->name, "Id") || ends_with(column->name, "id") || is_global_id(column->name) || strstr(note, "ddress") ? FIELD_ID : FIELD_INT;
+    return ends_with(column->name, "Id") || ends_with(column->name, "id") || is_global_id(column->name) ||
+                   strstr(note, "ddress")
+               ? FIELD_ID
+               : FIELD_INT;
 }
 
-/* ---- what a value is called ---------------------------------------------------------------------------------- */
+/* ---- what a value is called ------------------------------------------------------------------------------------ */
 
 /* A value of an imported file that our enums do not have. */
 static int add_imported_label(struct writing *writing, const char *enum_name, int64_t value)
 {
     enum { NAME, ID, LABEL, COLUMNS };
     static const char *const names[COLUMNS] = { "enumName", "id", "label" };
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     struct error err;
     int found = 0;
 
@@ -144,14 +143,16 @@ static void add_label(struct writing *writing, const char *column, const char *n
     else if (!is_global_id(column))
         text_add(writing->out, "\"\"");
     else if (global_tid_number(value))
-        text_addf(writing->out, "\"process %lld, thread %lld\"", (long long)global_pid_number(value), (long long)global_tid_number(value));
+        text_addf(writing->out, "\"process %lld, thread %lld\"", (long long)global_pid_number(value),
+                  (long long)global_tid_number(value));
     else
         text_addf(writing->out, "\"process %lld\"", (long long)global_pid_number(value));
 }
 
-/* ---- fields -------------------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------------------------- */
 
-static void add_value(struct writing *writing, enum field_kind kind, const struct report_block *block, size_t column, size_t row)
+static void add_value(struct writing *writing, enum field_kind kind, const struct report_block *block, size_t column,
+                      size_t row)
 {
     int64_t value = block->values[column][row];
 
@@ -208,7 +209,8 @@ int event_fields_add(struct view *view, struct text *out, const char *name, uint
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < table->column_count; i++)
         columns[i] = (int)i;
-    int code = report_scan_rows(view->report, table, columns, table->column_count, table_row, 1, write_fields, &writing, err);
+    int code = report_scan_rows(view->report, table, columns, table->column_count, table_row, 1, write_fields, &writing,
+                                err);
     free(columns);
     return code;
 }

@@ -1,15 +1,16 @@
-/* Stacks as they were recorded with calls and samples, and five ways to a line of Python, the most exact first: the stack of the call,
- * the stack of an operator, functions that were traced, a range that names lines, the nearest sample. */
+/* Stacks as they were recorded with calls and samples, and five ways to a line of Python, the most exact
+ * first: the stack of the call, the stack of an operator, functions that were traced, a range that names
+ * lines, the nearest sample. */
 #include "event_frames.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
-#include "report/schema/chain_tables.h"
 #include "answer_cache.h"
+#include "base/json_write.h"
 #include "operator_pairs.h"
+#include "report/schema/chain_tables.h"
 
 enum {
     MOST_FRAMES = 512,
@@ -34,7 +35,7 @@ void frame_add(struct text *out, const struct frame *frame, int is_first)
     text_addf(out, ",\"kind\":\"%s\"}", frame->kind);
 }
 
-/* ---- stacks by id -------------------------------------------------------------------------------------------- */
+/* ---- stacks by id ---------------------------------------------------------------------------------------------- */
 
 /* By table of call chains: zones remember what they found out of a kind. */
 static const struct zone_kind chain_kinds[CHAIN_TABLES] = {
@@ -45,7 +46,10 @@ static const struct zone_kind chain_kinds[CHAIN_TABLES] = {
     [CHAINS_PYTHON] = { "TACHO_PYTHON_CALLCHAINS", CHAIN_PYTHON_COLUMNS, NULL },
 };
 
-struct chain_frame { int64_t depth, symbol, module, source, line; int is_kernel, is_unresolved; };
+struct chain_frame {
+    int64_t depth, symbol, module, source, line;
+    int is_kernel, is_unresolved;
+};
 struct chain {
     struct chain_frame list[MOST_FRAMES];
     size_t count;
@@ -56,9 +60,12 @@ static int take_chain_frame(void *context, const struct report_block *block, siz
     struct chain *chain = context;
 
     chain->list[chain->count++] = (struct chain_frame){
-        .depth = block_value(block, CHAIN_DEPTH, row, 0), .symbol = block_value(block, CHAIN_SYMBOL, row, -1),
-        .module = block_value(block, CHAIN_MODULE, row, -1), .source = block_value(block, CHAIN_SOURCE, row, -1),
-        .line = block_value(block, CHAIN_LINE, row, 0), .is_kernel = block_value(block, CHAIN_KERNEL, row, 0) != 0,
+        .depth = block_value(block, CHAIN_DEPTH, row, 0),
+        .symbol = block_value(block, CHAIN_SYMBOL, row, -1),
+        .module = block_value(block, CHAIN_MODULE, row, -1),
+        .source = block_value(block, CHAIN_SOURCE, row, -1),
+        .line = block_value(block, CHAIN_LINE, row, 0),
+        .is_kernel = block_value(block, CHAIN_KERNEL, row, 0) != 0,
         .is_unresolved = block_value(block, CHAIN_UNRESOLVED, row, 0) != 0,
     };
     return chain->count == MOST_FRAMES ? ZONE_ENOUGH : 0;
@@ -81,7 +88,12 @@ static void add_chain(struct view *view, struct text *out, const struct chain *c
 {
     for (size_t i = 0; i < chain->count; i++) {
         const struct chain_frame *from = &chain->list[i];
-        struct frame frame = { .line = from->line, .kind = is_python ? "python" : from->is_kernel ? "kernel" : "native" };
+        struct frame frame = {
+            .line = from->line,
+            .kind = is_python         ? "python"
+                    : from->is_kernel ? "kernel"
+                                      : "native",
+        };
         frame.name = frame_string(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
         if (!is_python)
             frame.module = frame_string(view, from->module, &frame.module_length);
@@ -101,10 +113,11 @@ static int take_id(void *context, const struct report_block *block, size_t row)
 }
 
 /* Adds the frames of an event's stack of Python, or of its other one; *found: there are some. */
-static int add_recorded(struct view *view, struct text *out, struct view_place place, int is_python, int *found, struct error *err)
+static int add_recorded(struct view *view, struct text *out, struct view_place place, int is_python, int *found,
+                        struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
-    struct chain chain = {0};
+    struct chain chain = { 0 };
     int64_t id = 0;
     int code = kept ? 0 : err->code;
 
@@ -116,7 +129,8 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
         const struct zone_kind kind = { user->table, { user->column }, NULL };
         code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
         if (code == 0 && id)
-            code = key_ranges_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame, &chain, err);
+            code = key_ranges_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame,
+                                   &chain, err);
         *found = chain.count > 0;
     }
     if (code != 0 || !*found)
@@ -128,7 +142,7 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
 
 int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
 {
-    struct text frames = {0};
+    struct text frames = { 0 };
     int found = 0, code = place.row == VIEW_NO_ROW ? 0 : add_recorded(view, &frames, place, 0, &found, err);
 
     if (code == 0 && found)
@@ -139,7 +153,7 @@ int event_frames_add_stack(struct view *view, struct text *out, struct view_plac
     return code;
 }
 
-/* ---- lines in texts ------------------------------------------------------------------------------------------ */
+/* ---- lines in texts -------------------------------------------------------------------------------------------- */
 
 /* "train.py(12): main", as PyTorch writes it; what is not so is a name. */
 static void add_torch_frame(struct text *out, const char *bytes, size_t length, int is_first)
@@ -203,7 +217,7 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
     return count > 0;
 }
 
-/* ---- lines of Python ----------------------------------------------------------------------------------------- */
+/* ---- lines of Python ------------------------------------------------------------------------------------------- */
 
 struct lines {
     struct view *view;
@@ -232,7 +246,8 @@ static int look_at_call(struct lines *lines, struct view_place place, struct err
 }
 
 /* The event itself, then what is around it from the innermost on. */
-static int look_at_operators(struct lines *lines, struct view_place self, const struct places *around, struct error *err)
+static int look_at_operators(struct lines *lines, struct view_place self, const struct places *around,
+                             struct error *err)
 {
     int code = 0, asked = 0;
 
@@ -279,7 +294,8 @@ static void look_at_markers(struct lines *lines, struct view_place self, const s
 }
 
 /* The first sample inside the event, else the nearest. */
-static struct view_place nearest_sample(const struct view *view, const struct frames_wanted *wanted, int64_t *distance_ns)
+static struct view_place nearest_sample(const struct view *view, const struct frames_wanted *wanted,
+                                        int64_t *distance_ns)
 {
     struct view_place best = NO_PLACE;
 
@@ -290,9 +306,12 @@ static struct view_place nearest_sample(const struct view *view, const struct fr
             continue;
         for (uint32_t lane = 0; lane < events->lane_count; lane++) {
             uint32_t next = events_from(events, lane, wanted->from_ns);
-            for (uint32_t event = next > events->lanes[lane] ? next - 1 : next; event <= next && event < events->lanes[lane + 1]; event++) {
+            for (uint32_t event = next > events->lanes[lane] ? next - 1 : next;
+                 event <= next && event < events->lanes[lane + 1]; event++) {
                 int64_t time = events->start_ns[event];
-                int64_t away = time < wanted->from_ns ? wanted->from_ns - time : time > wanted->to_ns ? time - wanted->to_ns : 0;
+                int64_t away = time < wanted->from_ns ? wanted->from_ns - time
+                               : time > wanted->to_ns ? time - wanted->to_ns
+                                                      : 0;
                 if (away < *distance_ns) {
                     *distance_ns = away;
                     best = (struct view_place){ (int)r, event };
@@ -323,8 +342,9 @@ static int look_at_samples(struct lines *lines, const struct frames_wanted *want
 static int look_at_forward(struct lines *lines, struct view_place forward, struct error *err)
 {
     struct view *view = lines->view;
-    struct places around = {0};
-    int code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward), place_end(view, forward), forward, err);
+    struct places around = { 0 };
+    int code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward),
+                                 place_end(view, forward), forward, err);
 
     if (code == 0)
         code = look_at_operators(lines, forward, &around, err);

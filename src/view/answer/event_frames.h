@@ -22,9 +22,9 @@ int event_frames_add_stack(struct view *view, struct text *out, struct view_plac
 /* What is known of the event that lines are wanted of. */
 struct frames_wanted {
     struct view_place self;
-    struct view_place call;       /* that launched it, or NO_PLACE */
-    struct view_place forward;    /* of a backward operator, or NO_PLACE */
-    const struct places *around;  /* outermost first */
+    struct view_place call;         /* that launched it, or NO_PLACE */
+    struct view_place forward;      /* of a backward operator, or NO_PLACE */
+    const struct places *around;    /* outermost first */
     int64_t thread, from_ns, to_ns; /* of the call, if there is one */
 };
 /* Adds {"frames": […], "from": "sentence"}, or null. */

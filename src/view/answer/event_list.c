@@ -9,7 +9,7 @@
 void event_list_free(struct places *places)
 {
     free(places->list);
-    *places = (struct places){0};
+    *places = (struct places){ 0 };
 }
 
 int event_list_add(struct places *places, struct view_place place, struct error *err)
@@ -23,7 +23,7 @@ int event_list_add(struct places *places, struct view_place place, struct error 
 void table_rows_free(struct table_rows *rows)
 {
     free(rows->list);
-    *rows = (struct table_rows){0};
+    *rows = (struct table_rows){ 0 };
 }
 
 int table_rows_add(struct table_rows *rows, uint64_t row)
@@ -49,7 +49,8 @@ void table_rows_sort(struct table_rows *rows)
         qsort(rows->list, rows->count, sizeof *rows->list, by_number);
 }
 
-int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows, struct error *err)
+int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows,
+                        struct error *err)
 {
     if (!rows->count)
         return 0;
@@ -67,13 +68,14 @@ int event_list_add_rows(struct places *places, struct view *view, const char *ta
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b, void *context)
 {
     const struct view *view = context;
     struct view_place x = *(const struct view_place *)a, y = *(const struct view_place *)b;
-    int64_t x_start = place_start(view, x), y_start = place_start(view, y), x_end = place_end(view, x), y_end = place_end(view, y);
+    int64_t x_start = place_start(view, x), y_start = place_start(view, y), x_end = place_end(view, x),
+            y_end = place_end(view, y);
 
     if (x_start != y_start)
         return x_start < y_start ? -1 : 1;
@@ -99,7 +101,7 @@ void event_list_sort(struct places *places, const struct view *view)
     places->count = kept;
 }
 
-/* ---- a thread at a time -------------------------------------------------------------------------------------- */
+/* ---- a thread at a time ---------------------------------------------------------------------------------------- */
 
 static int can_hold(const struct view_row *row, int64_t thread)
 {
@@ -107,7 +109,8 @@ static int can_hold(const struct view_row *row, int64_t thread)
 }
 
 /* Of two with the same begin and end in a row the one in the lower lane is around the other. */
-static int is_around(const struct view *view, struct view_place place, int64_t from_ns, int64_t to_ns, struct view_place self)
+static int is_around(const struct view *view, struct view_place place, int64_t from_ns, int64_t to_ns,
+                     struct view_place self)
 {
     int64_t start = place_start(view, place), end = place_end(view, place);
 
@@ -126,7 +129,8 @@ static void keep_innermost(struct places *places)
     places->count -= over;
 }
 
-int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err)
+int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+                      struct view_place self, struct error *err)
 {
     int code = 0;
 
@@ -145,8 +149,8 @@ int event_list_around(struct places *places, struct view *view, int64_t thread, 
     return code;
 }
 
-int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns, int64_t to_ns, size_t most,
-                  struct error *err)
+int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
+                      int64_t to_ns, size_t most, struct error *err)
 {
     size_t end = places->count + most;
     int code = 0;
@@ -157,7 +161,9 @@ int event_list_inside(struct places *places, struct view *view, int64_t thread, 
             continue;
         for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
             uint32_t event = events_from(events, lane, from_ns);
-            for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end && code == 0; event++)
+            for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end &&
+                   code == 0;
+                 event++)
                 code = event_list_add(places, (struct view_place){ (int)r, event }, err);
         }
     }

@@ -6,7 +6,7 @@
 
 enum { MOST_PLACES = 1000 }; /* of one kind, in an answer */
 
-struct places { /* {0} is empty */
+struct places {              /* {0} is empty */
     struct view_place *list; /* owned */
     size_t count, capacity;
 };
@@ -23,7 +23,8 @@ int table_rows_add(struct table_rows *rows, uint64_t row); /* ERR_NO_MEMORY or 0
 void table_rows_sort(struct table_rows *rows);
 
 /* Adds the events that these rows of a table made; rows that made none are passed over. Sorts the rows. */
-int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows, struct error *err);
+int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows,
+                        struct error *err);
 
 /* By start, the longer first; each once. */
 void event_list_sort(struct places *places, const struct view *view);
@@ -53,12 +54,13 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 }
 #define NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
-/* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without itself (which
- * may be NO_PLACE) and what lies within it; the innermost MOST_PLACES. */
-int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err);
+/* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without
+ * itself (which may be NO_PLACE) and what lies within it; the innermost MOST_PLACES. */
+int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+                      struct view_place self, struct error *err);
 
 /* Adds the events of a type on a thread that start in a stretch of time; at most this many. */
-int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns, int64_t to_ns, size_t most,
-                  struct error *err);
+int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
+                      int64_t to_ns, size_t most, struct error *err);
 
 #endif

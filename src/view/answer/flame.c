@@ -6,21 +6,23 @@
 
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/stacks_tree.h"
+#include "answer_cache.h"
 #include "answers.h"
 #include "event_frames.h"
-#include "answer_cache.h"
 
 void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
 {
-    text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent, (long long)frame, (long long)self,
-              (long long)total);
+    text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent,
+              (long long)frame, (long long)self, (long long)total);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------------------------- */
 
 static void add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t number)
 {
-    static const char *const kinds[] = { [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "python", [FRAME_THREAD] = "native" };
+    static const char *const kinds[] = {
+        [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "python", [FRAME_THREAD] = "native"
+    };
     const int64_t *key = stack_frame(stacks, number);
     int is_python = key[FRAME_KIND] == FRAME_PYTHON; /* its module is a file */
     struct frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
@@ -31,12 +33,14 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
     frame.name_length = flame->name.length;
     if (!is_python && key[FRAME_KIND] != FRAME_THREAD) /* a thread has its number there */
         frame.module = frame_string(view, key[FRAME_MODULE], &frame.module_length);
-    frame.file = frame_string(view, is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE], &frame.file_length);
+    frame.file = frame_string(view,
+                              is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE],
+                              &frame.file_length);
     frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
 }
 
-/* Parents come before their children; a node whose parent was left out is left out too. numbers are of frames, from 1, 0 while a frame
- * was not met. */
+/* Parents come before their children; a node whose parent was left out is left out too. numbers are of frames, from 1,
+ * 0 while a frame was not met. */
 static int add_tree(struct flame *flame, struct view *view, const struct stacks *stacks, const struct stack_tree *tree)
 {
     uint32_t *numbers = calloc(stacks->frames.count + 1, sizeof *numbers);
@@ -50,7 +54,8 @@ static int add_tree(struct flame *flame, struct view *view, const struct stacks 
             add_frame(flame, view, stacks, frame);
             numbers[frame] = (uint32_t)flame->frame_count;
         }
-        flame_add_node(flame, tree_parent(tree, node), numbers[frame] - 1, tree->self[node].samples, tree->total[node].samples);
+        flame_add_node(flame, tree_parent(tree, node), numbers[frame] - 1, tree->self[node].samples,
+                       tree->total[node].samples);
     }
     flame->samples = tree->total[TREE_ROOT].samples;
     free(numbers);
@@ -61,7 +66,7 @@ static int add_tree(struct flame *flame, struct view *view, const struct stacks 
 static struct stacks *read_stacks(struct view *view, enum stack_source source, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
-    const struct filter everything = {0};
+    const struct filter everything = { 0 };
 
     if (!kept || kept->has_stacks[source])
         return kept ? &kept->stacks[source] : NULL;
@@ -78,7 +83,12 @@ static struct stacks *read_stacks(struct view *view, enum stack_source source, s
     return stacks;
 }
 
-struct part { struct report_span span; int64_t thread; int with_waiting; }; /* thread -1: all */
+/* thread -1: all */
+struct part {
+    struct report_span span;
+    int64_t thread;
+    int with_waiting;
+};
 
 static int is_in(const struct part *part, const struct stack_sample *sample)
 {
@@ -87,7 +97,8 @@ static int is_in(const struct part *part, const struct stack_sample *sample)
 }
 
 /* The tree is made of the samples that the stacks have: those of the part stand in for all of them meanwhile. */
-static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source, const struct part *part, struct error *err)
+static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source, const struct part *part,
+                            struct error *err)
 {
     struct stacks *stacks = read_stacks(view, source, err);
     const struct stack_tree_request request = { .unit = STACK_BY_FUNCTION, .with_waiting = part->with_waiting };
@@ -117,7 +128,7 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
     return code;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
 
 static int read_part(struct view *view, const struct arguments *arguments, struct part *part, struct error *err)
 {
@@ -133,7 +144,8 @@ static int read_part(struct view *view, const struct arguments *arguments, struc
     return code;
 }
 
-static int make(struct flame *flame, struct view *view, const struct arguments *arguments, const char *source, struct error *err)
+static int make(struct flame *flame, struct view *view, const struct arguments *arguments, const char *source,
+                struct error *err)
 {
     struct part part;
     int row = VIEW_NO_ROW, code = read_part(view, arguments, &part, err);
@@ -153,7 +165,7 @@ static int make(struct flame *flame, struct view *view, const struct arguments *
 int view_flame(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     const char *given = argument_text(arguments, "source", NULL), *source = given ? given : "cpu";
-    struct flame flame = {0};
+    struct flame flame = { 0 };
     int code = make(&flame, view, arguments, source, err);
 
     if (code == 0) {

@@ -7,10 +7,10 @@
 enum { FLAME_MOST_NODES = 200000 }; /* in an answer; those behind them are left out with all that is in them */
 
 struct flame {
-    struct text frames, nodes; /* members of the two lists */
+    struct text frames, nodes;      /* members of the two lists */
     size_t frame_count, node_count;
     int64_t samples;
-    struct text name; /* of the frame at hand */
+    struct text name;               /* of the frame at hand */
 };
 
 void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total);

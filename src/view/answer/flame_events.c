@@ -1,4 +1,5 @@
-/* A flame graph of the slices of a row: what lies in what, with the time of all that have the same names around them. */
+/* A flame graph of the slices of a row: what lies in what, with the time of all that have
+ * the same names around them. */
 #include <stdlib.h>
 
 #include "analyze/engine/keys.h"
@@ -7,19 +8,24 @@
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
 
-struct figure { int64_t self_ns, total_ns; };
-struct open_slice { int64_t end_ns; uint32_t node; };
+struct figure {
+    int64_t self_ns, total_ns;
+};
+struct open_slice {
+    int64_t end_ns;
+    uint32_t node;
+};
 
 struct summing {
     struct view *view;
     const struct view_events *events;
     struct report_span span;
-    struct keys nodes;                    /* the node around it, and the name */
-    struct figure *figures;               /* owned; by node */
+    struct keys nodes;                 /* the node around it, and the name */
+    struct figure *figures;            /* owned; by node */
     size_t room;
-    struct open_slice open[MOST_OPEN];    /* those that the next one may lie in, outermost first */
+    struct open_slice open[MOST_OPEN]; /* those that the next one may lie in, outermost first */
     size_t open_count;
-    uint32_t heads[VIEW_MOST_LANES];      /* by lane: the next one */
+    uint32_t heads[VIEW_MOST_LANES];   /* by lane: the next one */
     uint64_t count;
 };
 
@@ -28,10 +34,11 @@ static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
     size_t before = summing->nodes.count;
     uint32_t node = keys_add(&summing->nodes, (int64_t[PARTS]){ parent, name });
 
-    if (node == NO_KEY || array_reserve(&summing->figures, &summing->room, (size_t)node + 1, sizeof *summing->figures) != 0)
+    if (node == NO_KEY ||
+        array_reserve(&summing->figures, &summing->room, (size_t)node + 1, sizeof *summing->figures) != 0)
         return NO_KEY;
     if (summing->nodes.count > before)
-        summing->figures[node] = (struct figure){0};
+        summing->figures[node] = (struct figure){ 0 };
     return node;
 }
 
@@ -44,7 +51,8 @@ static int add_slice(struct summing *summing, uint32_t event)
     end = end > summing->span.to_ns ? summing->span.to_ns : end;
     if (end < start)
         return 0;
-    while (summing->open_count && (start >= summing->open[summing->open_count - 1].end_ns || end > summing->open[summing->open_count - 1].end_ns))
+    while (summing->open_count && (start >= summing->open[summing->open_count - 1].end_ns ||
+                                   end > summing->open[summing->open_count - 1].end_ns))
         summing->open_count--;
     uint32_t parent = summing->open_count ? summing->open[summing->open_count - 1].node : ROOT;
     uint32_t node = node_of(summing, parent, summing->events->name[event]);
@@ -75,7 +83,8 @@ static int next_lane(const struct summing *summing)
         if (best >= 0) {
             uint32_t other = summing->heads[best];
             int64_t start = events->start_ns[head], other_start = events->start_ns[other];
-            if (start > other_start || (start == other_start && event_length(events, head) <= event_length(events, other)))
+            if (start > other_start ||
+                (start == other_start && event_length(events, head) <= event_length(events, other)))
                 continue;
         }
         best = (int)lane;
@@ -100,7 +109,8 @@ static int add_nodes(struct flame *flame, const struct summing *summing, const c
             view_add_name(summing->view, &flame->frames, (uint32_t)key[NAME]);
             text_addf(&flame->frames, ",\"kind\":\"%s\"}", kind);
         }
-        flame_add_node(flame, key[PARENT], node == ROOT ? -1 : (int64_t)frame, figure->self_ns < 0 ? 0 : figure->self_ns, figure->total_ns);
+        flame_add_node(flame, key[PARENT], node == ROOT ? -1 : (int64_t)frame,
+                       figure->self_ns < 0 ? 0 : figure->self_ns, figure->total_ns);
     }
     keys_free(&names);
     return code;
@@ -118,7 +128,8 @@ int flame_of_events(struct flame *flame, struct view *view, int row, const struc
         summing->span = *span;
         summing->nodes.width = PARTS;
         for (uint32_t i = 0; i < events->lane_count; i++)
-            summing->heads[i] = span->from_ns == INT64_MIN ? events->lanes[i] : events_reaching(events, i, span->from_ns);
+            summing->heads[i] = span->from_ns == INT64_MIN ? events->lanes[i]
+                                                           : events_reaching(events, i, span->from_ns);
         code = node_of(summing, -1, 0) == NO_KEY ? ERR_NO_MEMORY : 0;
     }
     while (code == 0 && (lane = next_lane(summing)) >= 0)

@@ -5,7 +5,9 @@
 
 #include "base/array.h"
 
-struct zone { int64_t least, greatest; };
+struct zone {
+    int64_t least, greatest;
+};
 
 struct zone_map {
     const struct zone_kind *kind;
@@ -14,7 +16,7 @@ struct zone_map {
 
 void key_ranges_init(struct zones *zones)
 {
-    *zones = (struct zones){0};
+    *zones = (struct zones){ 0 };
     pthread_mutex_init(&zones->lock, NULL);
 }
 
@@ -26,7 +28,8 @@ void key_ranges_free(struct zones *zones)
     pthread_mutex_destroy(&zones->lock);
 }
 
-static size_t find_columns(const struct zone_kind *kind, const struct report_table *table, int wanted[ZONE_MOST_COLUMNS])
+static size_t find_columns(const struct zone_kind *kind, const struct report_table *table,
+                           int wanted[ZONE_MOST_COLUMNS])
 {
     size_t count = 0;
 
@@ -40,7 +43,7 @@ static int64_t key_of(const struct zone_kind *kind, struct report *report, const
     return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, NO_ZONE_KEY);
 }
 
-/* ---- making a map -------------------------------------------------------------------------------------------- */
+/* ---- making a map ---------------------------------------------------------------------------------------------- */
 
 struct making {
     struct report *report;
@@ -80,13 +83,14 @@ static int look_at_chunk(void *context, int worker, const struct report_block *b
 }
 
 /* Its zones by chunk; NULL with a sentence. */
-static const struct zone *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
-                                   struct error *err)
+static const struct zone *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind,
+                                   const struct report_table *table, struct error *err)
 {
     size_t chunks = report_chunk_count(table);
     int wanted[ZONE_MOST_COLUMNS];
     size_t count = find_columns(kind, table, wanted);
-    struct zone_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown), map = { kind, malloc((chunks + 1) * sizeof *map.list) };
+    struct zone_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown),
+                    map = { kind, malloc((chunks + 1) * sizeof *map.list) };
 
     zones->list = grown ? grown : zones->list;
     if (!grown || !map.list) {
@@ -106,8 +110,8 @@ static const struct zone *make_map(struct zones *zones, struct report *report, c
 }
 
 /* The same, made if nobody has asked for it before; who comes meanwhile waits for it. */
-static const struct zone *get_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
-                                  struct error *err)
+static const struct zone *get_map(struct zones *zones, struct report *report, const struct zone_kind *kind,
+                                  const struct report_table *table, struct error *err)
 {
     const struct zone *found = NULL;
 
@@ -119,7 +123,7 @@ static const struct zone *get_map(struct zones *zones, struct report *report, co
     return found;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------------------------- */
 
 struct look {
     struct report *report;
@@ -147,8 +151,8 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
-               zone_visit *visit, void *context, struct error *err)
+int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys,
+                    size_t key_count, zone_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
     struct look look = { report, kind, keys, key_count, visit, context };
@@ -166,12 +170,13 @@ int key_ranges_find(struct zones *zones, struct report *report, const struct zon
         if (at == key_count || keys[at] > map[i].greatest)
             continue;
         struct report_chunk chunk = report_chunk_at(table, i);
-        code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys, &look, err);
+        code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys, &look,
+                                err);
     }
     return code == ZONE_ENOUGH ? 0 : code;
 }
 
-/* ---- one row ------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------------------------- */
 
 struct single {
     uint64_t row;
@@ -184,10 +189,12 @@ static int visit_single(void *context, int worker, const struct report_block *bl
     const struct single *single = context;
 
     return single->row >= block->first_row && single->row - block->first_row < block->rows
-               ? single->visit(single->context, block, (size_t)(single->row - block->first_row)) : 0;
+               ? single->visit(single->context, block, (size_t)(single->row - block->first_row))
+               : 0;
 }
 
-int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err)
+int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit,
+                   void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
     struct single single = { table_row, visit, context };

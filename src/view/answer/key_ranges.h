@@ -1,7 +1,8 @@
 /* Finding rows of a table by a number in them, without an index of every row.
  *
- * Of each chunk the least and the greatest key are kept, found in one pass when a table is first asked. Ids rise as a capture goes on,
- * so few chunks can hold a key, and only those are decoded. A table whose keys are in no order costs time, never a wrong answer. */
+ * Of each chunk the least and the greatest key are kept, found in one pass when a table is first asked. Ids rise as a
+ * capture goes on, so few chunks can hold a key, and only those are decoded. A table whose keys are in no order costs
+ * time, never a wrong answer. */
 #ifndef TACHO_VIEW_ANSWER_KEY_RANGES_H
 #define TACHO_VIEW_ANSWER_KEY_RANGES_H
 
@@ -28,15 +29,17 @@ struct zones {
 void key_ranges_init(struct zones *zones);
 void key_ranges_free(struct zones *zones);
 
-/* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no table is no row.
- * A visit that returns ZONE_ENOUGH ends it well, one with an ERR_ code ends it with that. */
+/* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no
+ * table is no row. A visit that returns ZONE_ENOUGH ends it well, one with an ERR_ code ends it with that. */
 enum { ZONE_ENOUGH = 1 };
 typedef int zone_visit(void *context, const struct report_block *block, size_t row);
-int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
-               zone_visit *visit, void *context, struct error *err);
+int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys,
+                    size_t key_count, zone_visit *visit, void *context, struct error *err);
 
-/* The columns of one row, of its kind: visit is called once, or not at all if there is no such row (or it is damaged). */
-int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err);
+/* The columns of one row, of its kind: visit is called once, or not at all if there is no
+ * such row (or it is damaged). */
+int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit,
+                   void *context, struct error *err);
 
 /* The value of a column in a visit, or a fallback for one that is NULL. */
 static inline int64_t block_value(const struct report_block *block, size_t column, size_t row, int64_t fallback)

@@ -9,9 +9,9 @@ enum {
 };
 
 struct counters {
-    uint32_t *list[2];  /* owned; by id of the pool, by name of the view's own */
+    uint32_t *list[2]; /* owned; by id of the pool, by name of the view's own */
     size_t room[2];
-    uint32_t *met;      /* owned; names of this row */
+    uint32_t *met;     /* owned; names of this row */
     size_t met_count, met_room;
 };
 
@@ -25,7 +25,8 @@ static int find_room(struct counters *counters, const struct view *view)
         for (uint32_t i = 0; i < events->count; i++) {
             int is_own = (events->name[i] & VIEW_OWN_NAME) != 0;
             size_t room = (events->name[i] & ~(uint32_t)VIEW_OWN_NAME) + (size_t)1;
-            counters->room[is_own] = room > counters->room[is_own] && room <= MOST_COUNTERS ? room : counters->room[is_own];
+            counters->room[is_own] = room > counters->room[is_own] && room <= MOST_COUNTERS ? room
+                                                                                            : counters->room[is_own];
         }
     }
     counters->met_room = most / EVENTS_A_NAME + 1;
@@ -80,7 +81,7 @@ static int tally_row(struct row_tally *tally, struct counters *counters, const s
 
 int name_counts_make(struct tally *tally, const struct view *view, struct error *err)
 {
-    struct counters counters = {0};
+    struct counters counters = { 0 };
     int code = find_room(&counters, view);
 
     *tally = (struct tally){ .rows = calloc(view->row_count + 1, sizeof *tally->rows), .row_count = view->row_count };
@@ -100,5 +101,5 @@ void name_counts_free(struct tally *tally)
     for (size_t r = 0; tally->rows && r < tally->row_count; r++)
         free(tally->rows[r].list);
     free(tally->rows);
-    *tally = (struct tally){0};
+    *tally = (struct tally){ 0 };
 }

@@ -4,7 +4,9 @@
 
 #include "view/load/view_state.h"
 
-struct name_count { uint32_t name, count; };
+struct name_count {
+    uint32_t name, count;
+};
 
 struct row_tally {
     struct name_count *list; /* owned; NULL while names are about as many as events: then those are as good */

@@ -1,10 +1,10 @@
 /* The requests find and next: counting the events with such a name, and going from one to the next. */
-#include "answers.h"
 #include "answer_cache.h"
+#include "answers.h"
 
 enum { MOST_NAMES = 10000 };
 
-/* ---- find ---------------------------------------------------------------------------------------------------- */
+/* ---- find ------------------------------------------------------------------------------------------------------ */
 
 struct finding {
     struct text rows, names; /* members of the two lists */
@@ -14,7 +14,8 @@ struct finding {
 };
 
 /* How many events of a row match, or whether any does. ERR_ codes are below 0. */
-static int64_t count_matches(struct view_kept *kept, struct view *view, int number, int is_one_enough, struct error *err)
+static int64_t count_matches(struct view_kept *kept, struct view *view, int number, int is_one_enough,
+                             struct error *err)
 {
     const struct view_events *events = &view->rows[number].events;
     const struct row_tally *tally = &kept->tally.rows[number];
@@ -22,7 +23,8 @@ static int64_t count_matches(struct view_kept *kept, struct view *view, int numb
     int64_t count = 0;
 
     for (size_t i = 0; i < names; i++) {
-        int matches = name_search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i], err);
+        int matches = name_search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i],
+                                          err);
         if (matches < 0)
             return matches;
         count += !matches ? 0 : tally->list ? tally->list[i].count : 1;
@@ -33,7 +35,8 @@ static int64_t count_matches(struct view_kept *kept, struct view *view, int numb
 }
 
 /* What is searched for, and in which rows: one, or all. */
-static int begin(struct view_kept *kept, struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
+static int begin(struct view_kept *kept, struct view *view, const struct arguments *arguments, int *first, int *behind,
+                 struct error *err)
 {
     int code = kept ? name_search_begin(&kept->search, view, arguments, err) : err->code;
 
@@ -56,27 +59,29 @@ static void add_names(struct finding *finding, const struct search *search)
                 finding->is_cut = 1;
                 return;
             }
-            text_addf(&finding->names, "%s%lu", finding->names.length ? "," : "", (unsigned long)(id | (is_own ? VIEW_OWN_NAME : 0)));
+            text_addf(&finding->names, "%s%lu", finding->names.length ? "," : "",
+                      (unsigned long)(id | (is_own ? VIEW_OWN_NAME : 0)));
         }
 }
 
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
-    struct finding finding = {0};
+    struct finding finding = { 0 };
     int first, behind, code = begin(kept, view, arguments, &first, &behind, err);
 
     for (int row = first; row < behind && code == 0; row++) {
         int64_t count = count_matches(kept, view, row, 0, err);
         code = count < 0 ? (int)count : 0;
         if (count > 0)
-            text_addf(&finding.rows, "%s{\"row\":%d,\"count\":%lld}", finding.rows.length ? "," : "", row, (long long)count);
+            text_addf(&finding.rows, "%s{\"row\":%d,\"count\":%lld}", finding.rows.length ? "," : "", row,
+                      (long long)count);
         finding.total += count;
     }
     if (code == 0) {
         add_names(&finding, &kept->search);
-        text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total, text_string(&finding.rows),
-                  text_string(&finding.names), finding.is_cut ? "true" : "false");
+        text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total,
+                  text_string(&finding.rows), text_string(&finding.names), finding.is_cut ? "true" : "false");
         if (text_failed(&finding.rows) || text_failed(&finding.names))
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to search");
     }
@@ -85,10 +90,14 @@ int view_find(struct view *view, const struct arguments *arguments, struct text 
     return code;
 }
 
-/* ---- next ---------------------------------------------------------------------------------------------------- */
+/* ---- next ------------------------------------------------------------------------------------------------------ */
 
 /* Events are passed in this order: by start, then by row, then by their number. */
-struct position { int64_t start_ns; int row; int64_t event; };
+struct position {
+    int64_t start_ns;
+    int row;
+    int64_t event;
+};
 
 static int compare(const struct position *a, const struct position *b)
 {
@@ -110,7 +119,9 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
     const struct view_events *events = &stepping->view->rows[row].events;
     int64_t first = events->lanes[lane], behind = events->lanes[lane + 1], step = stepping->is_back ? -1 : 1;
     int64_t from = stepping->from.start_ns;
-    int64_t at = !stepping->is_back ? events_from(events, lane, from) : from >= VIEW_FURTHEST ? behind - 1 : (int64_t)events_from(events, lane, from + 1) - 1;
+    int64_t at = !stepping->is_back      ? events_from(events, lane, from)
+                 : from >= VIEW_FURTHEST ? behind - 1
+                                         : (int64_t)events_from(events, lane, from + 1) - 1;
 
     for (; at >= first && at < behind; at += step) {
         struct position here = { events->start_ns[at], row, at };
@@ -141,11 +152,14 @@ static int read_position(struct stepping *stepping, const struct arguments *argu
     if (code != 0)
         return code;
     stepping->is_back = (int)back;
-    stepping->from = (struct position){ has_at ? view_report_time(stepping->view, at) : back ? VIEW_FURTHEST : -VIEW_FURTHEST,
+    stepping->from = (struct position){ has_at ? view_report_time(stepping->view, at)
+                                        : back ? VIEW_FURTHEST
+                                               : -VIEW_FURTHEST,
                                         back ? -1 : INT32_MAX, 0 };
     if (!after)
         return 0;
-    if (argument_list_next(&after, 0, INT32_MAX, &row, err) != 1 || argument_list_next(&after, 0, UINT32_MAX, &event, err) != 1)
+    if (argument_list_next(&after, 0, INT32_MAX, &row, err) != 1 ||
+        argument_list_next(&after, 0, UINT32_MAX, &event, err) != 1)
         return error_set(err, ERR_BAD_ARGUMENT, "after: must be a row and an event of it, with a comma between them");
     if ((uint64_t)row >= stepping->view->row_count || event >= stepping->view->rows[row].events.count)
         return error_set(err, ERR_NOT_FOUND, "there is no event %lld in a row %lld", (long long)event, (long long)row);

@@ -1,8 +1,9 @@
 /* Substrings, whole names and POSIX regular expressions over the names of a timeline.
  *
- * A pattern comes from whoever has the page. Those that an expression's compiler or matcher could lose itself in (back-references,
- * large counts) are refused; what is left has a limit of time, looked at between names, and sees as much of a name as takes a part of
- * that at most, since nothing ends a match that has begun. Only distinct names are ever matched. */
+ * A pattern comes from whoever has the page. Those that an expression's compiler or matcher could lose itself in
+ * (back-references, large counts) are refused; what is left has a limit of time, looked at between names, and
+ * sees as much of a name as takes a part of that at most, since nothing ends a match that has begun. Only
+ * distinct names are ever matched. */
 #include "name_search.h"
 
 #include <ctype.h>
@@ -11,20 +12,22 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
-#include "base/clock.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 
 enum {
     LONGEST_PATTERN = 1000,
-    MOST_PARTS = 1000,       /* of a pattern that is written out: (ab){3} has more than six; */
-    HEAVY_PARTS = 100,       /* what is hard on the C library's compiler, whose time may double with each, counts as so many */
-    MOST_GROUPS = 50,        /* open at the same time */
-    LONGEST_NAME = 4096,     /* as far as an expression looks, */
-    LEAST_NAME = 64,         /* however many parts it has; */
-    MOST_STEPS = 126000,     /* characters times parts: a match, which nothing ends, then takes a tenth of a second at worst */
+    MOST_PARTS = 1000,      /* of a pattern that is written out: (ab){3} has more than six; */
+    HEAVY_PARTS = 100,      /* what is hard on the C library's compiler, whose time may double
+                             * with each, counts as so many */
+    MOST_GROUPS = 50,       /* open at the same time */
+    LONGEST_NAME = 4096,    /* as far as an expression looks, */
+    LEAST_NAME = 64,        /* however many parts it has; */
+    MOST_STEPS = 126000,    /* characters times parts: a match, which nothing ends, then takes a
+                             * tenth of a second at worst */
     LIMIT_MS = 3000,
-    SHORT_TEXT = 64,         /* as far as comparing at each place is quicker than copying a name */
-    MOST_VERDICTS = 1 << 27   /* ids beyond that are of damaged reports, or of too many names to remember */
+    SHORT_TEXT = 64,        /* as far as comparing at each place is quicker than copying a name */
+    MOST_VERDICTS = 1 << 27 /* ids beyond that are of damaged reports, or of too many names to remember */
 };
 
 struct search_regex {
@@ -42,12 +45,13 @@ void name_search_free(struct search *search)
     free(search->verdicts[0]);
     free(search->verdicts[1]);
     text_free(&search->folded);
-    *search = (struct search){0};
+    *search = (struct search){ 0 };
 }
 
-/* ---- beginning ----------------------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------------------------- */
 
-/* What a count in braces, or a '+', multiplies the expression in front of it by: the compiler writes it out so often. */
+/* What a count in braces, or a '+', multiplies the expression in front of it by: the
+ * compiler writes it out so often. */
 static int64_t copies_of(const char *at, char before)
 {
     if (*at == '+')
@@ -58,7 +62,8 @@ static int64_t copies_of(const char *at, char before)
     return copies > 1 ? copies : 1;
 }
 
-/* How many parts an expression has, written out: of each group that is open, and of the last part, which a count multiplies. */
+/* How many parts an expression has, written out: of each group that is open, and of the last part,
+ * which a count multiplies. */
 struct parts {
     int64_t in_group[MOST_GROUPS + 1], last;
     int groups, has_anchor;
@@ -67,7 +72,9 @@ struct parts {
 /* Groups that are repeated without end in an expression with ^ or $, and borders of words. */
 static int is_heavy(const struct parts *parts, const char *at, char before)
 {
-    int is_open = *at == '*' || *at == '+' || (*at == '{' && at[strspn(at + 1, "0123456789") + 1] == ',' && at[strspn(at + 1, "0123456789") + 2] == '}');
+    int is_open = *at == '*' || *at == '+' ||
+                  (*at == '{' && at[strspn(at + 1, "0123456789") + 1] == ',' &&
+                   at[strspn(at + 1, "0123456789") + 2] == '}');
 
     return *at == '\\' ? at[1] && strchr("bB<>`'", at[1]) : is_open && parts->has_anchor && before == ')';
 }
@@ -100,7 +107,10 @@ static int add_part(struct parts *parts, const char *at, char before)
 
 static int refuse_size(struct error *err)
 {
-    return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d parts, written out with every count, and %d groups in each other", MOST_PARTS, MOST_GROUPS);
+    return error_set(
+        err, ERR_BAD_ARGUMENT,
+        "a regular expression has at most %d parts, written out with every count, and %d groups in each other",
+        MOST_PARTS, MOST_GROUPS);
 }
 
 /* The number of its parts, or a code with a sentence. */
@@ -111,7 +121,8 @@ static int check_pattern(const char *pattern, size_t length, struct error *err)
     char before = 0;        /* 0: one of no meaning */
 
     if (length > LONGEST_PATTERN || memchr(pattern, 0, length))
-        return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d characters, and none of them is NUL", LONGEST_PATTERN);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "a regular expression has at most %d characters, and none of them is NUL", LONGEST_PATTERN);
     for (const char *at = pattern; *at; before = set ? 0 : *at, at++) {
         if (set) {
             if (*at == ']' && at != set + 1 && (at != set + 2 || set[1] != '^'))
@@ -119,7 +130,8 @@ static int check_pattern(const char *pattern, size_t length, struct error *err)
             continue;
         }
         if (*at == '\\' && isdigit((unsigned char)at[1]))
-            return error_set(err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not for searching names: they take too long", at[1]);
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "back-references such as \\%c are not for searching names: they take too long", at[1]);
         if (!add_part(&parts, at, before))
             return refuse_size(err);
         set = *at == '[' ? at : NULL;
@@ -142,7 +154,8 @@ static int compile(struct search *search, const char *pattern, size_t length, st
     search->regex->longest = LEAST_NAME;
     while (search->regex->longest < LONGEST_NAME && 2 * search->regex->longest * (size_t)parts < MOST_STEPS)
         search->regex->longest *= 2;
-    int failure = regcomp(&search->regex->compiled, pattern, REG_EXTENDED | REG_NOSUB | (search->with_case ? 0 : REG_ICASE));
+    int failure = regcomp(&search->regex->compiled, pattern,
+                          REG_EXTENDED | REG_NOSUB | (search->with_case ? 0 : REG_ICASE));
     if (failure == 0)
         return 0;
     regerror(failure, &search->regex->compiled, reason, sizeof reason);
@@ -210,13 +223,13 @@ static int read_question(struct search *search, const struct arguments *argument
 
 static int is_same(const struct search *a, const struct search *b)
 {
-    return a->text && a->mode == b->mode && a->with_case == b->with_case && a->name == b->name && a->length == b->length &&
-           memcmp(a->text, b->text, a->length) == 0;
+    return a->text && a->mode == b->mode && a->with_case == b->with_case && a->name == b->name &&
+           a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
 int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
 {
-    struct search asked = {0};
+    struct search asked = { 0 };
     int code = read_question(&asked, arguments, err);
 
     if (code == 0 && is_same(search, &asked)) {
@@ -226,7 +239,7 @@ int name_search_begin(struct search *search, struct view *view, const struct arg
         if (code == 0) {
             name_search_free(search);
             *search = asked;
-            asked = (struct search){0};
+            asked = (struct search){ 0 };
         }
     }
     name_search_free(&asked);
@@ -234,7 +247,7 @@ int name_search_begin(struct search *search, struct view *view, const struct arg
     return code;
 }
 
-/* ---- one name ------------------------------------------------------------------------------------------------ */
+/* ---- one name -------------------------------------------------------------------------------------------------- */
 
 static int is_equal(const struct search *search, const char *name, size_t length)
 {
@@ -248,7 +261,8 @@ static int is_equal(const struct search *search, const char *name, size_t length
     return 1;
 }
 
-/* The tables of analyses show calls without their version and ranges behind their domain: ":forward" is the range "forward". */
+/* The tables of analyses show calls without their version and ranges behind their domain:
+ * ":forward" is the range "forward". */
 static int is_exact(const struct search *search, const char *name, size_t length)
 {
     const char *colon = memchr(search->text, ':', search->length);
@@ -345,20 +359,14 @@ int name_search_matches_slowly(struct search *search, struct view *view, uint32_
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the search was called off");
     if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
-        return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);
+        return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler",
+                         LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
-    case SEARCH_SUBSTRING:
-        matches = is_inside(search, text, length);
-        break;
-    case SEARCH_REGEX:
-        matches = is_like(search, text, length);
-        break;
-    case SEARCH_EXACT:
-        matches = is_exact(search, text, length);
-        break;
-    default:
-        matches = is_name(search, view, name);
+    case SEARCH_SUBSTRING: matches = is_inside(search, text, length); break;
+    case SEARCH_REGEX: matches = is_like(search, text, length); break;
+    case SEARCH_EXACT: matches = is_exact(search, text, length); break;
+    default: matches = is_name(search, view, name);
     }
     if (id < MOST_VERDICTS)
         search->verdicts[is_own][id] = matches ? VERDICT_YES : VERDICT_NO;

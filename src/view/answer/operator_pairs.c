@@ -1,7 +1,8 @@
 /* Matching forward and backward operators.
  *
- * Operators that need no gradient show the number that the next one that does will get, and so do those that it calls. Of all with
- * one number it is therefore the last to begin before the backward one that is meant, and those that it lies in. */
+ * Operators that need no gradient show the number that the next one that does will get, and so do those that
+ * it calls. Of all with one number it is therefore the last to begin before the backward one that is meant,
+ * and those that it lies in. */
 #include "operator_pairs.h"
 
 #include <stdlib.h>
@@ -9,13 +10,13 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/operators.h"
+#include "answer_cache.h"
 #include "base/array.h"
 #include "report/schema/torch_names.h"
-#include "answer_cache.h"
 
 enum { MOST_CANDIDATES = 256 }; /* all are compared with all */
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------------------------- */
 
 /* Both kinds have these columns first. */
 enum { THREAD, START, END, COMMON };
@@ -49,15 +50,22 @@ static int64_t range_sequence(struct report *report, const struct report_block *
 }
 
 static const struct zone_kind torch_kind = {
-    "TACHO_TORCH_OP", { "globalTid", "start", "end", "sequenceNumber", "forwardThread", "nameId", "category", "callStackId" }, torch_sequence,
+    "TACHO_TORCH_OP",
+    { "globalTid", "start", "end", "sequenceNumber", "forwardThread", "nameId", "category", "callStackId" },
+    torch_sequence,
 };
-static const struct zone_kind range_kind = { "NVTX_EVENTS", { "globalTid", "start", "end", "text", "textId" }, range_sequence };
+static const struct zone_kind range_kind = { "NVTX_EVENTS",
+                                             { "globalTid", "start", "end", "text", "textId" },
+                                             range_sequence };
 
 static struct operator_facts facts_of(struct report *report, int is_torch, const struct report_block *block, size_t row)
 {
     struct operator_facts facts = {
-        .thread = block_value(block, THREAD, row, 0), .start_ns = block_value(block, START, row, 0),
-        .end_ns = block_value(block, END, row, INT64_MAX), .sequence = -1, .stack = -1,
+        .thread = block_value(block, THREAD, row, 0),
+        .start_ns = block_value(block, START, row, 0),
+        .end_ns = block_value(block, END, row, INT64_MAX),
+        .sequence = -1,
+        .stack = -1,
     };
 
     facts.process = global_process(facts.thread);
@@ -98,7 +106,9 @@ static const struct zone_kind *kind_of(const struct view *view, struct view_plac
 {
     const char *table = place_table(view, place);
 
-    return strcmp(table, torch_kind.table) == 0 ? &torch_kind : strcmp(table, range_kind.table) == 0 ? &range_kind : NULL;
+    return strcmp(table, torch_kind.table) == 0   ? &torch_kind
+           : strcmp(table, range_kind.table) == 0 ? &range_kind
+                                                  : NULL;
 }
 
 int operator_facts(struct operator_facts *out, struct view *view, struct view_place place, struct error *err)
@@ -110,7 +120,7 @@ int operator_facts(struct operator_facts *out, struct view *view, struct view_pl
     return kind ? key_ranges_row(view->report, kind, place_table_row(view, place), take_facts, &reading, err) : 0;
 }
 
-/* ---- those with one number ----------------------------------------------------------------------------------- */
+/* ---- those with one number ------------------------------------------------------------------------------------- */
 
 struct candidate {
     struct operator_facts facts;
@@ -144,7 +154,8 @@ static int holds(const struct operator_facts *outer, const struct operator_facts
     return outer->thread == inner->thread && outer->start_ns <= inner->start_ns && outer->end_ns >= inner->end_ns;
 }
 
-/* The one that torch ties a backward operator to: the last forward one to begin before it that is not part of any backward one. */
+/* The one that torch ties a backward operator to: the last forward one to begin before it that is not
+ * part of any backward one. */
 static const struct candidate *forward_of(const struct candidates *candidates, const struct operator_facts *backward)
 {
     const struct candidate *last = NULL;
@@ -160,7 +171,8 @@ static const struct candidate *forward_of(const struct candidates *candidates, c
     return last;
 }
 
-static int add_forwards(struct table_rows *rows, const struct candidates *candidates, const struct operator_facts *backward)
+static int add_forwards(struct table_rows *rows, const struct candidates *candidates,
+                        const struct operator_facts *backward)
 {
     const struct candidate *last = forward_of(candidates, backward);
     int code = 0;
@@ -171,7 +183,8 @@ static int add_forwards(struct table_rows *rows, const struct candidates *candid
     return code;
 }
 
-static int add_backwards(struct table_rows *rows, const struct candidates *candidates, const struct operator_facts *forward)
+static int add_backwards(struct table_rows *rows, const struct candidates *candidates,
+                         const struct operator_facts *forward)
 {
     int code = 0;
 
@@ -184,19 +197,23 @@ static int add_backwards(struct table_rows *rows, const struct candidates *candi
     return code;
 }
 
-int pairs_find(struct places *places, struct view *view, const struct operator_facts *facts, struct view_place self, struct error *err)
+int pairs_find(struct places *places, struct view *view, const struct operator_facts *facts, struct view_place self,
+               struct error *err)
 {
     const struct zone_kind *kind = kind_of(view, self);
     struct view_kept *kept = view_kept(view, err);
-    struct candidates candidates = { .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err };
-    struct table_rows rows = {0};
+    struct candidates candidates = {
+        .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err
+    };
+    struct table_rows rows = { 0 };
 
     if (!kept)
         return err->code;
     if (!kind || !facts->is_operator || facts->sequence < 0)
         return 0;
     int code = key_ranges_find(&kept->zones, view->report, kind, &facts->sequence, 1, take_candidate, &candidates, err);
-    if (code == 0 && (facts->is_backward ? add_forwards(&rows, &candidates, facts) : add_backwards(&rows, &candidates, facts)) != 0)
+    if (code == 0 &&
+        (facts->is_backward ? add_forwards(&rows, &candidates, facts) : add_backwards(&rows, &candidates, facts)) != 0)
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code == 0)
         code = event_list_add_rows(places, view, kind->table, &rows, err);

@@ -1,13 +1,13 @@
 /* The overview for the minimap: how much of the time any GPU, and any thread, was busy.
  *
- * Streams and threads run side by side, so their times cannot be added up: what is asked is how much of each bin of time at least
- * one of them covers. Bins are worked out once, when they are first asked for, several at a time; later requests look at the
- * bins alone. */
+ * Streams and threads run side by side, so their times cannot be added up: what is asked is how much of each bin of
+ * time at least one of them covers. Bins are worked out once, when they are first asked for, several at a time; later
+ * requests look at the bins alone. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "answers.h"
+#include "base/array.h"
 #include "view/load/derived.h"
 
 enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
@@ -19,7 +19,9 @@ struct view_overview {
     int is_known[OVERS];
 };
 
-struct busy { int64_t from_ns, to_ns; };
+struct busy {
+    int64_t from_ns, to_ns;
+};
 struct busy_list {
     struct busy *list; /* owned */
     size_t count, capacity;
@@ -29,10 +31,10 @@ struct covering {
     struct view *view;
     struct view_overview *overview;
     int over;
-    uint32_t running;       /* the name of what counts on rows of states */
-    const int *rows;        /* that count */
+    uint32_t running; /* the name of what counts on rows of states */
+    const int *rows;  /* that count */
     size_t row_count;
-    int code;               /* of any bin that failed: written by several workers */
+    int code;         /* of any bin that failed: written by several workers */
 };
 
 /* ---- one bin --------------------------------------------------------------------------------------------------- */
@@ -64,7 +66,8 @@ static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end
     return behind > at && event_end(events, behind - 1) > time_ns ? behind - 1 : behind;
 }
 
-/* Joins a lane with what is covered so far. Events that lie in what is covered are jumped over, which are all but a few where ranges nest. */
+/* Joins a lane with what is covered so far. Events that lie in what is covered are jumped over, which are all
+ * but a few where ranges nest. */
 static int add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row, uint32_t lane)
 {
     const struct view_events *events = &row->events;
@@ -82,7 +85,8 @@ static int add_lane(const struct covering *covering, struct bin *bin, const stru
                 at = jump(events, at, end, known->to_ns);
             continue;
         }
-        int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns, until = event_end(events, at);
+        int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns,
+                until = event_end(events, at);
         if (row->kind != KIND_STATES || events->name[at] == covering->running)
             code = add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns);
         at++;
@@ -104,7 +108,8 @@ static int64_t sum_of(const struct busy_list *list)
 
 static int is_full(const struct bin *bin)
 {
-    return bin->covered.count == 1 && bin->covered.list->from_ns <= bin->from_ns && bin->covered.list->to_ns >= bin->to_ns;
+    return bin->covered.count == 1 && bin->covered.list->from_ns <= bin->from_ns &&
+           bin->covered.list->to_ns >= bin->to_ns;
 }
 
 static void cover_bin(void *argument, int worker, size_t i)
@@ -112,7 +117,8 @@ static void cover_bin(void *argument, int worker, size_t i)
     struct covering *covering = argument;
     const struct view *view = covering->view;
     double length = (double)(view->end_ns - view->origin_ns) / covering->overview->bins;
-    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i), .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
+    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i),
+                       .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
     int code = 0;
 
     for (size_t r = 0; r < covering->row_count && code == 0 && !is_full(&bin); r++) {
@@ -125,7 +131,10 @@ static void cover_bin(void *argument, int worker, size_t i)
     if (code != 0)
         __atomic_store_n(&covering->code, code, __ATOMIC_RELAXED);
     else if (bin.covered.count)
-        covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) / (bin.to_ns > bin.from_ns ? (double)(bin.to_ns - bin.from_ns) : 1));
+        covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) /
+                                                               (bin.to_ns > bin.from_ns
+                                                                    ? (double)(bin.to_ns - bin.from_ns)
+                                                                    : 1));
     free(bin.covered.list);
     free(bin.merged.list);
 }
@@ -134,7 +143,8 @@ static void cover_bin(void *argument, int worker, size_t i)
 
 /* Rows of the first of these types that the report has. */
 static const enum row_type gpu_types[] = { ROW_STREAM, ROW_TYPE_COUNT }, state_types[] = { ROW_STATE, ROW_TYPE_COUNT },
-                           call_types[] = { ROW_OSRT, ROW_CUDA_API, ROW_TORCH, ROW_PYTHON, ROW_NVTX, ROW_LIBRARY, ROW_THREAD_OTHER, ROW_TYPE_COUNT };
+                           call_types[] = { ROW_OSRT, ROW_CUDA_API, ROW_TORCH,        ROW_PYTHON,
+                                            ROW_NVTX, ROW_LIBRARY,  ROW_THREAD_OTHER, ROW_TYPE_COUNT };
 static const enum row_type *const choices[OVERS][2] = { { gpu_types, NULL }, { state_types, call_types } };
 
 static size_t choose_rows(const struct view *view, const enum row_type *types, int *rows)
@@ -156,7 +166,13 @@ static int cover(struct view *view, struct view_overview *overview)
 
     overview->bins = length >= MOST_BINS ? MOST_BINS : length > 0 ? (int)length : 1;
     for (int over = 0; over < OVERS && code == 0; over++) {
-        struct covering covering = { .view = view, .overview = overview, .over = over, .running = derived_state_find(view, STATE_RUNNING), .rows = rows };
+        struct covering covering = {
+            .view = view,
+            .overview = overview,
+            .over = over,
+            .running = derived_state_find(view, STATE_RUNNING),
+            .rows = rows,
+        };
         for (int choice = 0; choice < 2 && !covering.row_count; choice++)
             covering.row_count = choose_rows(view, choices[over][choice], rows);
         overview->is_known[over] = covering.row_count > 0;
@@ -201,7 +217,9 @@ int view_overview(struct view *view, const struct arguments *arguments, struct t
     for (int over = 0; over < OVERS; over++)
         for (int64_t i = 0; i < width; i++) {
             double bins = (double)view->overview->bins / (double)width;
-            float share = view->overview->is_known[over] ? mean(view->overview, over, (double)i * bins, (double)(i + 1) * bins) : NAN;
+            float share = view->overview->is_known[over]
+                              ? mean(view->overview, over, (double)i * bins, (double)(i + 1) * bins)
+                              : NAN;
             text_add_bytes(out, &share, sizeof share);
         }
     return 0;

@@ -1,13 +1,13 @@
-/* Joins over correlation ids, ids of CUDA events and external ids. Ids are a process's own; a row that does not say its process is of
- * any. */
+/* Joins over correlation ids, ids of CUDA events and external ids. Ids are a process's own; a row that does not
+ * say its process is of any. */
 #include "related_events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "base/array.h"
 #include "answer_cache.h"
+#include "base/array.h"
 
 enum { MOST_CALLS = 8192 }; /* of a range that are looked at for what they launched */
 enum { NO_CUDA_EVENT = UINT32_MAX };
@@ -20,20 +20,32 @@ static const struct zone_kind work_kinds[] = {
     { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", { "correlationId", "globalPid" }, NULL },
 };
 static const struct zone_kind call_kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", { "correlationId", "globalTid" }, NULL };
-static const struct zone_kind wait_by_call = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", { "correlationId", "globalPid", "eventSyncId" }, NULL };
-static const struct zone_kind wait_by_event = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", { "eventSyncId", "globalPid", "correlationId" }, NULL };
-static const struct zone_kind record_by_call = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT", { "correlationId", "globalPid", "eventSyncId" }, NULL };
-static const struct zone_kind record_by_event = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT", { "eventSyncId", "globalPid", "correlationId" }, NULL };
-static const struct zone_kind link_by_call = { "TACHO_TORCH_LINK", { "correlationId", "globalPid", "externalId" }, NULL };
-static const struct zone_kind link_by_operator = { "TACHO_TORCH_LINK", { "externalId", "globalPid", "correlationId" }, NULL };
+static const struct zone_kind wait_by_call = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                               { "correlationId", "globalPid", "eventSyncId" },
+                                               NULL };
+static const struct zone_kind wait_by_event = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                { "eventSyncId", "globalPid", "correlationId" },
+                                                NULL };
+static const struct zone_kind record_by_call = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                                 { "correlationId", "globalPid", "eventSyncId" },
+                                                 NULL };
+static const struct zone_kind record_by_event = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                                  { "eventSyncId", "globalPid", "correlationId" },
+                                                  NULL };
+static const struct zone_kind link_by_call = { "TACHO_TORCH_LINK",
+                                               { "correlationId", "globalPid", "externalId" },
+                                               NULL };
+static const struct zone_kind link_by_operator = { "TACHO_TORCH_LINK",
+                                                   { "externalId", "globalPid", "correlationId" },
+                                                   NULL };
 static const struct zone_kind operator_kind = { "TACHO_TORCH_OP", { "externalId", "globalTid" }, NULL };
 
-/* ---- ids ----------------------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------------------------- */
 
 void correlated_free(struct correlated *correlated)
 {
     free(correlated->ids);
-    *correlated = (struct correlated){0};
+    *correlated = (struct correlated){ 0 };
 }
 
 static int add_id(struct correlated *correlated, int64_t id, struct error *err)
@@ -78,18 +90,19 @@ static int take_ids(void *context, const struct report_block *block, size_t row)
 
 int correlated_of(struct correlated *out, struct view *view, struct view_place place, struct error *err)
 {
-    const struct zone_kind *kinds[] = { &work_kinds[0], &work_kinds[1], &work_kinds[2], &work_kinds[3], &call_kind, &wait_by_call };
+    const struct zone_kind *kinds[] = { &work_kinds[0], &work_kinds[1], &work_kinds[2],
+                                        &work_kinds[3], &call_kind,     &wait_by_call };
     const char *table = place_table(view, place);
     struct reading reading = { out, err };
 
-    *out = (struct correlated){0};
+    *out = (struct correlated){ 0 };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->table, table) == 0)
             return key_ranges_row(view->report, kinds[i], place_table_row(view, place), take_ids, &reading, err);
     return 0;
 }
 
-/* ---- rows of a process that carry ids ------------------------------------------------------------------------ */
+/* ---- rows of a process that carry ids -------------------------------------------------------------------------- */
 
 struct matching {
     int64_t process;
@@ -113,20 +126,23 @@ static int take_other(void *context, const struct report_block *block, size_t ro
 {
     struct matching *matching = context;
 
-    if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process || block_is_null(block, OTHER, row) ||
-        block->values[OTHER][row] == NO_CUDA_EVENT)
+    if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process ||
+        block_is_null(block, OTHER, row) || block->values[OTHER][row] == NO_CUDA_EVENT)
         return 0;
     int code = add_id(&matching->others, block->values[OTHER][row], matching->err);
     return code ? code : matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
 }
 
-static int add_matching(struct places *places, struct view *view, const struct zone_kind *kind, struct correlated *correlated, struct error *err)
+static int add_matching(struct places *places, struct view *view, const struct zone_kind *kind,
+                        struct correlated *correlated, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
     struct matching matching = { .process = correlated->process, .err = err };
 
     sort(correlated);
-    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_row, &matching, err) : err->code;
+    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_row,
+                                      &matching, err)
+                    : err->code;
     if (code == 0)
         code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
     table_rows_free(&matching.rows);
@@ -140,7 +156,9 @@ static int follow(struct correlated *correlated, struct view *view, const struct
     struct matching matching = { .process = correlated->process, .others.process = correlated->process, .err = err };
 
     sort(correlated);
-    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_other, &matching, err) : err->code;
+    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_other,
+                                      &matching, err)
+                    : err->code;
     free(correlated->ids);
     *correlated = matching.others;
     return code;
@@ -156,7 +174,7 @@ static int copy_ids(struct correlated *out, const struct correlated *from, struc
     return code;
 }
 
-/* ---- joins --------------------------------------------------------------------------------------------------- */
+/* ---- joins ----------------------------------------------------------------------------------------------------- */
 
 int related_work(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
 {
@@ -173,8 +191,8 @@ int related_calls(struct places *places, struct view *view, struct correlated *c
 }
 
 /* Over the two tables that share the numbers of recorded events, and back to calls. */
-static int related_over_events(struct places *places, struct view *view, const struct correlated *correlated, const struct zone_kind *from,
-                               const struct zone_kind *to, struct error *err)
+static int related_over_events(struct places *places, struct view *view, const struct correlated *correlated,
+                               const struct zone_kind *from, const struct zone_kind *to, struct error *err)
 {
     struct correlated ids;
     int code = copy_ids(&ids, correlated, err);
@@ -199,7 +217,7 @@ int related_waits(struct places *places, struct view *view, struct correlated *c
     return related_over_events(places, view, correlated, &record_by_call, &wait_by_event, err);
 }
 
-/* ---- what a range launched ----------------------------------------------------------------------------------- */
+/* ---- what a range launched ------------------------------------------------------------------------------------- */
 
 struct call_reading {
     const uint32_t *rows; /* in ascending order */
@@ -215,7 +233,8 @@ static int take_calls(void *context, int worker, const struct report_block *bloc
 
     for (size_t i = 0; i < reading->count && code == 0; i++) {
         uint64_t row = reading->rows[i];
-        if (row >= block->first_row && row - block->first_row < block->rows && !block_is_null(block, 0, (size_t)(row - block->first_row)))
+        if (row >= block->first_row && row - block->first_row < block->rows &&
+            !block_is_null(block, 0, (size_t)(row - block->first_row)))
             code = add_id(reading->out, block->values[0][row - block->first_row], reading->err);
     }
     return code;
@@ -237,21 +256,24 @@ static int read_call_ids(struct correlated *out, struct view *view, struct table
             behind++;
         struct call_reading reading = { rows->list + first, behind - first, out, err };
         if (behind > first)
-            code = report_scan_rows(view->report, table, &column, 1, chunk.first_row, chunk.rows, take_calls, &reading, err);
+            code = report_scan_rows(view->report, table, &column, 1, chunk.first_row, chunk.rows, take_calls, &reading,
+                                    err);
         first = behind;
     }
     return code;
 }
 
-int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct error *err)
+int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+                     struct error *err)
 {
     struct correlated ids = { .process = global_process(thread) };
-    struct places calls = {0};
-    struct table_rows rows = {0};
+    struct places calls = { 0 };
+    struct table_rows rows = { 0 };
     int code = event_list_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err);
 
     for (size_t i = 0; i < calls.count && code == 0; i++)
-        if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 && table_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
+        if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 &&
+            table_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code == 0)
         code = read_call_ids(&ids, view, &rows, err);
@@ -263,14 +285,16 @@ int related_launched(struct places *places, struct view *view, int64_t thread, i
     return code;
 }
 
-/* ---- external ids -------------------------------------------------------------------------------------------- */
+/* ---- external ids ---------------------------------------------------------------------------------------------- */
 
-int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error *err)
+int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error * err)
 {
-    struct correlated ids = {0};
+    struct correlated ids = { 0 };
     struct reading reading = { &ids, err };
     int code = strcmp(place_table(view, operator), operator_kind.table) != 0
-                   ? 0 : key_ranges_row(view->report, &operator_kind, place_table_row(view, operator), take_ids, &reading, err);
+                   ? 0
+                   : key_ranges_row(view->report, &operator_kind, place_table_row(view, operator), take_ids, &reading,
+                                    err);
 
     if (code == 0)
         code = follow(&ids, view, &link_by_operator, err);

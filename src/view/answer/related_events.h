@@ -1,12 +1,13 @@
-/* What belongs together in a report: calls and their work, recordings of CUDA events and waits for them, operators and kernels. */
+/* What belongs together in a report: calls and their work, recordings of CUDA events and waits for
+ * them, operators and kernels. */
 #ifndef TACHO_VIEW_ANSWER_RELATED_EVENTS_H
 #define TACHO_VIEW_ANSWER_RELATED_EVENTS_H
 
 #include "event_list.h"
 
-struct correlated { /* {0} is empty */
-    int64_t process;   /* a global id */
-    int64_t *ids;      /* owned; in any order; the functions that look for them sort them and drop doubles */
+struct correlated {  /* {0} is empty */
+    int64_t process; /* a global id */
+    int64_t *ids;    /* owned; in any order; the functions that look for them sort them and drop doubles */
     size_t count, capacity;
 };
 void correlated_free(struct correlated *correlated);
@@ -18,16 +19,18 @@ int correlated_of(struct correlated *out, struct view *view, struct view_place p
 int related_work(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
 int related_calls(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
 
-/* For a call (or a wait on the GPU): the calls that recorded the CUDA event that it waits for, and the calls that wait for the one that
- * it recorded. */
+/* For a call (or a wait on the GPU): the calls that recorded the CUDA event that it waits for, and the calls that wait
+ * for the one that it recorded. */
 int related_records(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
 int related_waits(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
 
 /* The work that was launched from a thread in a stretch of time. */
-int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct error *err);
+int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+                     struct error *err);
 
-/* By the external ids of PyTorch's traces, where no calls were recorded: an operator's work, and the operators of work. */
-int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error *err);
+/* By the external ids of PyTorch's traces, where no calls were recorded: an operator's work,
+ * and the operators of work. */
+int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error * err);
 int related_operators(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
 
 #endif

@@ -5,7 +5,8 @@
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
-int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out, struct error *err)
+int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out,
+                      struct error *err)
 {
     int64_t row = 0;
     int code = argument_int_needed(arguments, name, 0, INT32_MAX, &row, err);
@@ -16,7 +17,8 @@ int view_argument_row(const struct view *view, const struct arguments *arguments
     return code;
 }
 
-int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out, struct error *err)
+int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
+                       struct error *err)
 {
     int64_t from = -VIEW_LAST_TIME, to = VIEW_LAST_TIME;
     int code = argument_int(arguments, "from", -VIEW_LAST_TIME, VIEW_LAST_TIME, &from, err);
@@ -24,7 +26,8 @@ int view_argument_span(const struct view *view, const struct arguments *argument
     if (code == 0)
         code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err);
     if (code == 0 && from > to)
-        code = error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)", (long long)to, (long long)from);
+        code = error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)",
+                         (long long)to, (long long)from);
     *out = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
                                  argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
     return code;
@@ -122,7 +125,7 @@ int view_names(struct view *view, const struct arguments *arguments, struct text
     return found;
 }
 
-/* ---- the event at a place ----------------------------------------------------------------------------------------- */
+/* ---- the event at a place -------------------------------------------------------------------------------------- */
 
 /* How far an event is from a moment; 0 inside of it. */
 static int64_t distance(const struct view_events *events, uint32_t event, int64_t time_ns)
@@ -152,7 +155,8 @@ int view_at(struct view *view, const struct arguments *arguments, struct text *o
     }
     /* The one that reaches the moment or comes behind it, or the one before. */
     int64_t time_ns = view_report_time(view, time);
-    uint32_t first = events->lanes[lane], end = events->lanes[lane + 1], at = events_reaching(events, (uint32_t)lane, time_ns);
+    uint32_t first = events->lanes[lane], end = events->lanes[lane + 1],
+             at = events_reaching(events, (uint32_t)lane, time_ns);
     if (at == end || (at > first && distance(events, at - 1, time_ns) < distance(events, at, time_ns)))
         at = at > first ? at - 1 : at;
     if (at < end && distance(events, at, time_ns) <= slack)

@@ -2,14 +2,22 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json_write.h"
-#include "base/cancel.h"
-#include "query/query.h"
-#include "answers.h"
-#include "event_fields.h"
 #include "answer_cache.h"
+#include "answers.h"
+#include "base/cancel.h"
+#include "base/json_write.h"
+#include "event_fields.h"
+#include "query/query.h"
 
-enum { MOST_ROWS = 10000, MOST_COLUMNS = 2000, MOST_BYTES = 64 << 20, LONGEST_STATEMENT = 1 << 20, LONGEST_CELL = 1 << 16, LIMIT_MS = 10000, MET_ENOUGH = 1 };
+enum {
+    MOST_ROWS = 10000,
+    MOST_COLUMNS = 2000,
+    MOST_BYTES = 64 << 20,
+    LONGEST_STATEMENT = 1 << 20,
+    LONGEST_CELL = 1 << 16,
+    LIMIT_MS = 10000,
+    MET_ENOUGH = 1
+};
 
 enum column_kind { KIND_UNKNOWN, KIND_TIME, KIND_DURATION, KIND_INT, KIND_REAL, KIND_TEXT };
 static const char *const kind_names[] = { "text", "time", "duration", "int", "real", "text" };
@@ -23,14 +31,15 @@ struct result {
     int is_cut, has_result;
 };
 
-/* ---- what a column is, by its name --------------------------------------------------------------------------- */
+/* ---- what a column is, by its name ----------------------------------------------------------------------------- */
 
 static int is_time_name(const char *name, size_t length)
 {
     for (size_t t = 0; t < TABLE_COUNT; t++)
         for (size_t c = 0; c < schema_tables[t].column_count; c++) {
             const struct schema_column *column = &schema_tables[t].columns[c];
-            if (column->type == COLUMN_TIME && strlen(column->name) == length && strncasecmp(column->name, name, length) == 0)
+            if (column->type == COLUMN_TIME && strlen(column->name) == length &&
+                strncasecmp(column->name, name, length) == 0)
                 return 1;
         }
     return 0;
@@ -63,7 +72,7 @@ static enum column_kind kind_by_name(const char *name)
     return length > 3 && strcasecmp(name + length - 3, "_ns") == 0 ? KIND_DURATION : KIND_INT;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Of several statements the last one is answered. */
 static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
@@ -89,7 +98,9 @@ static int take_columns(void *context, const char *const *names, size_t count, s
 
 static void add_value(struct result *result, size_t column, const struct query_value *value)
 {
-    static const unsigned char kinds[] = { [QUERY_NULL] = KIND_UNKNOWN, [QUERY_INT] = KIND_INT, [QUERY_REAL] = KIND_REAL, [QUERY_TEXT] = KIND_TEXT };
+    static const unsigned char kinds[] = {
+        [QUERY_NULL] = KIND_UNKNOWN, [QUERY_INT] = KIND_INT, [QUERY_REAL] = KIND_REAL, [QUERY_TEXT] = KIND_TEXT
+    };
     unsigned char *kind = &result->kinds[column];
 
     if (*kind == KIND_UNKNOWN)
@@ -143,14 +154,15 @@ static void add_result(struct text *out, const struct result *result)
 static int run(struct view_kept *kept, struct result *result, const struct arguments *arguments, struct error *err)
 {
     const struct query_visitor visitor = { result, take_columns, take_row, take_end };
-    struct text statement = {0};
+    struct text statement = { 0 };
     int code = kept->query ? 0 : query_open(result->view->report, &kept->query, err);
 
     if (code == 0)
         query_limit(kept->query, LIMIT_MS);
     text_add_bytes(&statement, arguments->body, arguments->body_length);
     if (code == 0)
-        code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory") : query_run(kept->query, text_string(&statement), &visitor, err);
+        code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+                                       : query_run(kept->query, text_string(&statement), &visitor, err);
     text_free(&statement);
     if (code == MET_ENOUGH)
         code = 0;
@@ -159,7 +171,8 @@ static int run(struct view_kept *kept, struct result *result, const struct argum
     if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
         code = ERR_BAD_ARGUMENT;
     if (code == 0 && !result->has_result)
-        code = error_set(err, ERR_BAD_ARGUMENT, "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
+        code = error_set(err, ERR_BAD_ARGUMENT,
+                         "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
     return code;
 }
 

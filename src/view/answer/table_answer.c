@@ -3,16 +3,19 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
-#include "base/json_write.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "event_fields.h"
 
 enum { USUAL_ROWS = 1000, MOST_ROWS = 100000 };
 
-static const char *const kind_names[] = { [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text" };
+static const char *const kind_names[] = {
+    [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text"
+};
 static const char *const unit_names[] = {
-    [UNIT_NONE] = "none", [UNIT_NS] = "ns", [UNIT_TIME] = "time", [UNIT_PERCENT] = "percent", [UNIT_BYTES] = "bytes",
-    [UNIT_MEGABYTES] = "megabytes", [UNIT_ID] = "id", [UNIT_NAME] = "none",
+    [UNIT_NONE] = "none",       [UNIT_NS] = "ns",       [UNIT_TIME] = "time",
+    [UNIT_PERCENT] = "percent", [UNIT_BYTES] = "bytes", [UNIT_MEGABYTES] = "megabytes",
+    [UNIT_ID] = "id",           [UNIT_NAME] = "none",
 };
 
 /* The column whose texts are names of events, or -1. */
@@ -24,7 +27,8 @@ static int name_column(const struct table *table)
     return -1;
 }
 
-static void add_cell(struct view *view, struct text *out, const struct table_column *column, const struct table_cell *cell)
+static void add_cell(struct view *view, struct text *out, const struct table_column *column,
+                     const struct table_cell *cell)
 {
     switch (cell->kind) {
     case CELL_INT:
@@ -33,18 +37,14 @@ static void add_cell(struct view *view, struct text *out, const struct table_col
         else
             event_fields_add_int(out, cell->integer);
         break;
-    case CELL_REAL:
-        json_add_real(out, cell->real);
-        break;
-    case CELL_TEXT:
-        json_add_text(out, cell->text.bytes, cell->text.length);
-        break;
-    default:
-        text_add(out, "null");
+    case CELL_REAL: json_add_real(out, cell->real); break;
+    case CELL_TEXT: json_add_text(out, cell->text.bytes, cell->text.length); break;
+    default: text_add(out, "null");
     }
 }
 
-static void add_table(struct view *view, struct text *out, const struct analysis *analysis, const struct table *table, size_t limit)
+static void add_table(struct view *view, struct text *out, const struct analysis *analysis, const struct table *table,
+                      size_t limit)
 {
     const struct table_column *columns = table_columns(table);
     size_t column_count = table_column_count(table), rows = table_row_count(table);
@@ -84,7 +84,8 @@ static void find_device(const struct view *view, struct analysis_filter *filter)
 
     for (size_t r = 0; r < view->row_count; r++) {
         const struct view_row *row = &view->rows[r];
-        if (row->type != ROW_STREAM || row->device != filter->device || (filter->only & ONLY_PID && global_pid_number(row->process) != filter->pid))
+        if (row->type != ROW_STREAM || row->device != filter->device ||
+            (filter->only & ONLY_PID && global_pid_number(row->process) != filter->pid))
             continue;
         is_one_device &= device == -1 || device == row->key[KEY_A];
         is_one_process &= process == -1 || process == row->process;
@@ -100,15 +101,22 @@ static void find_device(const struct view *view, struct analysis_filter *filter)
 }
 
 /* The arguments pid, tid, device (a GPU, as rows have it) and stream. */
-static int read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
+static int read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter,
+                       struct error *err)
 {
-    const struct { const char *name; int bit; int64_t *value; } parts[] = {
-        { "pid", ONLY_PID, &filter->pid }, { "tid", ONLY_TID, &filter->tid }, { "device", ONLY_DEVICE, &filter->device },
+    const struct {
+        const char *name;
+        int bit;
+        int64_t *value;
+    } parts[] = {
+        { "pid", ONLY_PID, &filter->pid },
+        { "tid", ONLY_TID, &filter->tid },
+        { "device", ONLY_DEVICE, &filter->device },
         { "stream", ONLY_STREAM, &filter->stream },
     };
     int code = 0;
 
-    *filter = (struct analysis_filter){0};
+    *filter = (struct analysis_filter){ 0 };
     for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++) {
         code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err);
         filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;

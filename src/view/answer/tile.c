@@ -1,17 +1,18 @@
 /* Tiles: what a stretch of pixels shows of some rows, exactly, at a cost that does not grow with the capture.
  *
- * A lane is gone through pixel by pixel, from event to event. An event of at least a pixel is a slice. All others that start in the
- * same pixel are found with one search for the first that starts behind it; a single one is a slice too, and several are a dense
- * part, whose time comes from the sums and whose name from the longest event of the index. Events of a lane do not overlap, so of
- * those that start in a pixel only the last can be longer than it, and a pixel has two items at most. So a lane costs
- * pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
+ * A lane is gone through pixel by pixel, from event to event. An event of at least a pixel is a slice. All others
+ * that start in the same pixel are found with one search for the first that starts behind it; a single one is a slice
+ * too, and several are a dense part, whose time comes from the sums and whose name from the longest event of the
+ * index. Events of a lane do not overlap, so of those that start in a pixel only the last can be longer than it, and
+ * a pixel has two items at most. So a lane costs pixels times the logarithm of its events, and every event of the
+ * stretch is a slice or counted. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "answers.h"
-#include "view/load/event_index.h"
+#include "base/array.h"
 #include "view/load/counter_points.h"
+#include "view/load/event_index.h"
 
 enum { TILE_PIXELS = 1024, MOST_LEVEL = 52, MOST_ROWS = 4096 };
 
@@ -28,19 +29,24 @@ struct dense {
     uint16_t lane;
     uint8_t colour, busy;
 };
-struct point { double time, min, max, last; };
-struct row_head { uint32_t row, kind, slices, parts; };
-_Static_assert(sizeof(struct slice) == 32 && sizeof(struct dense) == 16 && sizeof(struct point) == 32 && sizeof(struct row_head) == 16,
+struct point {
+    double time, min, max, last;
+};
+struct row_head {
+    uint32_t row, kind, slices, parts;
+};
+_Static_assert(sizeof(struct slice) == 32 && sizeof(struct dense) == 16 && sizeof(struct point) == 32 &&
+                   sizeof(struct row_head) == 16,
                "the page reads them as docs/view-api.md says");
 
 struct tile {
     struct view *view;
     const struct view_row *row;
     int level;
-    int64_t from_ns, to_ns; /* in the report's time */
+    int64_t from_ns, to_ns;               /* in the report's time */
     struct text *slices, parts;
     uint32_t slice_count, part_count;
-    struct dense last;      /* a dense part that may go on with the next pixel; count 0: none */
+    struct dense last;                    /* a dense part that may go on with the next pixel; count 0: none */
     int64_t last_busy_ns, last_behind_ns; /* behind: what its last event has behind its last pixel */
 };
 
@@ -67,10 +73,15 @@ static void end_part(struct tile *tile)
 static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
 {
     const struct view_events *events = &tile->row->events;
-    struct slice slice = { .from = (double)view_time(tile->view, events->start_ns[event]),
-                           .to = (double)view_time(tile->view, event_end(events, event)),
-                           .event = event, .name = events->name[event], .lane = (uint16_t)lane,
-                           .colour = view_colour(tile->view, tile->row, events->name[event]), .flags = events->tag[event] & EVENT_FLAGS };
+    struct slice slice = {
+        .from = (double)view_time(tile->view, events->start_ns[event]),
+        .to = (double)view_time(tile->view, event_end(events, event)),
+        .event = event,
+        .name = events->name[event],
+        .lane = (uint16_t)lane,
+        .colour = view_colour(tile->view, tile->row, events->name[event]),
+        .flags = events->tag[event] & EVENT_FLAGS,
+    };
 
     text_add_bytes(tile->slices, &slice, sizeof slice);
     tile->slice_count++;
@@ -94,7 +105,8 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
 {
     const struct view_events *events = &tile->row->events;
     int64_t begin = tile->from_ns + (pixel << tile->level), end = begin + (INT64_C(1) << tile->level);
-    int64_t busy = (int64_t)index_sum(events, from, to), before = begin - events->start_ns[from], behind = event_end(events, to - 1) - end;
+    int64_t busy = (int64_t)index_sum(events, from, to), before = begin - events->start_ns[from],
+            behind = event_end(events, to - 1) - end;
     struct dense part = { .pixel = (uint16_t)pixel, .pixels = 1, .count = to - from, .lane = (uint16_t)lane };
 
     behind = behind > 0 ? behind : 0;
@@ -155,8 +167,8 @@ static void add_point(struct tile *tile, int64_t time_ns, struct point_range ran
     tile->slice_count++;
 }
 
-/* A point for each pixel that has some, at the time of the first of them; before them the last value before the stretch, and the
- * first behind it, so that a line enters and leaves it. */
+/* A point for each pixel that has some, at the time of the first of them; before them the last value before the
+ * stretch, and the first behind it, so that a line enters and leaves it. */
 static void add_points(struct tile *tile)
 {
     const struct view_points *points = &tile->row->points;
@@ -165,7 +177,8 @@ static void add_points(struct tile *tile)
     if (at > 0)
         add_point(tile, points->time_ns[at - 1], points_range(points, at - 1, at), points->value[at - 1]);
     while (at < end) {
-        int64_t pixel = (points->time_ns[at] - tile->from_ns) >> tile->level, behind_ns = tile->from_ns + ((pixel + 1) << tile->level);
+        int64_t pixel = (points->time_ns[at] - tile->from_ns) >> tile->level,
+                behind_ns = tile->from_ns + ((pixel + 1) << tile->level);
         uint32_t behind = at + 1 + (uint32_t)array_first_not_before(points->time_ns + at + 1, end - at - 1, behind_ns);
         add_point(tile, points->time_ns[at], points_range(points, at, behind), points->value[behind - 1]);
         at = behind;

@@ -26,7 +26,7 @@ void points_free(struct view_points *points)
     free(points->time_ns);
     free(points->value);
     pyramid_free(points->pyramid);
-    *points = (struct view_points){0};
+    *points = (struct view_points){ 0 };
 }
 
 static struct point_range joined(struct point_range a, struct point_range b)
@@ -115,7 +115,9 @@ int points_arrange(struct view_points *points, int is_sum)
 void points_cut(struct view_points *points, int64_t least_ns, int64_t most_ns)
 {
     for (uint32_t i = 0; i < points->count; i++)
-        points->time_ns[i] = points->time_ns[i] < least_ns ? least_ns : points->time_ns[i] > most_ns ? most_ns : points->time_ns[i];
+        points->time_ns[i] = points->time_ns[i] < least_ns  ? least_ns
+                             : points->time_ns[i] > most_ns ? most_ns
+                                                            : points->time_ns[i];
 }
 
 uint32_t points_from(const struct view_points *points, int64_t time_ns)
@@ -123,7 +125,8 @@ uint32_t points_from(const struct view_points *points, int64_t time_ns)
     return (uint32_t)array_first_not_before(points->time_ns, points->count, time_ns);
 }
 
-static struct point_range range_of_level(const struct view_points *points, int level, uint32_t from, uint32_t to, struct point_range range)
+static struct point_range range_of_level(const struct view_points *points, int level, uint32_t from, uint32_t to,
+                                         struct point_range range)
 {
     if (level + 1 < points->pyramid->levels && to - from > 2 * BLOCK) {
         for (; from & (BLOCK - 1); from++)

@@ -3,8 +3,8 @@
 
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
-#include "gather.h"
 #include "counter_points.h"
+#include "gather.h"
 
 enum { TIME, VALUE, KEY, COLUMNS = KEY + KEY_PARTS - 1 };
 
@@ -62,28 +62,34 @@ static int take_gpu_metric(int64_t *key, double *value)
     return 1;
 }
 
+/* clang-format off */
 static const struct counter_source counters[] = {
     { .table = "CUDA_GPU_MEMORY_USAGE_EVENTS", .time = "start", .value = "bytes", .is_sum = 1, .type = ROW_GPU_MEMORY,
-      .key = { "deviceId", "globalPid", "memoryOperationType", "memKind" }, .label = "Memory", .unit = "bytes", .take = take_memory_usage },
+      .key = { "deviceId", "globalPid", "memoryOperationType", "memKind" }, .label = "Memory", .unit = "bytes",
+      .take = take_memory_usage },
     { .table = "TACHO_TORCH_MEMORY", .time = "timestamp", .value = "totalAllocated", .type = ROW_PROCESS_MEMORY,
-      .key = { "globalTid", "deviceId", "deviceType" }, .label = "PyTorch: memory in use", .unit = "bytes", .take = take_torch_memory },
+      .key = { "globalTid", "deviceId", "deviceType" }, .label = "PyTorch: memory in use", .unit = "bytes",
+      .take = take_torch_memory },
     { .table = "TACHO_TORCH_MEMORY", .time = "timestamp", .value = "totalReserved", .type = ROW_PROCESS_MEMORY,
-      .key = { "globalTid", "deviceId", "deviceType" }, .label = "PyTorch: memory reserved", .unit = "bytes", .take = take_torch_memory },
+      .key = { "globalTid", "deviceId", "deviceType" }, .label = "PyTorch: memory reserved", .unit = "bytes",
+      .take = take_torch_memory },
     { .table = "TACHO_COUNTER", .time = "timestamp", .value = "value", .is_real = 1, .type = ROW_PROCESS_COUNTER,
       .key = { "globalTid", "domainId", "counterId", NULL, "nameId" }, .take = take_counter },
-    { .table = "GPU_METRICS", .time = "timestamp", .value = "value", .type = ROW_GPU_METRIC, .key = { NULL, "typeId", "metricId" },
-      .label = "Metric", .take = take_gpu_metric, .names_table = "TARGET_INFO_GPU_METRICS" },
-    { .table = "SOC_METRICS", .time = "timestamp", .value = "value", .type = ROW_COUNTER, .key = { NULL, "typeId", "metricId" },
-      .label = "Metric", .names_table = "TARGET_INFO_SOC_METRICS" },
-    { .table = "NET_NIC_METRIC", .time = "start", .value = "value", .type = ROW_COUNTER, .key = { "globalId", "portId", "metricsListId", "metricsIdx" },
-      .label = "Network interface" },
-    { .table = "NET_IB_SWITCH_METRIC", .time = "start", .value = "value", .type = ROW_COUNTER, .key = { "globalId", "portId", "metricsListId", "metricsIdx" },
-      .label = "InfiniBand switch" },
-    { .table = "PERF_EVENT_SOC_OR_CPU_RAW_EVENT", .time = "start", .value = "count", .type = ROW_COUNTER, .key = { "vmId", "componentId", "eventId" },
-      .label = "Event counts" },
-    { .table = "PERF_EVENT_SOC_OR_CPU_METRIC_EVENT", .time = "start", .value = "value", .is_real = 1, .type = ROW_COUNTER,
-      .key = { "vmId", "componentId", "metricId" }, .label = "Metric" },
+    { .table = "GPU_METRICS", .time = "timestamp", .value = "value", .type = ROW_GPU_METRIC,
+      .key = { NULL, "typeId", "metricId" }, .label = "Metric", .take = take_gpu_metric,
+      .names_table = "TARGET_INFO_GPU_METRICS" },
+    { .table = "SOC_METRICS", .time = "timestamp", .value = "value", .type = ROW_COUNTER,
+      .key = { NULL, "typeId", "metricId" }, .label = "Metric", .names_table = "TARGET_INFO_SOC_METRICS" },
+    { .table = "NET_NIC_METRIC", .time = "start", .value = "value", .type = ROW_COUNTER,
+      .key = { "globalId", "portId", "metricsListId", "metricsIdx" }, .label = "Network interface" },
+    { .table = "NET_IB_SWITCH_METRIC", .time = "start", .value = "value", .type = ROW_COUNTER,
+      .key = { "globalId", "portId", "metricsListId", "metricsIdx" }, .label = "InfiniBand switch" },
+    { .table = "PERF_EVENT_SOC_OR_CPU_RAW_EVENT", .time = "start", .value = "count", .type = ROW_COUNTER,
+      .key = { "vmId", "componentId", "eventId" }, .label = "Event counts" },
+    { .table = "PERF_EVENT_SOC_OR_CPU_METRIC_EVENT", .time = "start", .value = "value", .is_real = 1,
+      .type = ROW_COUNTER, .key = { "vmId", "componentId", "metricId" }, .label = "Metric" },
 };
+/* clang-format on */
 
 /* ---- labels ---------------------------------------------------------------------------------------------------- */
 
@@ -95,11 +101,12 @@ static int64_t name_number(int64_t type, int64_t metric)
 static int read_names(struct view *view, const char *table, struct name_map *names, struct error *err)
 {
     static const char *const wanted[] = { "typeId", "metricId", "metricName" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(view->report, table, wanted, 3, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (name_map_add(names, name_number(columns.values[0][row], columns.values[1][row]), view_pool_name(columns.values[2][row])) != 0)
+        if (name_map_add(names, name_number(columns.values[0][row], columns.values[1][row]),
+                         view_pool_name(columns.values[2][row])) != 0)
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
     report_columns_free(&columns);
     name_map_sort(names);
@@ -114,8 +121,8 @@ struct counting {
     struct report_columns columns;
     struct name_map names;
     int64_t label;
-    struct keys keys;          /* rows of this table */
-    struct view_points *points; /* owned; by key */
+    struct keys keys;            /* rows of this table */
+    struct view_points *points;  /* owned; by key */
     size_t point_rows, capacity; /* of points */
 };
 
@@ -123,16 +130,23 @@ struct counting {
 static int take(const struct counting *counting, size_t row, int64_t key[KEY_PARTS], double *value)
 {
     const struct report_columns *columns = &counting->columns;
-    union { int64_t bits; double real; } raw = { .bits = columns->values[VALUE][row] };
+    union {
+        int64_t bits;
+        double real;
+    } raw = { .bits = columns->values[VALUE][row] };
 
     if (columns_is_null(columns, VALUE, row) || columns_is_null(columns, TIME, row))
         return 0;
     *value = counting->source->is_real ? raw.real : (double)raw.bits;
     key[KEY_TYPE] = counting->source->type;
     for (int part = 0; part < KEY_PARTS - 1; part++)
-        key[KEY_A + part] = counting->source->key[part] && !columns_is_null(columns, (size_t)(KEY + part), row) ? columns->values[KEY + part][row] : 0;
+        key[KEY_A + part] = counting->source->key[part] && !columns_is_null(columns, (size_t)(KEY + part), row)
+                                ? columns->values[KEY + part][row]
+                                : 0;
     if (!counting->source->key[KEY_E - KEY_A])
-        key[KEY_E] = counting->names.count ? name_map_find(&counting->names, name_number(key[KEY_B], key[KEY_C]), (uint32_t)counting->label) : counting->label;
+        key[KEY_E] = counting->names.count ? name_map_find(&counting->names, name_number(key[KEY_B], key[KEY_C]),
+                                                           (uint32_t)counting->label)
+                                           : counting->label;
     return *value == *value && (!counting->source->take || counting->source->take(key, value));
 }
 
@@ -141,10 +155,11 @@ static int add_point(struct counting *counting, const int64_t *key, int64_t time
     size_t before = counting->keys.count;
     uint32_t number = keys_add(&counting->keys, key);
 
-    if (number == NO_KEY || array_reserve(&counting->points, &counting->capacity, (size_t)number + 1, sizeof *counting->points) != 0)
+    if (number == NO_KEY ||
+        array_reserve(&counting->points, &counting->capacity, (size_t)number + 1, sizeof *counting->points) != 0)
         return ERR_NO_MEMORY;
     if (counting->keys.count > before)
-        counting->points[counting->point_rows++] = (struct view_points){0};
+        counting->points[counting->point_rows++] = (struct view_points){ 0 };
     return points_add(&counting->points[number], time_ns, value);
 }
 
@@ -162,7 +177,7 @@ static int add_leaves(struct counting *counting)
         leaf.points = *points;
         code = view_add_leaf(counting->view, &leaf);
         if (code == 0)
-            *points = (struct view_points){0};
+            *points = (struct view_points){ 0 };
     }
     return code;
 }
@@ -182,7 +197,8 @@ static int count_table(struct view *view, const struct counter_source *source, s
     if (code == 0 && counting.columns.rows && source->label)
         counting.label = view_own_name(view, source->label);
     for (size_t row = 0; code == 0 && row < counting.columns.rows; row++)
-        if (take(&counting, row, key, &value) && add_point(&counting, key, counting.columns.values[TIME][row], value) != 0)
+        if (take(&counting, row, key, &value) &&
+            add_point(&counting, key, counting.columns.values[TIME][row], value) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
     report_columns_free(&counting.columns);
     if (code == 0 && add_leaves(&counting) != 0)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static int (*const makers[])(struct view *view, struct error *err) = { derived_sched, derived_gil, derived_steps, derived_gpu_nvtx };
+static int (*const makers[])(struct view *view, struct error *err) = { derived_sched, derived_gil, derived_steps,
+                                                                       derived_gpu_nvtx };
 
 int derived_rows(struct view *view, struct error *err)
 {

@@ -1,4 +1,5 @@
-/* Rows of events that no table has as they are: they are worked out from one, and refer to the row of it that they begin with. */
+/* Rows of events that no table has as they are: they are worked out from one, and refer to the row
+ * of it that they begin with. */
 #ifndef TACHO_VIEW_LOAD_DERIVED_H
 #define TACHO_VIEW_LOAD_DERIVED_H
 
@@ -13,9 +14,8 @@
     X(STATE_GIL_AWAITED, "Waits for the GIL")
 enum view_state_number {
 #define STATE_NUMBER(id, name) id,
-    VIEW_STATES(STATE_NUMBER)
+    VIEW_STATES(STATE_NUMBER) VIEW_STATE_COUNT
 #undef STATE_NUMBER
-    VIEW_STATE_COUNT
 };
 
 /* All of them become leaves of the view. */
@@ -27,7 +27,8 @@ uint8_t derived_state_number(struct view *view, uint32_t name);
 uint32_t derived_state_name(struct view *view, enum view_state_number state);
 uint32_t derived_state_find(const struct view *view, enum view_state_number state);
 
-/* One of each: derived_sched.c, derived_gil.c, derived_steps.c, derived_gpu_nvtx.c. Where a report has nothing of the kind, they make nothing. */
+/* One of each: derived_sched.c, derived_gil.c, derived_steps.c, derived_gpu_nvtx.c. Where a report has nothing of
+ * the kind, they make nothing. */
 int derived_sched(struct view *view, struct error *err);
 int derived_gil(struct view *view, struct error *err);
 int derived_steps(struct view *view, struct error *err);

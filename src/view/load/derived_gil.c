@@ -1,5 +1,5 @@
-/* Who held Python's lock and who waited for it, from the samples of Python: samples of a thread that say the same follow one another
- * as one stretch, as long as they come regularly. */
+/* Who held Python's lock and who waited for it, from the samples of Python: samples of a thread that say the same
+ * follow one another as one stretch, as long as they come regularly. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -10,7 +10,9 @@ enum { START, THREAD, GIL, COLUMNS };
 enum { GIL_NEITHER, GIL_HELD, GIL_AWAITED };
 #define LONGEST_GAP_NS INT64_C(1000000000) /* samples further apart say nothing of the time between them */
 
-static const struct view_source gil_source[] = { { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .type = ROW_GIL, .key = { "globalTid" } } };
+static const struct view_source gil_source[] = {
+    { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .type = ROW_GIL, .key = { "globalTid" } }
+};
 static const struct view_family gil = { gil_source, 1 };
 
 struct samples {
@@ -41,9 +43,13 @@ static int add_stretches(struct gather *gather, const struct samples *samples)
         if (state != GIL_HELD && state != GIL_AWAITED)
             continue;
         size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample that says otherwise */
-        struct taken event = { .start_ns = value(samples, START, i), .end_ns = value(samples, START, last), .table_row = samples->order[i],
-                               .key = { ROW_GIL, value(samples, THREAD, i) },
-                               .name = derived_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED) };
+        struct taken event = {
+            .start_ns = value(samples, START, i),
+            .end_ns = value(samples, START, last),
+            .table_row = samples->order[i],
+            .key = { ROW_GIL, value(samples, THREAD, i) },
+            .name = derived_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED),
+        };
         code = gather_add(gather, 0, &event);
     }
     return code;
@@ -52,15 +58,16 @@ static int add_stretches(struct gather *gather, const struct samples *samples)
 int derived_gil(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "globalTid", "gil" };
-    struct samples samples = {0};
-    struct gather gather = {0};
+    struct samples samples = { 0 };
+    struct gather gather = { 0 };
     int code = columns_read(view->report, "TACHO_PYTHON_SAMPLE", names, COLUMNS, &samples.columns, err);
 
     if (code == 0 && samples.columns.rows && samples.columns.rows < UINT32_MAX) {
         samples.order = malloc(samples.columns.rows * sizeof *samples.order);
         for (size_t i = 0; samples.order && i < samples.columns.rows; i++)
             samples.order[i] = (uint32_t)i;
-        if (!samples.order || order_by_thread(samples.order, samples.columns.rows, samples.columns.values[THREAD], samples.columns.values[START]) != 0)
+        if (!samples.order || order_by_thread(samples.order, samples.columns.rows, samples.columns.values[THREAD],
+                                              samples.columns.values[START]) != 0)
             code = ERR_NO_MEMORY;
         if (code == 0)
             code = gather_open(&gather, view, &gil, err);

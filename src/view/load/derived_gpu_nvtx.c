@@ -1,14 +1,14 @@
-/* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
- * the thread of the range.
+/* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work
+ * there that was launched inside the range, by the thread of the range.
  *
- * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/model/launch_run.h), as each thread is in
- * analyze/reports/nvtx_gpu_proj.c, which does the same for all streams together. */
+ * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/model/launch_run.h), as
+ * each thread is in analyze/reports/nvtx_gpu_proj.c, which does the same for all streams together. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/order.h"
 #include "analyze/model/launch_run.h"
 #include "analyze/model/launches.h"
-#include "analyze/engine/order.h"
 #include "derived.h"
 
 enum { OF_NVTX, OF_TORCH, KINDS };
@@ -37,17 +37,17 @@ struct projection {
     struct calls calls;
     struct ranges ranges[KINDS];
     struct keys run_keys;
-    struct launched *work;  /* owned; as it is found */
+    struct launched *work; /* owned; as it is found */
     size_t work_count;
-    uint32_t *order;        /* owned; the work by run */
-    int64_t *call_starts;   /* owned; by work */
-    struct run *runs;       /* owned; by key */
+    uint32_t *order;       /* owned; the work by run */
+    int64_t *call_starts;  /* owned; by work */
+    struct run *runs;      /* owned; by key */
     struct gather gather;
     uint32_t no_name;
 };
 
-static const char *const work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
-                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
+static const char *const work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                           "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
 
 static int add_work(struct projection *projection, const struct gpu_ops *ops)
 {
@@ -61,12 +61,14 @@ static int add_work(struct projection *projection, const struct gpu_ops *ops)
         uint32_t call = calls_find(&projection->calls, ops->process[row], ops->correlation[row]);
         if (call == NO_CALL)
             continue;
-        int64_t key[RUN_PARTS] = { projection->calls.thread[call], ops->device[row], ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] };
+        int64_t key[RUN_PARTS] = { projection->calls.thread[call], ops->device[row], ops->process[row],
+                                   gpu_extra(ops, 0, row), ops->stream[row] };
         if (run == NO_KEY || memcmp(keys_get(&projection->run_keys, run), key, sizeof key) != 0)
             run = keys_add(&projection->run_keys, key);
         if (run == NO_KEY)
             return ERR_NO_MEMORY;
-        work[projection->work_count++] = (struct launched){ projection->calls.start[call], projection->calls.end[call], ops->start[row], ops->end[row], run };
+        work[projection->work_count++] = (struct launched){ projection->calls.start[call], projection->calls.end[call],
+                                                            ops->start[row], ops->end[row], run };
     }
     return 0;
 }
@@ -102,11 +104,13 @@ static int deal(struct projection *projection)
 /* Work is nearly in order of its launches already. */
 static int open_run(struct launch_run *launches, const struct projection *projection, struct run *run)
 {
-    if (launch_run_open(launches, run->count) != 0 || order_by_time(run->order, run->count, projection->call_starts) != 0)
+    if (launch_run_open(launches, run->count) != 0 ||
+        order_by_time(run->order, run->count, projection->call_starts) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < run->count; i++) {
         const struct launched *work = &projection->work[run->order[i]];
-        launch_run_set(launches, i, work->call_start_ns, work->call_end_ns, (struct gpu_work){ work->start_ns, work->end_ns, 1 });
+        launch_run_set(launches, i, work->call_start_ns, work->call_end_ns,
+                       (struct gpu_work){ work->start_ns, work->end_ns, 1 });
     }
     launch_run_ready(launches);
     return 0;
@@ -127,21 +131,27 @@ static size_t first_range(const struct ranges *ranges, int64_t thread)
 }
 
 /* All ranges of the run's thread, in order of time. */
-static int project(struct projection *projection, const struct launch_run *launches, int kind, int worker, size_t number)
+static int project(struct projection *projection, const struct launch_run *launches, int kind, int worker,
+                   size_t number)
 {
     const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
     const struct ranges *ranges = &projection->ranges[kind];
     size_t from = 0;
     int code = 0;
 
-    for (size_t i = first_range(ranges, of[THREAD]); i < ranges->count && ranges->list[i].thread == of[THREAD] && code == 0; i++) {
+    for (size_t i = first_range(ranges, of[THREAD]);
+         i < ranges->count && ranges->list[i].thread == of[THREAD] && code == 0; i++) {
         const struct range *range = &ranges->list[i];
         struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
         if (!work.ops)
             continue;
-        struct taken event = { .start_ns = work.first_ns, .end_ns = work.last_ns, .table_row = range->row,
-                               .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
-                               .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] } };
+        struct taken event = {
+            .start_ns = work.first_ns,
+            .end_ns = work.last_ns,
+            .table_row = range->row,
+            .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
+            .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] },
+        };
         code = gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event);
     }
     return code;
@@ -151,7 +161,7 @@ static void project_run(void *argument, int worker, size_t number)
 {
     struct projection *projection = argument;
     struct run *run = &projection->runs[number];
-    struct launch_run launches = {0};
+    struct launch_run launches = { 0 };
 
     run->code = open_run(&launches, projection, run);
     for (int kind = 0; kind < KINDS && run->code == 0; kind++)
@@ -198,7 +208,7 @@ static int read_annotations(struct projection *projection, struct error *err)
     static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category", "deviceId" };
     struct report *report = projection->view->report;
     struct ranges *ranges = &projection->ranges[OF_TORCH];
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_on_gpu = 0;
     uint32_t *order = code == 0 ? malloc((columns.rows + 1) * sizeof *order) : NULL;
     size_t count = 0;
@@ -212,12 +222,17 @@ static int read_annotations(struct projection *projection, struct error *err)
             strcmp(report_string(report, columns.values[CATEGORY][row], NULL), "user_annotation") == 0)
             order[count++] = (uint32_t)row;
     }
-    if (code == 0 && !is_on_gpu && count && order_by_thread(order, count, columns.values[RANGE_THREAD], columns.values[START]) != 0)
+    if (code == 0 && !is_on_gpu && count &&
+        order_by_thread(order, count, columns.values[RANGE_THREAD], columns.values[START]) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
     for (size_t i = 0; code == 0 && i < count && !is_on_gpu; i++)
-        ranges->list[ranges->count++] = (struct range){ .start_ns = columns.values[START][order[i]], .end_ns = columns.values[END][order[i]],
-                                                        .thread = columns.values[RANGE_THREAD][order[i]], .name = columns.values[NAME][order[i]],
-                                                        .row = order[i] };
+        ranges->list[ranges->count++] = (struct range){
+            .start_ns = columns.values[START][order[i]],
+            .end_ns = columns.values[END][order[i]],
+            .thread = columns.values[RANGE_THREAD][order[i]],
+            .name = columns.values[NAME][order[i]],
+            .row = order[i],
+        };
     free(order);
     report_columns_free(&columns);
     return code;
@@ -229,7 +244,7 @@ int derived_gpu_nvtx(struct view *view, struct error *err)
 {
     struct projection projection = { .view = view, .run_keys.width = RUN_PARTS };
     const struct report_table *calls = report_table(view->report, "CUPTI_ACTIVITY_KIND_RUNTIME");
-    struct filter everything = {0};
+    struct filter everything = { 0 };
 
     if (!calls || !calls->rows)
         return 0;

@@ -1,7 +1,7 @@
 /* States of threads and what ran on each CPU, from the switches of SCHED_EVENTS.
  *
- * A thread runs from where it was put on a CPU to where it was taken off; from there to the next time it is ready or waits, as the
- * reason says. Before its first switch and behind its last nothing is known. */
+ * A thread runs from where it was put on a CPU to where it was taken off; from there to the next time it is ready or
+ * waits, as the reason says. Before its first switch and behind its last nothing is known. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -12,9 +12,13 @@
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };
 enum { WHY_TERMINATED = 5, WHY_UNSCHEDULED = 6 }; /* ENUM_SAMPLING_THREAD_STATE */
 
-static const struct view_source state_source[] = { { .table = "SCHED_EVENTS", .start = "start", .type = ROW_STATE, .key = { "globalTid" } } };
+static const struct view_source state_source[] = {
+    { .table = "SCHED_EVENTS", .start = "start", .type = ROW_STATE, .key = { "globalTid" } }
+};
 static const struct view_family states = { state_source, 1 };
-static const struct view_source cpu_source[] = { { .table = "SCHED_EVENTS", .start = "start", .type = ROW_CPU_THREADS, .key = { "cpu" } } };
+static const struct view_source cpu_source[] = {
+    { .table = "SCHED_EVENTS", .start = "start", .type = ROW_CPU_THREADS, .key = { "cpu" } }
+};
 static const struct view_family cpus = { cpu_source, 1 };
 
 struct switches {
@@ -46,12 +50,18 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
 {
     int is_in = value(switches, IN, i) != 0;
     int64_t why = columns_is_null(&switches->columns, STATE, switches->order[i]) ? 0 : value(switches, STATE, i);
-    struct taken event = { .start_ns = value(switches, START, i), .end_ns = value(switches, START, i + 1), .table_row = switches->order[i],
-                           .key = { ROW_STATE, value(switches, THREAD, i) } };
+    struct taken event = {
+        .start_ns = value(switches, START, i),
+        .end_ns = value(switches, START, i + 1),
+        .table_row = switches->order[i],
+        .key = { ROW_STATE, value(switches, THREAD, i) },
+    };
 
     if (!is_in && why == WHY_TERMINATED)
         return 0;
-    event.name = derived_state_name(switches->view, is_in ? STATE_RUNNING : why == WHY_UNSCHEDULED ? STATE_RUNNABLE : STATE_BLOCKED);
+    event.name = derived_state_name(switches->view, is_in                    ? STATE_RUNNING
+                                                    : why == WHY_UNSCHEDULED ? STATE_RUNNABLE
+                                                                             : STATE_BLOCKED);
     int code = gather_add(&switches->states, 0, &event);
     if (code != 0 || !is_in)
         return code;
@@ -93,7 +103,8 @@ int derived_sched(struct view *view, struct error *err)
     switches.order = malloc(switches.columns.rows * sizeof *switches.order);
     for (size_t i = 0; switches.order && i < switches.columns.rows; i++)
         switches.order[i] = (uint32_t)i;
-    if (!switches.order || order_by_thread(switches.order, switches.columns.rows, switches.columns.values[THREAD], switches.columns.values[START]) != 0)
+    if (!switches.order || order_by_thread(switches.order, switches.columns.rows, switches.columns.values[THREAD],
+                                           switches.columns.values[START]) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
     if (code == 0)
         code = thread_names_read(&switches.names, view->report, err);

@@ -9,8 +9,12 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
 {
     struct view *view = gather->view;
     const struct step *step = &steps->list[i];
-    struct taken event = { .start_ns = step->start_ns, .end_ns = step->end_ns, .key = { ROW_STEPS, step->process },
-                           .table_row = (uint32_t)i };
+    struct taken event = {
+        .start_ns = step->start_ns,
+        .end_ns = step->end_ns,
+        .key = { ROW_STEPS, step->process },
+        .table_row = (uint32_t)i,
+    };
 
     text_clear(&view->scratch);
     step_label(&view->scratch, view->report, step);
@@ -20,9 +24,9 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
 
 int derived_steps(struct view *view, struct error *err)
 {
-    struct steps steps = {0};
+    struct steps steps = { 0 };
     struct gather gather;
-    int code = steps_read(&steps, view->report, &(struct steps_request){0}, NULL);
+    int code = steps_read(&steps, view->report, &(struct steps_request){ 0 }, NULL);
 
     if (code == ERR_NO_DATA)
         return 0;

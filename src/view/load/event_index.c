@@ -6,7 +6,9 @@
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
 /* The longest event of a block, its length as the row's events have it (LENGTH_IS_LONG), and its name. */
-struct longest { uint32_t event, length_ns, name; };
+struct longest {
+    uint32_t event, length_ns, name;
+};
 
 struct view_index {
     uint64_t *sums;                       /* owned; by block: of all lengths before it */
@@ -36,7 +38,8 @@ static void fill_blocks(const struct view_events *events, struct view_index *ind
     uint64_t sum = 0;
 
     for (uint32_t event = 0; event < events->count; event++) {
-        struct longest *to = &index->longest[0][event >> BLOCK_BITS], from = { event, events->length_ns[event], events->name[event] };
+        struct longest *to = &index->longest[0][event >> BLOCK_BITS],
+                       from = { event, events->length_ns[event], events->name[event] };
         if (!(event & (BLOCK - 1))) {
             index->sums[event >> BLOCK_BITS] = sum;
             *to = from;
@@ -101,8 +104,10 @@ uint64_t index_sum(const struct view_events *events, uint32_t from, uint32_t to)
     return sum;
 }
 
-/* The first of the events comes before the blocks, and what is behind them last, so that of equals the first is kept. */
-static struct longest longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to, struct longest best)
+/* The first of the events comes before the blocks, and what is behind them last, so that of
+ * equals the first is kept. */
+static struct longest longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to,
+                                       struct longest best)
 {
     const struct longest *blocks = events->index->longest[level];
 
@@ -120,7 +125,8 @@ static struct longest longest_of_level(const struct view_events *events, int lev
 enum { NAME_UNKNOWN = UINT32_MAX }; /* not looked up yet */
 
 /* First how long the longest is, which needs no branches, then which it is. */
-static inline struct longest longest_of_events(const struct view_events *events, uint32_t from, uint32_t to, struct longest best)
+static inline struct longest longest_of_events(const struct view_events *events, uint32_t from, uint32_t to,
+                                               struct longest best)
 {
     const uint32_t *lengths = events->length_ns;
     uint32_t most = best.length_ns;

@@ -1,10 +1,11 @@
 /* What is asked of a run of events without looking at each: how long they are together, and which is the longest.
  *
- * Events are taken BLOCK at a time. For each block there are the sum of all lengths before it and its longest event; of BLOCK such
- * blocks again the longest, and so on: a pyramid. A question about a run looks at the blocks inside it and at the events before and
- * behind them, so it costs some BLOCK steps for each level, and the whole takes little more than a byte for each event. The length and
- * the name of a longest event stand beside it: looking them up in all the row's events would take most of a question's time. Lanes lie
- * one behind another in a row's events, so one index serves all of them. */
+ * Events are taken BLOCK at a time. For each block there are the sum of all lengths before it and its longest event;
+ * of BLOCK such blocks again the longest, and so on: a pyramid. A question about a run looks at the blocks inside it
+ * and at the events before and behind them, so it costs some BLOCK steps for each level, and the whole takes little
+ * more than a byte for each event. The length and the name of a longest event stand beside it: looking them up in
+ * all the row's events would take most of a question's time. Lanes lie one behind another in a row's events, so one
+ * index serves all of them. */
 #ifndef TACHO_VIEW_LOAD_EVENT_INDEX_H
 #define TACHO_VIEW_LOAD_EVENT_INDEX_H
 

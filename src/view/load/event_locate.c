@@ -1,5 +1,5 @@
-/* From a row of a table to its event: the row of the table is read once more and becomes the same key and start that it had on
- * opening, so that nothing has to be kept for it. */
+/* From a row of a table to its event: the row of the table is read once more and becomes the same key and start that it
+ * had on opening, so that nothing has to be kept for it. */
 #include <string.h>
 
 #include "gather.h"
@@ -25,12 +25,14 @@ static const struct view_family *find_source(const char *table, uint32_t *source
 }
 
 /* Among the events of a row that start there. */
-static int find_in_row(const struct view_row *row, const struct taken *event, int64_t start_ns, uint32_t source, uint32_t *out)
+static int find_in_row(const struct view_row *row, const struct taken *event, int64_t start_ns, uint32_t source,
+                       uint32_t *out)
 {
     const struct view_events *events = &row->events;
 
     for (uint32_t lane = 0; lane < events->lane_count; lane++)
-        for (uint32_t i = events_from(events, lane, start_ns); i < events->lanes[lane + 1] && events->start_ns[i] == start_ns; i++)
+        for (uint32_t i = events_from(events, lane, start_ns);
+             i < events->lanes[lane + 1] && events->start_ns[i] == start_ns; i++)
             if (events->table_row[i] == event->table_row && events->tag[i] >> EVENT_SOURCE_SHIFT == source) {
                 *out = i;
                 return 1;
@@ -43,11 +45,14 @@ static struct view_place find_event(const struct locating *locating, const struc
     const struct view *view = locating->view;
     uint32_t key = keys_find(&view->row_keys, event->key);
     int row = key == NO_KEY ? VIEW_NO_ROW : view->row_of_key[key];
-    int64_t start = gather_within(event->start_ns), least = view->origin_ns - VIEW_LAST_TIME, most = view->origin_ns + VIEW_LAST_TIME;
+    int64_t start = gather_within(event->start_ns), least = view->origin_ns - VIEW_LAST_TIME,
+            most = view->origin_ns + VIEW_LAST_TIME;
     uint32_t found;
 
     start = start < least ? least : start > most ? most : start;
-    for (; row != VIEW_NO_ROW && (size_t)row < view->row_count && memcmp(view->rows[row].key, event->key, sizeof event->key) == 0; row++)
+    for (; row != VIEW_NO_ROW && (size_t)row < view->row_count &&
+           memcmp(view->rows[row].key, event->key, sizeof event->key) == 0;
+         row++)
         if (find_in_row(&view->rows[row], event, start, locating->gather.source_number, &found))
             return (struct view_place){ row, found };
     return (struct view_place){ VIEW_NO_ROW, 0 };
@@ -56,9 +61,10 @@ static struct view_place find_event(const struct locating *locating, const struc
 static int visit(void *context, int worker, const struct report_block *block)
 {
     struct locating *locating = context;
-    struct taken event = {0};
+    struct taken event = { 0 };
 
-    for (; locating->next < locating->count && locating->table_rows[locating->next] < block->first_row + block->rows; locating->next++) {
+    for (; locating->next < locating->count && locating->table_rows[locating->next] < block->first_row + block->rows;
+         locating->next++) {
         uint32_t row = locating->table_rows[locating->next];
         if (row >= block->first_row && gather_take(&locating->gather, block, row - (size_t)block->first_row, &event))
             locating->out[locating->next] = find_event(locating, &event);
@@ -67,7 +73,8 @@ static int visit(void *context, int worker, const struct report_block *block)
 }
 
 /* One chunk at a time, and of them those alone that are needed. */
-int view_locate(struct view *view, const char *table_name, const uint32_t *table_rows, size_t count, struct view_place *out, struct error *err)
+int view_locate(struct view *view, const char *table_name, const uint32_t *table_rows, size_t count,
+                struct view_place *out, struct error *err)
 {
     struct locating locating = { .view = view, .table_rows = table_rows, .count = count, .out = out };
     const struct report_table *table = report_table(view->report, table_name);
@@ -88,7 +95,8 @@ int view_locate(struct view *view, const char *table_name, const uint32_t *table
     for (size_t c = 0; c < report_chunk_count(table) && locating.next < count && code == 0; c++) {
         struct report_chunk chunk = report_chunk_at(table, c);
         if (table_rows[locating.next] < chunk.first_row + chunk.rows)
-            code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows, visit, &locating, err);
+            code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows, visit,
+                                    &locating, err);
         while (locating.next < count && table_rows[locating.next] < chunk.first_row + chunk.rows)
             locating.next++; /* the chunk was damaged */
     }

@@ -56,7 +56,10 @@ uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t
 {
     const int64_t *starts = events->start_ns;
     enum { NEAR = 64 }; /* so few are found as quickly from the first on, in one direction */
-    uint32_t step = guess > NEAR ? guess / 8 : 1, low = from, high = guess <= NEAR ? from : end - from > guess ? from + guess : end;
+    uint32_t step = guess > NEAR ? guess / 8 : 1, low = from,
+             high = guess <= NEAR        ? from
+                    : end - from > guess ? from + guess
+                                         : end;
 
     if (high < end && starts[high] < time_ns)
         while (high < end && starts[high] < time_ns) {

@@ -1,13 +1,14 @@
 /* Every table of events, and the row that its events go to. To show another table is to add a line here.
  *
- * Left out are tables that tell of lives and settings (processes, threads, modules, clocks) and of ties between events; what has to be
- * worked out first (states of threads, steps, projections) is made in derived.c, and what is a value over time in counter_sources.c. */
+ * Left out are tables that tell of lives and settings (processes, threads, modules, clocks) and of ties between events;
+ * what has to be worked out first (states of threads, steps, projections) is made in derived.c, and what is a value
+ * over time in counter_sources.c. */
 #include "event_sources.h"
 
 #include <string.h>
 
-#include "analyze/model/calls.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/stacks/stacks.h"
 #include "report/schema/enums.h"
@@ -24,7 +25,7 @@ static int failed(struct error *err)
 /* "[CUDA memcpy Host-to-Device]", as tables of copies call them. */
 static int copy_names(struct view *view, struct name_map *map, struct error *err)
 {
-    struct text label = {0};
+    struct text label = { 0 };
     int code = 0;
 
     for (int64_t kind = 0; kind <= UINT8_MAX && code == 0; kind++) {
@@ -57,11 +58,12 @@ static int stack_names(struct view *view, struct name_map *map, const char *tabl
 {
     enum { ID, SYMBOL, DEPTH, COLUMNS };
     static const char *const columns_of[COLUMNS] = { "id", "symbol", "stackDepth" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(view->report, table, columns_of, COLUMNS, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (columns.values[DEPTH][row] == 0 && name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0)
+        if (columns.values[DEPTH][row] == 0 &&
+            name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0)
             code = failed(err);
     report_columns_free(&columns);
     name_map_sort(map);
@@ -82,7 +84,7 @@ static int python_names(struct view *view, struct name_map *map, struct error *e
 static int generic_names(struct view *view, struct name_map *map, struct error *err)
 {
     static const char *const columns_of[] = { "typeId", "nameId" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(view->report, "GENERIC_EVENT_TYPES", columns_of, 2, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
@@ -107,7 +109,7 @@ static uint32_t call_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
-/* ---- what a row of a table is ------------------------------------------------------------------------------------ */
+/* ---- what a row of a table is ---------------------------------------------------------------------------------- */
 
 static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
 {
@@ -209,10 +211,11 @@ static uint32_t left_out_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
-#define TAKE_LEFT_OUT(of)                                                                                                          \
-    static int take_left_out_##of(const struct view *view, const struct report_block *block, size_t row, struct taken *event)      \
-    {                                                                                                                              \
-        return strcmp(report_string(view->report, block->values[TAKE_EXTRA][row], NULL), #of) == 0;                                \
+#define TAKE_LEFT_OUT(of)                                                                                              \
+    static int take_left_out_##of(const struct view *view, const struct report_block *block, size_t row,               \
+                                  struct taken *event)                                                                 \
+    {                                                                                                                  \
+        return strcmp(report_string(view->report, block->values[TAKE_EXTRA][row], NULL), #of) == 0;                    \
     }
 TAKE_LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL)
 TAKE_LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME)
@@ -224,37 +227,43 @@ TAKE_LEFT_OUT(TACHO_TORCH_PYTHON)
 /* ---- the tables ------------------------------------------------------------------------------------------------ */
 
 #define SPAN .start = "start", .end = "end"
-#define LEFT_OUT(of) .table = "TACHO_OVERVIEW", SPAN, .name = "nameId", .extra = { "tableName" }, .take = take_left_out_##of, .rename = left_out_name
+#define LEFT_OUT(of)                                                                                         \
+    .table = "TACHO_OVERVIEW", SPAN, .name = "nameId", .extra = { "tableName" }, .take = take_left_out_##of, \
+        .rename = left_out_name
 #define GPU_KEY { "deviceId", "globalPid", "contextId", "streamId" }
 
+/* clang-format off */
 static const struct view_source gpu_work[] = {
-    { .table = "CUPTI_ACTIVITY_KIND_KERNEL", SPAN, .name = "demangledName", .fixed = "[kernel]", .type = ROW_STREAM, .key = GPU_KEY },
-    { .table = "CUPTI_ACTIVITY_KIND_MEMCPY", SPAN, .name = "copyKind", .fixed = "[CUDA memcpy]", .type = ROW_STREAM, .key = GPU_KEY, .names = copy_names },
+    { .table = "CUPTI_ACTIVITY_KIND_KERNEL", SPAN, .name = "demangledName", .fixed = "[kernel]", .type = ROW_STREAM,
+      .key = GPU_KEY },
+    { .table = "CUPTI_ACTIVITY_KIND_MEMCPY", SPAN, .name = "copyKind", .fixed = "[CUDA memcpy]", .type = ROW_STREAM,
+      .key = GPU_KEY, .names = copy_names },
     { .table = "CUPTI_ACTIVITY_KIND_MEMSET", SPAN, .fixed = MEMSET_LABEL, .type = ROW_STREAM, .key = GPU_KEY },
     { .table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SPAN, .fixed = "[CUDA graph]", .type = ROW_STREAM, .key = GPU_KEY },
     { LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL), .type = ROW_STREAM, .key = GPU_KEY },
 };
 
 static const struct view_source gpu_waits[] = {
-    { .table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SPAN, .name = "syncType", .fixed = "Synchronization", .type = ROW_GPU_SYNC,
-      .key = { "deviceId", "globalPid" }, .names = sync_names },
+    { .table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SPAN, .name = "syncType", .fixed = "Synchronization",
+      .type = ROW_GPU_SYNC, .key = { "deviceId", "globalPid" }, .names = sync_names },
 };
 static const struct view_source gpu_faults[] = {
-    { .table = "CUDA_UM_GPU_PAGE_FAULT_EVENTS", SPAN, .fixed = "Page faults", .type = ROW_GPU_FAULTS, .key = { "deviceId", "globalPid" } },
+    { .table = "CUDA_UM_GPU_PAGE_FAULT_EVENTS", SPAN, .fixed = "Page faults", .type = ROW_GPU_FAULTS,
+      .key = { "deviceId", "globalPid" } },
 };
 static const struct view_source calls[] = {
-    { .table = "CUPTI_ACTIVITY_KIND_RUNTIME", SPAN, .name = "nameId", .type = ROW_CUDA_API, .key = { "globalTid" }, .extra = { "returnValue" },
-      .take = take_call, .rename = call_name },
+    { .table = "CUPTI_ACTIVITY_KIND_RUNTIME", SPAN, .name = "nameId", .type = ROW_CUDA_API, .key = { "globalTid" },
+      .extra = { "returnValue" }, .take = take_call, .rename = call_name },
     { LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME), .type = ROW_CUDA_API, .key = { "globalTid" } },
 };
 static const struct view_source os_calls[] = {
-    { .table = "OSRT_API", SPAN, .name = "nameId", .type = ROW_OSRT, .key = { "globalTid" }, .extra = { "errnoValue", "incomplete" },
-      .take = take_os_call },
+    { .table = "OSRT_API", SPAN, .name = "nameId", .type = ROW_OSRT, .key = { "globalTid" },
+      .extra = { "errnoValue", "incomplete" }, .take = take_os_call },
     { LEFT_OUT(OSRT_API), .type = ROW_OSRT, .key = { "globalTid" } },
 };
 static const struct view_source nvtx[] = {
-    { .table = "NVTX_EVENTS", SPAN, .name = "text", .fixed = "[no message]", .type = ROW_NVTX, .key = { "globalTid", "domainId" },
-      .extra = { "textId", "eventType" }, .take = take_nvtx },
+    { .table = "NVTX_EVENTS", SPAN, .name = "text", .fixed = "[no message]", .type = ROW_NVTX,
+      .key = { "globalTid", "domainId" }, .extra = { "textId", "eventType" }, .take = take_nvtx },
     { LEFT_OUT(NVTX_EVENTS), .type = ROW_NVTX, .key = { "globalTid", "domainId" } },
 };
 static const struct view_source torch[] = {
@@ -267,90 +276,126 @@ static const struct view_source python[] = {
     { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .key = { "globalTid" } },
 };
 static const struct view_source samples[] = {
-    { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES, .key = { "globalTid" },
-      .extra = { "threadState" }, .take = take_sample, .names = sample_names },
+    { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES,
+      .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample, .names = sample_names },
 };
 static const struct view_source python_samples[] = {
-    { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .name = "callchainId", .fixed = "[no stack]", .type = ROW_PYTHON_SAMPLES,
-      .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample, .names = python_names },
+    { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .name = "callchainId", .fixed = "[no stack]",
+      .type = ROW_PYTHON_SAMPLES, .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample,
+      .names = python_names },
 };
+/* clang-format on */
 
-#define LIBRARY_CALLS(of, library) { .table = of, SPAN, .name = "nameId", .type = ROW_LIBRARY, .key = { "globalTid" }, .label = library }
-static const struct view_source libraries[] = { LIBRARY_CALLS("CUBLAS_EVENTS", "cuBLAS"), LIBRARY_CALLS("CUDNN_EVENTS", "cuDNN") };
+#define LIBRARY_CALLS(of, library) \
+    { .table = of, SPAN, .name = "nameId", .type = ROW_LIBRARY, .key = { "globalTid" }, .label = library }
+static const struct view_source libraries[] = { LIBRARY_CALLS("CUBLAS_EVENTS", "cuBLAS"),
+                                                LIBRARY_CALLS("CUDNN_EVENTS", "cuDNN") };
 
 /* Calls and the like on threads: of one label, one row for each thread. */
-#define ON_THREAD(of, column, what) { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_THREAD_OTHER, .key = { "globalTid" }, .label = what }
+#define ON_THREAD(of, column, what)                                                                       \
+    { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_THREAD_OTHER, .key = { "globalTid" }, \
+      .label = what }
+/* clang-format off */
 static const struct view_source thread_others[] = {
     ON_THREAD("SYSCALL", "nameId", "System calls"),
     ON_THREAD("PROFILER_OVERHEAD", "nameId", "Profiler overhead"),
-    ON_THREAD("CUDA_GRAPH_NODE_EVENTS", "nameId", "CUDA graphs"), ON_THREAD("CUDA_GRAPH_EVENTS", "nameId", "CUDA graphs"),
-    ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "nameId", "OpenACC"), ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "nameId", "OpenACC"),
+    ON_THREAD("CUDA_GRAPH_NODE_EVENTS", "nameId", "CUDA graphs"),
+    ON_THREAD("CUDA_GRAPH_EVENTS", "nameId", "CUDA graphs"),
+    ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "nameId", "OpenACC"),
+    ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "nameId", "OpenACC"),
     ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "nameId", "OpenACC"),
     ON_THREAD("MPI_P2P_EVENTS", "textId", "MPI"), ON_THREAD("MPI_COLLECTIVES_EVENTS", "textId", "MPI"),
     ON_THREAD("MPI_START_WAIT_EVENTS", "textId", "MPI"), ON_THREAD("MPI_OTHER_EVENTS", "textId", "MPI"),
-    ON_THREAD("UCP_SUBMIT_EVENTS", "textId", "UCX"), ON_THREAD("UCP_PROGRESS_EVENTS", "textId", "UCX"), ON_THREAD("UCP_EVENTS", "textId", "UCX"),
-    { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
-      .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
-    { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" }, .label = "Synchronisation objects" },
+    ON_THREAD("UCP_SUBMIT_EVENTS", "textId", "UCX"), ON_THREAD("UCP_PROGRESS_EVENTS", "textId", "UCX"),
+    ON_THREAD("UCP_EVENTS", "textId", "UCX"),
+    { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER,
+      .key = { "globalTid" }, .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
+    { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
+      .label = "Synchronisation objects" },
 };
 #define OPENMP(of) ON_THREAD("OPENMP_EVENT_KIND_" of, "nameId", "OpenMP")
 static const struct view_source openmp[] = {
-    OPENMP("THREAD"), OPENMP("PARALLEL"), OPENMP("SYNC_REGION_WAIT"), OPENMP("SYNC_REGION"), OPENMP("TASK"), OPENMP("MASTER"), OPENMP("REDUCTION"),
-    OPENMP("TASK_CREATE"), OPENMP("TASK_SCHEDULE"), OPENMP("CANCEL"), OPENMP("MUTEX_WAIT"), OPENMP("CRITICAL_SECTION"), OPENMP("MUTEX_RELEASED"),
-    OPENMP("LOCK_INIT"), OPENMP("LOCK_DESTROY"), OPENMP("WORKSHARE"), OPENMP("DISPATCH"), OPENMP("FLUSH"),
+    OPENMP("THREAD"), OPENMP("PARALLEL"), OPENMP("SYNC_REGION_WAIT"), OPENMP("SYNC_REGION"), OPENMP("TASK"),
+    OPENMP("MASTER"), OPENMP("REDUCTION"), OPENMP("TASK_CREATE"), OPENMP("TASK_SCHEDULE"), OPENMP("CANCEL"),
+    OPENMP("MUTEX_WAIT"), OPENMP("CRITICAL_SECTION"), OPENMP("MUTEX_RELEASED"), OPENMP("LOCK_INIT"),
+    OPENMP("LOCK_DESTROY"), OPENMP("WORKSHARE"), OPENMP("DISPATCH"), OPENMP("FLUSH"),
 };
 static const struct view_source graphics[] = {
-    ON_THREAD("OPENGL_API", "nameId", "OpenGL"), ON_THREAD("VULKAN_API", "nameId", "Vulkan"), ON_THREAD("DX12_API", "nameId", "Direct3D 12"),
-    ON_THREAD("KHR_DEBUG_EVENTS", "textId", "OpenGL marks"), ON_THREAD("VULKAN_DEBUG_API", "textId", "Vulkan marks"),
-    ON_THREAD("D3D11_PIX_DEBUG_API", "textId", "PIX marks"), ON_THREAD("D3D12_PIX_DEBUG_API", "textId", "PIX marks"),
-    ON_THREAD("NVVIDEO_ENCODER_API", "nameId", "Video"), ON_THREAD("NVVIDEO_DECODER_API", "nameId", "Video"), ON_THREAD("NVVIDEO_JPEG_API", "nameId", "Video"),
-    ON_THREAD("TRACE_PROCESS_EVENT_NVMEDIA", "nameId", "NvMedia"), ON_THREAD("TEGRA_INTERNAL_API_CALLS", "nameId", "Tegra"),
+    ON_THREAD("OPENGL_API", "nameId", "OpenGL"), ON_THREAD("VULKAN_API", "nameId", "Vulkan"),
+    ON_THREAD("DX12_API", "nameId", "Direct3D 12"), ON_THREAD("KHR_DEBUG_EVENTS", "textId", "OpenGL marks"),
+    ON_THREAD("VULKAN_DEBUG_API", "textId", "Vulkan marks"), ON_THREAD("D3D11_PIX_DEBUG_API", "textId", "PIX marks"),
+    ON_THREAD("D3D12_PIX_DEBUG_API", "textId", "PIX marks"), ON_THREAD("NVVIDEO_ENCODER_API", "nameId", "Video"),
+    ON_THREAD("NVVIDEO_DECODER_API", "nameId", "Video"), ON_THREAD("NVVIDEO_JPEG_API", "nameId", "Video"),
+    ON_THREAD("TRACE_PROCESS_EVENT_NVMEDIA", "nameId", "NvMedia"),
+    ON_THREAD("TEGRA_INTERNAL_API_CALLS", "nameId", "Tegra"),
 };
 
-#define ON_GPU(of, column, what) { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_GPU_OTHER, .key = { "gpu" }, .label = what }
+#define ON_GPU(of, column, what) \
+    { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_GPU_OTHER, .key = { "gpu" }, .label = what }
 static const struct view_source gpu_others[] = {
-    ON_GPU("OPENGL_WORKLOAD", "nameId", "OpenGL"), ON_GPU("DX12_WORKLOAD", "nameId", "Direct3D 12"), ON_GPU("VULKAN_WORKLOAD", "nameId", "Vulkan"),
-    ON_GPU("SLI_QUERIES", NULL, "SLI queries"), ON_GPU("SLI_P2P", "transferFuncName", "SLI transfers"), ON_GPU("SLI_STATS", NULL, "SLI statistics"),
-    { .table = "GPU_CONTEXT_SWITCH_EVENTS", .start = "timestamp", .fixed = "Context switch", .type = ROW_GPU_OTHER, .key = { "gpuId" }, .label = "Context switches" },
-    { .table = "CUDA_GPU_MEMORY_POOL_EVENTS", .start = "start", .fixed = "Memory pool", .type = ROW_GPU_OTHER, .key = { "deviceId", "globalPid" }, .label = "Memory pools" },
-    { .table = "CUPTI_ACTIVITY_KIND_BLOCK_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER, .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
-    { .table = "CUPTI_ACTIVITY_KIND_BLOCK_PHASE_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER, .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
-    { .table = "CUPTI_ACTIVITY_KIND_WARP_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER, .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
-    { .table = "CUPTI_ACTIVITY_KIND_WARP_PHASE_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER, .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
+    ON_GPU("OPENGL_WORKLOAD", "nameId", "OpenGL"), ON_GPU("DX12_WORKLOAD", "nameId", "Direct3D 12"),
+    ON_GPU("VULKAN_WORKLOAD", "nameId", "Vulkan"),
+    ON_GPU("SLI_QUERIES", NULL, "SLI queries"), ON_GPU("SLI_P2P", "transferFuncName", "SLI transfers"),
+    ON_GPU("SLI_STATS", NULL, "SLI statistics"),
+    { .table = "GPU_CONTEXT_SWITCH_EVENTS", .start = "timestamp", .fixed = "Context switch", .type = ROW_GPU_OTHER,
+      .key = { "gpuId" }, .label = "Context switches" },
+    { .table = "CUDA_GPU_MEMORY_POOL_EVENTS", .start = "start", .fixed = "Memory pool", .type = ROW_GPU_OTHER,
+      .key = { "deviceId", "globalPid" }, .label = "Memory pools" },
+    { .table = "CUPTI_ACTIVITY_KIND_BLOCK_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER,
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
+    { .table = "CUPTI_ACTIVITY_KIND_BLOCK_PHASE_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER,
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
+    { .table = "CUPTI_ACTIVITY_KIND_WARP_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER,
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
+    { .table = "CUPTI_ACTIVITY_KIND_WARP_PHASE_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER,
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
 };
 static const struct view_source windows[] = {
-    ON_GPU("WDDM_EVICT_ALLOCATION_EVENTS", NULL, "WDDM evictions"), ON_GPU("WDDM_PAGING_QUEUE_PACKET_START_EVENTS", NULL, "WDDM paging packets"),
-    ON_GPU("WDDM_PAGING_QUEUE_PACKET_STOP_EVENTS", NULL, "WDDM paging packet ends"), ON_GPU("WDDM_PAGING_QUEUE_PACKET_INFO_EVENTS", NULL, "WDDM paging packet details"),
-    ON_GPU("WDDM_QUEUE_PACKET_START_EVENTS", NULL, "WDDM queue packets"), ON_GPU("WDDM_QUEUE_PACKET_STOP_EVENTS", NULL, "WDDM queue packet ends"),
-    ON_GPU("WDDM_QUEUE_PACKET_INFO_EVENTS", NULL, "WDDM queue packet details"), ON_GPU("WDDM_DMA_PACKET_START_EVENTS", NULL, "WDDM DMA packets"),
-    ON_GPU("WDDM_DMA_PACKET_STOP_EVENTS", NULL, "WDDM DMA packet ends"), ON_GPU("WDDM_DMA_PACKET_INFO_EVENTS", NULL, "WDDM DMA packet details"),
-    ON_GPU("WDDM_HW_QUEUE_EVENTS", NULL, "WDDM hardware queues"), ON_GPU("NV_LOAD_BALANCE_MASTER_EVENTS", "task", "Load balance"),
+    ON_GPU("WDDM_EVICT_ALLOCATION_EVENTS", NULL, "WDDM evictions"),
+    ON_GPU("WDDM_PAGING_QUEUE_PACKET_START_EVENTS", NULL, "WDDM paging packets"),
+    ON_GPU("WDDM_PAGING_QUEUE_PACKET_STOP_EVENTS", NULL, "WDDM paging packet ends"),
+    ON_GPU("WDDM_PAGING_QUEUE_PACKET_INFO_EVENTS", NULL, "WDDM paging packet details"),
+    ON_GPU("WDDM_QUEUE_PACKET_START_EVENTS", NULL, "WDDM queue packets"),
+    ON_GPU("WDDM_QUEUE_PACKET_STOP_EVENTS", NULL, "WDDM queue packet ends"),
+    ON_GPU("WDDM_QUEUE_PACKET_INFO_EVENTS", NULL, "WDDM queue packet details"),
+    ON_GPU("WDDM_DMA_PACKET_START_EVENTS", NULL, "WDDM DMA packets"),
+    ON_GPU("WDDM_DMA_PACKET_STOP_EVENTS", NULL, "WDDM DMA packet ends"),
+    ON_GPU("WDDM_DMA_PACKET_INFO_EVENTS", NULL, "WDDM DMA packet details"),
+    ON_GPU("WDDM_HW_QUEUE_EVENTS", NULL, "WDDM hardware queues"),
+    ON_GPU("NV_LOAD_BALANCE_MASTER_EVENTS", "task", "Load balance"),
     ON_GPU("NV_LOAD_BALANCE_EVENTS", "task", "Load balance"),
-    { .table = "MEMORY_TRANSFER_EVENTS", .start = "start", .fixed = "Memory transfer", .type = ROW_GPU_OTHER, .key = { "gpu" }, .label = "Memory transfers" },
+    { .table = "MEMORY_TRANSFER_EVENTS", .start = "start", .fixed = "Memory transfer", .type = ROW_GPU_OTHER,
+      .key = { "gpu" }, .label = "Memory transfers" },
 };
 static const struct view_source process_others[] = {
-    { .table = "CUDA_UM_CPU_PAGE_FAULT_EVENTS", .start = "start", .name = "CpuInstruction", .fixed = "Page fault", .type = ROW_PROCESS_OTHER,
-      .key = { "globalPid" }, .label = "Page faults of unified memory" },
-    { .table = "GPU_VIDEO_ENGINE_WORKLOAD", SPAN, .fixed = "Video engine", .type = ROW_PROCESS_OTHER, .key = { "globalPid" }, .label = "Video engines" },
+    { .table = "CUDA_UM_CPU_PAGE_FAULT_EVENTS", .start = "start", .name = "CpuInstruction", .fixed = "Page fault",
+      .type = ROW_PROCESS_OTHER, .key = { "globalPid" }, .label = "Page faults of unified memory" },
+    { .table = "GPU_VIDEO_ENGINE_WORKLOAD", SPAN, .fixed = "Video engine", .type = ROW_PROCESS_OTHER,
+      .key = { "globalPid" }, .label = "Video engines" },
 };
 static const struct view_source machine[] = {
-    { .table = "GENERIC_EVENTS", .start = "timestamp", .name = "typeId", .type = ROW_THREAD_OTHER, .key = { "globalTid" }, .label = "Events",
-      .take = take_machine, .names = generic_names },
-    { .table = "ETW_EVENTS", .start = "timestamp", .name = "typeId", .type = ROW_THREAD_OTHER, .key = { "globalTid" }, .label = "Windows events",
-      .take = take_machine, .names = generic_names },
-    { .table = "GPU_VIDEO_ENGINE_MISSING", SPAN, .fixed = "Not known", .type = ROW_OTHER, .label = "Video engines, lost" },
-    { .table = "NET_IB_SWITCH_CONGESTION_EVENT", .start = "start", .fixed = "Congestion", .type = ROW_OTHER, .key = { "globalId" }, .label = "Switch congestion" },
-    { .table = "MPI_COMMUNICATORS", .start = "timestamp", .fixed = "Communicator", .type = ROW_OTHER, .label = "MPI communicators" },
+    { .table = "GENERIC_EVENTS", .start = "timestamp", .name = "typeId", .type = ROW_THREAD_OTHER,
+      .key = { "globalTid" }, .label = "Events", .take = take_machine, .names = generic_names },
+    { .table = "ETW_EVENTS", .start = "timestamp", .name = "typeId", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
+      .label = "Windows events", .take = take_machine, .names = generic_names },
+    { .table = "GPU_VIDEO_ENGINE_MISSING", SPAN, .fixed = "Not known", .type = ROW_OTHER,
+      .label = "Video engines, lost" },
+    { .table = "NET_IB_SWITCH_CONGESTION_EVENT", .start = "start", .fixed = "Congestion", .type = ROW_OTHER,
+      .key = { "globalId" }, .label = "Switch congestion" },
+    { .table = "MPI_COMMUNICATORS", .start = "timestamp", .fixed = "Communicator", .type = ROW_OTHER,
+      .label = "MPI communicators" },
     { .table = "DIAGNOSTIC_EVENT", .start = "timestamp", .name = "text", .type = ROW_OTHER, .label = "Diagnostics" },
     { .table = "TACHO_RANGE", SPAN, .name = "cause", .type = ROW_OTHER, .label = "Recording" },
 };
+/* clang-format on */
 
 #define FAMILY(list) { list, COUNT_OF(list) }
 /* Ranges come last: those without an end go on to that of all else. */
 const struct view_family view_families[] = {
-    FAMILY(gpu_work), FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls), FAMILY(os_calls), FAMILY(torch), FAMILY(python),
-    FAMILY(samples), FAMILY(python_samples), FAMILY(libraries), FAMILY(thread_others), FAMILY(openmp), FAMILY(graphics), FAMILY(gpu_others),
-    FAMILY(windows), FAMILY(process_others), FAMILY(machine), FAMILY(nvtx),
+    FAMILY(gpu_work),       FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls),          FAMILY(os_calls),
+    FAMILY(torch),          FAMILY(python),    FAMILY(samples),    FAMILY(python_samples), FAMILY(libraries),
+    FAMILY(thread_others),  FAMILY(openmp),    FAMILY(graphics),   FAMILY(gpu_others),     FAMILY(windows),
+    FAMILY(process_others), FAMILY(machine),   FAMILY(nvtx),
 };
 const size_t view_family_count = COUNT_OF(view_families);
 _Static_assert(COUNT_OF(openmp) <= 256 >> EVENT_SOURCE_SHIFT && COUNT_OF(thread_others) <= 256 >> EVENT_SOURCE_SHIFT,

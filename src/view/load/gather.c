@@ -1,5 +1,6 @@
-/* Gathering: each chunk of a table becomes a block of raw events, in whatever order the workers get to them; gather_finish() goes
- * through the blocks in the table's order, so that a view is the same however many workers there are. */
+/* Gathering: each chunk of a table becomes a block of raw events, in whatever order the workers get to
+ * them; gather_finish() goes through the blocks in the table's order, so that a view is the same
+ * however many workers there are. */
 #include "gather.h"
 
 #include <stdlib.h>
@@ -68,7 +69,8 @@ static struct gather_block *block_new(struct gather_worker *worker, uint32_t cap
 {
     struct gather_block *block = calloc(1, sizeof *block);
 
-    if (!block || array_reserve(&worker->blocks, &worker->block_capacity, worker->block_count + 1, sizeof *worker->blocks) != 0)
+    if (!block ||
+        array_reserve(&worker->blocks, &worker->block_capacity, worker->block_count + 1, sizeof *worker->blocks) != 0)
         goto failed;
     block->capacity = capacity;
     block->start_ns = malloc((capacity + 1) * sizeof *block->start_ns);
@@ -102,7 +104,8 @@ int64_t gather_within(int64_t time_ns)
 
 static int block_add(struct gather_worker *worker, struct gather_block *block, const struct taken *event, uint32_t name)
 {
-    int64_t start = gather_within(event->start_ns), end = gather_within(event->end_ns), length = end > start ? end - start : 0;
+    int64_t start = gather_within(event->start_ns), end = gather_within(event->end_ns),
+            length = end > start ? end - start : 0;
     uint32_t at = block->count;
 
     if (worker->last == NO_KEY || memcmp(keys_get(&worker->keys, worker->last), event->key, sizeof event->key) != 0)
@@ -139,7 +142,8 @@ int gather_take(const struct gather *gather, const struct report_block *block, s
     event->key[KEY_TYPE] = source->type;
     for (int part = 0; part < KEY_PARTS - 1; part++)
         event->key[KEY_A + part] = gather->key_used[part] && !block_is_null(block, TAKE_KEY + (size_t)part, row)
-                                       ? block->values[TAKE_KEY + part][row] : 0;
+                                       ? block->values[TAKE_KEY + part][row]
+                                       : 0;
     if (source->label)
         event->key[KEY_E] = gather->label_name;
     return block->first_row + row < UINT32_MAX && !block_is_null(block, TAKE_START, row) &&
@@ -158,7 +162,7 @@ static int visit(void *context, int number, const struct report_block *rows)
     struct gather *gather = context;
     struct gather_worker *worker = &gather->workers[number];
     struct gather_block *block = block_new(worker, (uint32_t)rows->rows);
-    struct taken event = {0};
+    struct taken event = { 0 };
     int code = block ? 0 : ERR_NO_MEMORY;
 
     if (block) {
@@ -198,7 +202,7 @@ void gather_close(struct gather *gather)
     }
     free(gather->workers);
     free(gather->names.list);
-    *gather = (struct gather){0};
+    *gather = (struct gather){ 0 };
 }
 
 void gather_begin(struct gather *gather, uint32_t number, const struct report_table *table, int columns[TAKE_COLUMNS])
@@ -240,11 +244,13 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
 
 enum { MADE_BLOCK = 16384, PART_SHIFT = 24 }; /* parts have fewer blocks than that many bits count */
 
-static int add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row, const struct taken *event)
+static int add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row,
+                    const struct taken *event)
 {
     struct gather_block *block = worker->block_count ? worker->blocks[worker->block_count - 1] : NULL;
 
-    if (!block || block->count == block->capacity || block->source != source || block->first_row >> PART_SHIFT != first_row >> PART_SHIFT) {
+    if (!block || block->count == block->capacity || block->source != source ||
+        block->first_row >> PART_SHIFT != first_row >> PART_SHIFT) {
         int goes_on = block && block->source == source && block->first_row >> PART_SHIFT == first_row >> PART_SHIFT;
         first_row = goes_on ? block->first_row + 1 : first_row;
         block = block_new(worker, MADE_BLOCK);

@@ -1,5 +1,5 @@
-/* From tables to rows: events are gathered block by block, in parallel, then dealt out to the rows that their keys say, put in
- * order and laid into lanes.
+/* From tables to rows: events are gathered block by block, in parallel, then dealt out to the rows that their keys say,
+ * put in order and laid into lanes.
  *
  * One family after another, so that memory holds the raw events of one of them beside the finished rows. */
 #ifndef TACHO_VIEW_LOAD_GATHER_H
@@ -23,8 +23,8 @@ struct gather_block {
 void gather_block_free(struct gather_block *block);
 
 struct gather_worker {
-    struct keys keys;     /* of KEY_PARTS */
-    uint32_t last;        /* the key of the event before, or NO_KEY */
+    struct keys keys;             /* of KEY_PARTS */
+    uint32_t last;                /* the key of the event before, or NO_KEY */
     struct gather_block **blocks; /* owned */
     size_t block_count, block_capacity;
 };
@@ -47,8 +47,8 @@ void gather_close(struct gather *gather);
 int gather_scan(struct gather *gather, uint32_t source, struct error *err);
 /* One event that was made up; its name is a name of the view. */
 int gather_add(struct gather *gather, uint32_t source, const struct taken *event);
-/* The same from several workers at once; part says which of the parts that they share out it belongs to, so that the order of events
- * does not depend on who was first. */
+/* The same from several workers at once; part says which of the parts that they share out it belongs to, so that the
+ * order of events does not depend on who was first. */
 int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct taken *event);
 /* The rows of what was gathered are added to the view's leaves. */
 int gather_finish(struct gather *gather, struct error *err);
@@ -73,8 +73,8 @@ int view_add_leaf(struct view *view, const struct view_leaf *leaf);
 int events_allocate(struct view_events *events, uint32_t count, uint32_t long_count);
 void events_free(struct view_events *events);
 
-/* lanes.c: puts raw events (in any order, without lanes) in order of lane and start. What has more than VIEW_MOST_LANES lanes becomes
- * several parts; *parts is the caller's, and raw is used up either way. ERR_NO_MEMORY or 0. */
+/* lanes.c: puts raw events (in any order, without lanes) in order of lane and start. What has more than VIEW_MOST_LANES
+ * lanes becomes several parts; *parts is the caller's, and raw is used up either way. ERR_NO_MEMORY or 0. */
 int events_arrange(struct view_events *raw, struct view_events **parts, size_t *part_count);
 
 /* Moves times into the span, and builds the index anew. ERR_NO_MEMORY or 0. */

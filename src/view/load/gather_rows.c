@@ -1,13 +1,13 @@
-/* From gathered blocks to rows: keys are made the view's own, events are dealt out to their rows in the order of their tables, and
- * then each row is arranged for itself, several at once.
+/* From gathered blocks to rows: keys are made the view's own, events are dealt out to their rows in the order of their
+ * tables, and then each row is arranged for itself, several at once.
  *
  * A block is freed as soon as it is dealt out, so that the events of a family are not held twice. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "gather.h"
 #include "event_index.h"
+#include "gather.h"
 
 int view_add_leaf(struct view *view, const struct view_leaf *leaf)
 {
@@ -17,8 +17,8 @@ int view_add_leaf(struct view *view, const struct view_leaf *leaf)
     return 0;
 }
 
-struct pile { /* of one row */
-    uint32_t key;             /* in view->row_keys */
+struct pile {                  /* of one row */
+    uint32_t key;              /* in view->row_keys */
     uint64_t count, long_count;
     struct view_events events;
     struct view_events *parts; /* owned, once arranged */
@@ -29,13 +29,13 @@ struct dealing {
     struct gather *gather;
     struct gather_block **blocks; /* owned; in the order of sources and rows */
     size_t block_count;
-    uint32_t **piles_of; /* owned; by worker and its key: the pile */
-    struct pile *piles;  /* owned */
+    uint32_t **piles_of;          /* owned; by worker and its key: the pile */
+    struct pile *piles;           /* owned */
     size_t pile_count;
-    struct keys renames; /* sources and their names that were asked for, and what they became */
-    uint32_t *renamed;   /* owned */
+    struct keys renames;          /* sources and their names that were asked for, and what they became */
+    uint32_t *renamed;            /* owned */
     size_t renamed_capacity;
-    int *codes;          /* owned; by pile */
+    int *codes;                   /* owned; by pile */
 };
 
 static int by_place(const void *a, const void *b)
@@ -107,7 +107,8 @@ static int make_piles(struct dealing *dealing)
     }
     for (size_t p = 0; p < dealing->pile_count; p++) {
         struct pile *pile = &dealing->piles[p];
-        if (pile->count >= UINT32_MAX || events_allocate(&pile->events, (uint32_t)pile->count, (uint32_t)pile->long_count) != 0)
+        if (pile->count >= UINT32_MAX ||
+            events_allocate(&pile->events, (uint32_t)pile->count, (uint32_t)pile->long_count) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -118,7 +119,8 @@ static int rename_one(struct dealing *dealing, const struct view_source *source,
     size_t before = dealing->renames.count;
     uint32_t number = keys_add(&dealing->renames, (int64_t[]){ source - dealing->gather->family->sources, *name });
 
-    if (number == NO_KEY || array_reserve(&dealing->renamed, &dealing->renamed_capacity, (size_t)number + 1, sizeof *dealing->renamed) != 0)
+    if (number == NO_KEY ||
+        array_reserve(&dealing->renamed, &dealing->renamed_capacity, (size_t)number + 1, sizeof *dealing->renamed) != 0)
         return ERR_NO_MEMORY;
     if (dealing->renames.count > before)
         dealing->renamed[number] = source->rename(dealing->gather->view, *name);
@@ -173,10 +175,12 @@ static int add_leaves(struct dealing *dealing)
         struct pile *pile = &dealing->piles[p];
         code = dealing->codes[p];
         for (size_t part = 0; part < pile->part_count && code == 0; part++) {
-            struct view_leaf leaf = { .key = pile->key, .spill = (int)part, .family = dealing->gather->family, .events = pile->parts[part] };
+            struct view_leaf leaf = {
+                .key = pile->key, .spill = (int)part, .family = dealing->gather->family, .events = pile->parts[part]
+            };
             code = view_add_leaf(dealing->gather->view, &leaf);
             if (code == 0)
-                pile->parts[part] = (struct view_events){0};
+                pile->parts[part] = (struct view_events){ 0 };
         }
     }
     return code;

@@ -1,15 +1,15 @@
 /* Order and lanes of a row's events.
  *
- * Events are taken by start, of equal starts the longest first, and each goes to the first lane in which the event before has
- * ended. For ranges that nest, the lane is the depth; for any others, as many lanes are made as overlap at once, and no event is left out. The
- * first free lane comes from a tree over the ends of the lanes (each node has the least of its two halves), so that ten thousand
- * overlapping events cost ten thousand times a logarithm. */
+ * Events are taken by start, of equal starts the longest first, and each goes to the first lane in which the event
+ * before has ended. For ranges that nest, the lane is the depth; for any others, as many lanes are made as overlap at
+ * once, and no event is left out. The first free lane comes from a tree over the ends of the lanes (each node has the
+ * least of its two halves), so that ten thousand overlapping events cost ten thousand times a logarithm. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/order.h"
-#include "gather.h"
 #include "event_index.h"
+#include "gather.h"
 
 void events_free(struct view_events *events)
 {
@@ -21,12 +21,12 @@ void events_free(struct view_events *events)
     free(events->longer);
     free(events->lanes);
     index_free(events->index);
-    *events = (struct view_events){0};
+    *events = (struct view_events){ 0 };
 }
 
 int events_allocate(struct view_events *events, uint32_t count, uint32_t long_count)
 {
-    *events = (struct view_events){0};
+    *events = (struct view_events){ 0 };
     events->start_ns = malloc(((size_t)count + 1) * sizeof *events->start_ns);
     events->length_ns = malloc(((size_t)count + 1) * sizeof *events->length_ns);
     events->name = malloc(((size_t)count + 1) * sizeof *events->name);
@@ -66,9 +66,9 @@ static int sort_events(struct view_events *events, uint32_t *order)
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
 struct lane_tree {
-    int64_t *ends;     /* owned; leaf i, at size + i, is lane i; node n is the lesser of 2n and 2n + 1 */
-    uint32_t size;     /* leaves, a power of two; those that are no lanes yet are free from ever on */
-    uint32_t count;    /* lanes in use */
+    int64_t *ends;  /* owned; leaf i, at size + i, is lane i; node n is the lesser of 2n and 2n + 1 */
+    uint32_t size;  /* leaves, a power of two; those that are no lanes yet are free from ever on */
+    uint32_t count; /* lanes in use */
 };
 
 static int tree_grow(struct lane_tree *tree)
@@ -98,7 +98,8 @@ static uint32_t tree_take(struct lane_tree *tree, int64_t start, int64_t end)
     uint32_t lane = node - tree->size;
     tree->ends[node] = end;
     for (node /= 2; node > 0; node /= 2)
-        tree->ends[node] = tree->ends[2 * node] < tree->ends[2 * node + 1] ? tree->ends[2 * node] : tree->ends[2 * node + 1];
+        tree->ends[node] = tree->ends[2 * node] < tree->ends[2 * node + 1] ? tree->ends[2 * node]
+                                                                           : tree->ends[2 * node + 1];
     tree->count = lane >= tree->count ? lane + 1 : tree->count;
     return lane;
 }
@@ -106,7 +107,7 @@ static uint32_t tree_take(struct lane_tree *tree, int64_t start, int64_t end)
 /* lane[i] of the event order[i]. */
 static int find_lanes(const struct view_events *events, const uint32_t *order, uint32_t *lane, uint32_t *lane_count)
 {
-    struct lane_tree tree = {0};
+    struct lane_tree tree = { 0 };
     int code = 0;
 
     for (uint32_t i = 0; i < events->count && code == 0; i++) {
@@ -171,7 +172,8 @@ static int lay_out(struct view_events *events, uint32_t *order, uint32_t *lane)
         code = find_lanes(events, order, lane, &events->lane_count);
     if (code != 0 || !(events->lanes = calloc((size_t)events->lane_count + 2, sizeof *events->lanes)))
         return ERR_NO_MEMORY;
-    uint32_t *lanes = events->lanes + 1; /* lanes[l]: where the next event of lane l goes; in the end, where those of l end */
+    /* lanes[l]: where the next event of lane l goes; in the end, where those of l end */
+    uint32_t *lanes = events->lanes + 1;
     for (uint32_t i = 0; i < events->count; i++)
         lanes[lane[i] + 1]++;
     for (uint32_t l = 1; l < events->lane_count; l++)
@@ -190,7 +192,8 @@ static int cut_lanes(const struct view_events *whole, uint32_t first, uint32_t c
     uint32_t from = whole->lanes[first], to = whole->lanes[first + count];
     uint32_t long_from = events_long_from(whole, from), long_to = events_long_from(whole, to);
 
-    if (events_allocate(part, to - from, long_to - long_from) != 0 || !(part->lanes = malloc((count + 1) * sizeof *part->lanes)))
+    if (events_allocate(part, to - from, long_to - long_from) != 0 ||
+        !(part->lanes = malloc((count + 1) * sizeof *part->lanes)))
         return ERR_NO_MEMORY;
     part->count = to - from;
     memcpy(part->start_ns, whole->start_ns + from, part->count * sizeof *part->start_ns);
@@ -199,7 +202,8 @@ static int cut_lanes(const struct view_events *whole, uint32_t first, uint32_t c
     memcpy(part->table_row, whole->table_row + from, part->count * sizeof *part->table_row);
     memcpy(part->tag, whole->tag + from, part->count);
     for (uint32_t i = long_from; i < long_to; i++)
-        part->longer[part->long_count++] = (struct view_long){ whole->longer[i].event - from, whole->longer[i].length_ns };
+        part->longer[part->long_count++] = (struct view_long){ whole->longer[i].event - from,
+                                                               whole->longer[i].length_ns };
     for (uint32_t lane = 0; lane <= count; lane++)
         part->lanes[lane] = whole->lanes[first + lane] - from;
     part->lane_count = count;
@@ -217,7 +221,7 @@ static int split(struct view_events *whole, struct view_events **parts, size_t *
     *part_count = count;
     if (count <= 1) {
         **parts = *whole;
-        *whole = (struct view_events){0};
+        *whole = (struct view_events){ 0 };
         return 0;
     }
     for (size_t i = 0; i < count && code == 0; i++) {
@@ -262,7 +266,9 @@ int events_cut(struct view_events *events, int64_t least_ns, int64_t most_ns)
 {
     for (uint32_t i = 0; i < events->count; i++) {
         int64_t end = event_end(events, i);
-        int64_t start = events->start_ns[i] < least_ns ? least_ns : events->start_ns[i] > most_ns ? most_ns : events->start_ns[i];
+        int64_t start = events->start_ns[i] < least_ns  ? least_ns
+                        : events->start_ns[i] > most_ns ? most_ns
+                                                        : events->start_ns[i];
         end = end < least_ns ? least_ns : end > most_ns ? most_ns : end;
         if (events->length_ns[i] == LENGTH_IS_LONG)
             events->longer[events_long_from(events, i)].length_ns = end - start;

@@ -50,7 +50,8 @@ static void add_thread(struct labels *labels, int64_t thread)
     if (!*name)
         text_addf(&labels->text, "Thread %s", number);
     else
-        text_addf(&labels->text, strstr(name, number) ? "%s" : "%s (%s)", name, number); /* traces of PyTorch name it already */
+        text_addf(&labels->text, strstr(name, number) ? "%s" : "%s (%s)", name, number); /* traces of PyTorch
+                                                                                          * name it already */
 }
 
 static void add_gpu(struct labels *labels, int64_t gpu)
@@ -112,36 +113,16 @@ static void add_label(struct labels *labels, struct view_row *row)
         if (labels->step_rows > 1)
             text_addf(text, " of process %lld", (long long)global_pid_number(row->process));
         break;
-    case ROW_GPU:
-        add_gpu(labels, row->device);
-        break;
-    case ROW_CONTEXT:
-        text_addf(text, "Context %lld", (long long)row->context);
-        break;
-    case ROW_STREAM:
-        text_addf(text, "Stream %lld", (long long)row->stream);
-        break;
-    case ROW_GPU_NVTX:
-        text_addf(text, "NVTX on stream %lld", (long long)row->stream);
-        break;
-    case ROW_GPU_TORCH:
-        text_addf(text, "Annotations, stream %lld", (long long)row->key[KEY_D]);
-        break;
-    case ROW_PROCESS:
-        add_process(labels, row->process);
-        break;
-    case ROW_THREAD:
-        add_thread(labels, row->thread);
-        break;
-    case ROW_NVTX:
-        add_domain(labels, row);
-        break;
-    case ROW_CPUS:
-        text_add(text, "CPU cores");
-        break;
-    case ROW_CPU_THREADS:
-        text_addf(text, "CPU %lld", (long long)row->cpu);
-        break;
+    case ROW_GPU: add_gpu(labels, row->device); break;
+    case ROW_CONTEXT: text_addf(text, "Context %lld", (long long)row->context); break;
+    case ROW_STREAM: text_addf(text, "Stream %lld", (long long)row->stream); break;
+    case ROW_GPU_NVTX: text_addf(text, "NVTX on stream %lld", (long long)row->stream); break;
+    case ROW_GPU_TORCH: text_addf(text, "Annotations, stream %lld", (long long)row->key[KEY_D]); break;
+    case ROW_PROCESS: add_process(labels, row->process); break;
+    case ROW_THREAD: add_thread(labels, row->thread); break;
+    case ROW_NVTX: add_domain(labels, row); break;
+    case ROW_CPUS: text_add(text, "CPU cores"); break;
+    case ROW_CPU_THREADS: text_addf(text, "CPU %lld", (long long)row->cpu); break;
     default:
         if (row_types[row->type].label)
             text_add(text, row_types[row->type].label);
@@ -169,8 +150,8 @@ static const char *keep(struct labels *labels)
     return kept ? kept : "";
 }
 
-/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". Where clocks are said to be in MHz they are in Hz, as no GPU has
- * a million of MHz. */
+/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". Where clocks are said to be in MHz
+ * they are in Hz, as no GPU has a million of MHz. */
 static const char *unit_of_name(struct labels *labels, const struct view_row *row)
 {
     enum { LONGEST_UNIT = 16 };
@@ -178,7 +159,8 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
     size_t length = labels->text.length;
     char unit[LONGEST_UNIT];
 
-    if (row->kind != KIND_COUNTER || !bracket || bracket == name || bracket[-1] != ' ' || !length || name[length - 1] != ']')
+    if (row->kind != KIND_COUNTER || !bracket || bracket == name || bracket[-1] != ' ' || !length ||
+        name[length - 1] != ']')
         return "";
     word = word && word > bracket ? word + 1 : bracket + 1;
     size_t size = (size_t)(name + length - 1 - word);
@@ -187,11 +169,12 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
     memcpy(unit, word, size);
     unit[size] = 0;
     text_cut(&labels->text, (size_t)(bracket - 1 - name));
-    const char *told = strcmp(unit, "MHz") == 0 && row->points.max >= 1e6 ? "Hz" : unit, *kept = arena_copy(&labels->view->arena, told, strlen(told));
+    const char *told = strcmp(unit, "MHz") == 0 && row->points.max >= 1e6 ? "Hz" : unit,
+               *kept = arena_copy(&labels->view->arena, told, strlen(told));
     return kept ? kept : "";
 }
 
-/* ---- what is unfolded at first ----------------------------------------------------------------------------------- */
+/* ---- what is unfolded at first --------------------------------------------------------------------------------- */
 
 enum { OPEN_THREADS = 4 }; /* of a process: those with the most to see */
 
@@ -202,7 +185,8 @@ static uint64_t weight_below(const struct view *view, size_t group)
 
     for (size_t i = group + 1; i < view->row_count && view->rows[i].parent == (int)group; i++) {
         enum row_type type = view->rows[i].type;
-        int is_telling = type == ROW_NVTX || type == ROW_TORCH || type == ROW_CUDA_API || type == ROW_PYTHON || type == ROW_LIBRARY;
+        int is_telling = type == ROW_NVTX || type == ROW_TORCH || type == ROW_CUDA_API || type == ROW_PYTHON ||
+                         type == ROW_LIBRARY;
         weight += view->rows[i].events.count * (is_telling ? UINT64_C(1000) : 1);
     }
     return weight;

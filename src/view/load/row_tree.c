@@ -1,8 +1,8 @@
 /* From rows without a place to the tree that is shown.
  *
- * Each row, and each group that it needs above it, gets a path: numbers that say where it stands, a group's being the beginning of
- * those below it. Sorted by their paths, rows are in the order in which they are shown, and a row's parent is the last
- * group before it whose path it begins with. */
+ * Each row, and each group that it needs above it, gets a path: numbers that say where it stands, a group's being the
+ * beginning of those below it. Sorted by their paths, rows are in the order in which they are shown, and a row's parent
+ * is the last group before it whose path it begins with. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,16 +44,25 @@ static struct draft *add_draft(struct drafts *drafts, enum row_type type, const 
     if (array_reserve(&drafts->list, &drafts->capacity, drafts->count + 1, sizeof *drafts->list) != 0)
         return NULL;
     struct draft *draft = &drafts->list[drafts->count++];
-    *draft = (struct draft){ .depth = depth, .row = { .type = type, .kind = row_types[type].kind, .thread = -1, .process = -1, .device = -1,
-                                                      .context = -1, .stream = -1, .cpu = -1, .summary = VIEW_NO_ROW } };
+    *draft = (struct draft){ .depth = depth,
+                             .row = { .type = type,
+                                      .kind = row_types[type].kind,
+                                      .thread = -1,
+                                      .process = -1,
+                                      .device = -1,
+                                      .context = -1,
+                                      .stream = -1,
+                                      .cpu = -1,
+                                      .summary = VIEW_NO_ROW, }, };
     memcpy(draft->path, path, (size_t)depth * sizeof *path);
     return draft;
 }
 
 /* A group, unless it is there already; the row is filled by what it is of. */
-static int add_group(struct drafts *drafts, enum row_type type, const int64_t *path, int depth, const struct view_row *of)
+static int add_group(struct drafts *drafts, enum row_type type, const int64_t *path, int depth,
+                     const struct view_row *of)
 {
-    int64_t key[PATH] = {0};
+    int64_t key[PATH] = { 0 };
     size_t before = drafts->groups.count;
 
     memcpy(key, path, (size_t)depth * sizeof *path);
@@ -136,7 +145,7 @@ static int place_row(struct drafts *drafts, const int64_t *key, struct view_row 
 static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
 {
     const int64_t *key = keys_get(&drafts->view->row_keys, leaf->key);
-    int64_t path[PATH] = {0};
+    int64_t path[PATH] = { 0 };
     struct view_row of = { .thread = -1, .process = -1, .device = -1, .context = -1, .stream = -1, .cpu = -1 };
     int depth = place_row(drafts, key, &of, path);
 
@@ -178,8 +187,8 @@ static void take_leaf(struct view_row *row, struct view_leaf *leaf)
     row->family = leaf->family;
     row->events = leaf->events;
     row->points = leaf->points;
-    leaf->events = (struct view_events){0};
-    leaf->points = (struct view_points){0};
+    leaf->events = (struct view_events){ 0 };
+    leaf->points = (struct view_points){ 0 };
     row->from_ns = INT64_MAX;
     row->to_ns = INT64_MIN;
     for (uint32_t lane = 0; lane < row->events.lane_count; lane++) {
@@ -256,11 +265,12 @@ static int make_rows(struct drafts *drafts)
     return 0;
 }
 
-/* ---- what a folded group shows ------------------------------------------------------------------------------------- */
+/* ---- what a folded group shows --------------------------------------------------------------------------------- */
 
 /* The types that stand for a group, the best first. */
-static const enum row_type summaries[] = { ROW_STREAM, ROW_TORCH, ROW_NVTX, ROW_CUDA_API, ROW_PYTHON, ROW_STATE, ROW_OSRT, ROW_LIBRARY, ROW_SAMPLES,
-                                           ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER };
+static const enum row_type summaries[] = { ROW_STREAM,  ROW_TORCH,          ROW_NVTX,        ROW_CUDA_API,
+                                           ROW_PYTHON,  ROW_STATE,          ROW_OSRT,        ROW_LIBRARY,
+                                           ROW_SAMPLES, ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER };
 enum { SUMMARIES = sizeof summaries / sizeof *summaries };
 
 static size_t summary_rank(enum row_type type)
@@ -275,9 +285,11 @@ static size_t summary_rank(enum row_type type)
 /* Of two rows the one that says more: the better type, then the more events. */
 static int says_more(const struct view *view, int row, int than)
 {
-    size_t rank = summary_rank(view->rows[row].type), other = than >= 0 ? summary_rank(view->rows[than].type) : SUMMARIES;
+    size_t rank = summary_rank(view->rows[row].type),
+           other = than >= 0 ? summary_rank(view->rows[than].type) : SUMMARIES;
 
-    return rank != other ? rank < other : rank < SUMMARIES && view->rows[row].events.count > view->rows[than].events.count;
+    return rank != other ? rank < other
+                         : rank < SUMMARIES && view->rows[row].events.count > view->rows[than].events.count;
 }
 
 static void choose_summaries(struct view *view)

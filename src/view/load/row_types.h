@@ -8,8 +8,8 @@ enum row_kind { KIND_GROUP, KIND_SLICES, KIND_TICKS, KIND_STATES, KIND_COUNTER, 
  * TOP nothing; GPU the device's GPU; CONTEXT GPU, process, context; PROCESS process; THREAD thread; CPU the CPU. */
 enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU };
 
-/* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL is made in
- * row_labels.c from the numbers that the key has behind those of the place. */
+/* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL
+ * is made in row_labels.c from the numbers that the key has behind those of the place. */
 #define ROW_TYPES(X)                                                                                          \
     X(STEPS, "steps", KIND_SLICES, PLACE_TOP, "Steps")                                                         \
     X(STREAM, "stream", KIND_SLICES, PLACE_CONTEXT, NULL)                                                      \
@@ -45,9 +45,8 @@ enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREA
 
 enum row_type {
 #define ROW_TYPE_ID(id, name, kind, place, label) ROW_##id,
-    ROW_TYPES(ROW_TYPE_ID)
+    ROW_TYPES(ROW_TYPE_ID) ROW_TYPE_COUNT
 #undef ROW_TYPE_ID
-    ROW_TYPE_COUNT
 };
 
 struct row_type_info {

@@ -1,8 +1,9 @@
 /* An opened timeline, as the files of src/view share it. Nobody else includes this.
  *
- * A row is a list of events that are drawn together. Its events are numbered from 0, lane by lane and by start inside a lane; events
- * of a lane do not overlap, so that both their starts and their ends are in order. Times are the report's own (origin_ns is taken
- * off when they are answered), and every one lies within ±VIEW_FURTHEST, so that differences and sums of two do not overflow. */
+ * A row is a list of events that are drawn together. Its events are numbered from 0, lane by lane and by start inside a
+ * lane; events of a lane do not overlap, so that both their starts and their ends are in order. Times are the report's
+ * own (origin_ns is taken off when they are answered), and every one lies within ±VIEW_FURTHEST, so that differences
+ * and sums of two do not overflow. */
 #ifndef TACHO_VIEW_LOAD_VIEW_STATE_H
 #define TACHO_VIEW_LOAD_VIEW_STATE_H
 
@@ -10,96 +11,107 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/text.h"
-#include "view/answer/arguments.h"
 #include "row_types.h"
+#include "view/answer/arguments.h"
 #include "view/timeline.h"
 
 #define VIEW_FURTHEST (INT64_C(1) << 61)  /* times of the report are cut there */
 #define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: what a double has exactly */
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 /* A name is an id of the report's string pool, or one of the view's own strings. */
 enum { VIEW_OWN_NAME = 1 << 30, VIEW_NAME_NONE = VIEW_OWN_NAME /* the empty one */ };
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 enum { VIEW_NO_ROW = -1 };
 
 /* flags of an event, as tiles have them */
-enum { EVENT_NO_END = 1, EVENT_WAITING = 2 /* a sample's thread did not run */, EVENT_FAILED = 4, EVENT_FLAGS = 7, EVENT_SOURCE_SHIFT = 3 };
+enum {
+    EVENT_NO_END = 1,
+    EVENT_WAITING = 2 /* a sample's thread did not run */,
+    EVENT_FAILED = 4,
+    EVENT_FLAGS = 7,
+    EVENT_SOURCE_SHIFT = 3
+};
 
 enum { LENGTH_IS_LONG = UINT32_MAX };
-struct view_long { uint32_t event; int64_t length_ns; };
+struct view_long {
+    uint32_t event;
+    int64_t length_ns;
+};
 
 struct view_events {
     uint32_t count;
-    int64_t *start_ns;   /* all owned, by event */
-    uint32_t *length_ns; /* LENGTH_IS_LONG: see longer */
+    int64_t *start_ns;            /* all owned, by event */
+    uint32_t *length_ns;          /* LENGTH_IS_LONG: see longer */
     uint32_t *name;
-    uint32_t *table_row; /* in the table that tag says */
-    uint8_t *tag;        /* flags, and the number of the source among the row's sources */
-    struct view_long *longer; /* owned; by event */
+    uint32_t *table_row;          /* in the table that tag says */
+    uint8_t *tag;                 /* flags, and the number of the source among the row's sources */
+    struct view_long *longer;     /* owned; by event */
     uint32_t long_count;
-    uint32_t *lanes;     /* owned; lane_count + 1: the first event of each lane, and count at the end */
+    uint32_t *lanes;              /* owned; lane_count + 1: the first event of each lane, and count at the end */
     uint32_t lane_count;
-    struct view_index *index; /* owned; see event_index.h */
+    struct view_index *index;     /* owned; see event_index.h */
 };
 
-struct view_points { /* of a counter */
+struct view_points {              /* of a counter */
     uint32_t count;
     size_t capacity;
-    int64_t *time_ns; /* owned, in order */
+    int64_t *time_ns;             /* owned, in order */
     double *value;
     struct view_pyramid *pyramid; /* see counter_points.h */
     double min, max;
-    const char *unit; /* static */
+    const char *unit;             /* static */
 };
 
 /* What a row's key is made of: its type and up to five numbers, whose meaning row_types.h has by type. */
 enum { KEY_TYPE, KEY_A, KEY_B, KEY_C, KEY_D, KEY_E, KEY_PARTS };
 
 struct view_row {
-    int parent;              /* VIEW_NO_ROW at the top; always a row before this one */
-    int summary;             /* of a group: the row that is drawn while it is collapsed, or VIEW_NO_ROW */
+    int parent;                           /* VIEW_NO_ROW at the top; always a row before this one */
+    int summary;                          /* of a group: the row that is drawn while it is collapsed, or VIEW_NO_ROW */
     enum row_type type;
     enum row_kind kind;
-    const char *label, *detail, *unit; /* in the view's arena; any bytes; "" if there is none */
+    const char *label, *detail, *unit;    /* in the view's arena; any bytes; "" if there is none */
     int is_open;
-    int64_t thread, process; /* global ids, or -1 */
+    int64_t thread, process;              /* global ids, or -1 */
     int64_t device, context, stream, cpu; /* -1 where it has none; device is the id of the GPU */
-    int64_t from_ns, to_ns;  /* of its events; of a group, of all below it */
+    int64_t from_ns, to_ns;               /* of its events; of a group, of all below it */
     int64_t key[KEY_PARTS];
-    int spill;               /* 0, or how many rows of the same key come before: a row has at most VIEW_MOST_LANES lanes */
-    const struct view_family *family; /* what its events come from; NULL of a group */
-    struct view_events events; /* of all kinds but group and counter */
-    struct view_points points; /* of a counter */
+    int spill;                            /* 0, or how many rows of the same key come before: a row has at
+                                           * most VIEW_MOST_LANES lanes */
+    const struct view_family *family;     /* what its events come from; NULL of a group */
+    struct view_events events;            /* of all kinds but group and counter */
+    struct view_points points;            /* of a counter */
 };
 enum { VIEW_MOST_LANES = 128 };
 
 struct view {
     struct report *report;
-    const char *name;         /* what it is called; NULL: nobody said */
+    const char *name;          /* what it is called; NULL: nobody said */
     struct arena arena;
-    struct intern own_names;  /* name VIEW_OWN_NAME + i is string i */
-    struct view_row *rows;    /* owned; in the order in which they are shown; the row's id is its place */
+    struct intern own_names;   /* name VIEW_OWN_NAME + i is string i */
+    struct view_row *rows;     /* owned; in the order in which they are shown; the row's id is its place */
     size_t row_count;
-    struct keys row_keys;     /* of KEY_PARTS: key number → row_of_key */
-    int *row_of_key;          /* owned; the first row of a key; those that it spilled into follow it */
+    struct keys row_keys;      /* of KEY_PARTS: key number → row_of_key */
+    int *row_of_key;           /* owned; the first row of a key; those that it spilled into follow it */
     int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
-    struct view_leaf *leaves; /* owned; while it is being opened: rows without their place in the tree */
+    struct view_leaf *leaves;  /* owned; while it is being opened: rows without their place in the tree */
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;
-    const char *step_source;  /* what made the steps, in words; NULL if there are none */
+    const char *step_source;        /* what made the steps, in words; NULL if there are none */
     struct view_overview *overview; /* owned; NULL until it is asked for */
-    int is_cut;               /* some times lay further from the origin than VIEW_LAST_TIME */
-    int is_unprojected;       /* there were too many calls for ranges to be projected onto the GPUs */
-    struct text scratch;      /* while it is being opened: answers come from several threads */
-    struct view_kept *kept;   /* owned; what answers keep from one request to the next (answer_cache.h): view_kept_free() drops it */
+    int is_cut;                     /* some times lay further from the origin than VIEW_LAST_TIME */
+    int is_unprojected;             /* there were too many calls for ranges to be projected onto the GPUs */
+    struct text scratch;            /* while it is being opened: answers come from several threads */
+    struct view_kept *kept;         /* owned; what answers keep from one request to the next (answer_cache.h):
+                                     * view_kept_free() drops it */
 };
 
-/* ---- accessors, in timeline.c ------------------------------------------------------------------------------------- */
+/* ---- accessors, in timeline.c ---------------------------------------------------------------------------------- */
 
 /* The text of a name, any bytes; never NULL. */
 const char *view_name(struct view *view, uint32_t name, size_t *length);
@@ -121,10 +133,12 @@ int64_t view_time(const struct view *view, int64_t time_ns);
 int64_t view_report_time(const struct view *view, int64_t time);
 
 int64_t events_long_length(const struct view_events *events, uint32_t event);
-uint32_t events_long_from(const struct view_events *events, uint32_t event); /* place in longer of the first from this event on */
+/* place in longer of the first from this event on */
+uint32_t events_long_from(const struct view_events *events, uint32_t event);
 static inline int64_t event_length(const struct view_events *events, uint32_t event)
 {
-    return events->length_ns[event] != LENGTH_IS_LONG ? (int64_t)events->length_ns[event] : events_long_length(events, event);
+    return events->length_ns[event] != LENGTH_IS_LONG ? (int64_t)events->length_ns[event]
+                                                      : events_long_length(events, event);
 }
 static inline int64_t event_end(const struct view_events *events, uint32_t event)
 {
@@ -133,26 +147,36 @@ static inline int64_t event_end(const struct view_events *events, uint32_t event
 uint32_t events_lane(const struct view_events *events, uint32_t event);
 /* The first event of the lane that starts at this time or later; events->lanes[lane + 1] if there is none. */
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns);
-/* The same among from … end - 1 of a lane, fast when it is near from + guess: by steps from there that double, then by halving. */
+/* The same among from … end - 1 of a lane, fast when it is near from + guess: by steps from there
+ * that double, then by halving. */
 uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess);
 /* The first that ends behind this time, or starts at it or later. */
 uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns);
 
-/* The table that an event comes from; its row there is events.table_row[event]. NULL for a step, which is of no one table. */
+/* The table that an event comes from; its row there is events.table_row[event]. NULL for a step,
+ * which is of no one table. */
 const char *view_event_table(const struct view_row *row, uint32_t event);
 
-/* ---- from a row of a table to its event, in event_locate.c ----------------------------------------------------------- */
+/* ---- from a row of a table to its event, in event_locate.c ----------------------------------------------------- */
 
-struct view_place { int row; uint32_t event; }; /* row: VIEW_NO_ROW where the row of the table makes no event */
-/* Of rows of one table, in ascending order; out has room for count. ERR_NOT_FOUND if no row of the timeline is made of the table. */
-int view_locate(struct view *view, const char *table, const uint32_t *table_rows, size_t count, struct view_place *out, struct error *err);
+/* row: VIEW_NO_ROW where the row of the table makes no event */
+struct view_place {
+    int row;
+    uint32_t event;
+};
+/* Of rows of one table, in ascending order; out has room for count. ERR_NOT_FOUND if no row of the
+ * timeline is made of the table. */
+int view_locate(struct view *view, const char *table, const uint32_t *table_rows, size_t count, struct view_place *out,
+                struct error *err);
 
-/* ---- parts of answers ------------------------------------------------------------------------------------------------- */
+/* ---- parts of answers ------------------------------------------------------------------------------------------ */
 
 /* The row that an argument names: ERR_NOT_FOUND or ERR_BAD_ARGUMENT with a sentence. */
-int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out, struct error *err);
+int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out,
+                      struct error *err);
 /* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
-int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out, struct error *err);
+int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
+                       struct error *err);
 /* {"row", "event", "name", "from", "to"}, the EVENT of docs/view-api.md. */
 void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
 /* Its members without the braces. */

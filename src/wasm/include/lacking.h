@@ -1,5 +1,5 @@
-/* Functions of the GNU C library that the C library for WebAssembly lacks, or has with another meaning; lacking.c has them. Every
- * file of the reader sees this. */
+/* Functions of the GNU C library that the C library for WebAssembly lacks, or has with another meaning; lacking.c has
+ * them. Every file of the reader sees this. */
 #ifndef TACHO_WASM_LACKING_H
 #define TACHO_WASM_LACKING_H
 

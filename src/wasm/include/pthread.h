@@ -1,5 +1,5 @@
-/* Locks for a reader that is alone: WebAssembly has no threads here, so nothing is ever contended, and a thread cannot be
- * started. Whoever asks for one does without, as on a system that is short of them. */
+/* Locks for a reader that is alone: WebAssembly has no threads here, so nothing is ever contended, and a thread cannot
+ * be started. Whoever asks for one does without, as on a system that is short of them. */
 #ifndef TACHO_WASM_PTHREAD_H
 #define TACHO_WASM_PTHREAD_H
 
@@ -9,16 +9,49 @@
 typedef int pthread_t, pthread_mutex_t, pthread_cond_t;
 #define PTHREAD_MUTEX_INITIALIZER 0
 
-static inline int pthread_mutex_init(pthread_mutex_t *mutex, const void *attributes) { return *mutex = 0; }
-static inline int pthread_mutex_destroy(pthread_mutex_t *mutex) { return 0; }
-static inline int pthread_mutex_lock(pthread_mutex_t *mutex) { return 0; }
-static inline int pthread_mutex_unlock(pthread_mutex_t *mutex) { return 0; }
-static inline int pthread_cond_init(pthread_cond_t *condition, const void *attributes) { return *condition = 0; }
-static inline int pthread_cond_destroy(pthread_cond_t *condition) { return 0; }
-static inline int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) { return 0; }
-static inline int pthread_cond_signal(pthread_cond_t *condition) { return 0; }
-static inline int pthread_cond_broadcast(pthread_cond_t *condition) { return 0; }
-static inline int pthread_create(pthread_t *thread, const void *attributes, void *(*body)(void *), void *argument) { return EAGAIN; }
-static inline int pthread_join(pthread_t thread, void **result) { return 0; }
+static inline int pthread_mutex_init(pthread_mutex_t *mutex, const void *attributes)
+{
+    return *mutex = 0;
+}
+static inline int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    return 0;
+}
+static inline int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    return 0;
+}
+static inline int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    return 0;
+}
+static inline int pthread_cond_init(pthread_cond_t *condition, const void *attributes)
+{
+    return *condition = 0;
+}
+static inline int pthread_cond_destroy(pthread_cond_t *condition)
+{
+    return 0;
+}
+static inline int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    return 0;
+}
+static inline int pthread_cond_signal(pthread_cond_t *condition)
+{
+    return 0;
+}
+static inline int pthread_cond_broadcast(pthread_cond_t *condition)
+{
+    return 0;
+}
+static inline int pthread_create(pthread_t *thread, const void *attributes, void *(*body)(void *), void *argument)
+{
+    return EAGAIN;
+}
+static inline int pthread_join(pthread_t thread, void **result)
+{
+    return 0;
+}
 
 #endif

@@ -9,9 +9,21 @@ typedef struct {
     unsigned avail_in, avail_out;
 } z_stream;
 
-static inline int inflateInit2(z_stream *stream, int window) { return Z_STREAM_ERROR; }
-static inline int inflate(z_stream *stream, int flush) { return Z_STREAM_ERROR; }
-static inline int inflateReset(z_stream *stream) { return Z_STREAM_ERROR; }
-static inline int inflateEnd(z_stream *stream) { return Z_OK; }
+static inline int inflateInit2(z_stream *stream, int window)
+{
+    return Z_STREAM_ERROR;
+}
+static inline int inflate(z_stream *stream, int flush)
+{
+    return Z_STREAM_ERROR;
+}
+static inline int inflateReset(z_stream *stream)
+{
+    return Z_STREAM_ERROR;
+}
+static inline int inflateEnd(z_stream *stream)
+{
+    return Z_OK;
+}
 
 #endif

@@ -47,9 +47,18 @@ static int without(int lowest)
     return 0;
 }
 
-static int without_all(void) { return without(0); }
-static int without_output(void) { return without(1); }
-static int without_error(void) { return without(2); }
+static int without_all(void)
+{
+    return without(0);
+}
+static int without_output(void)
+{
+    return without(1);
+}
+static int without_error(void)
+{
+    return without(2);
+}
 
 PROGRAM(standard_descriptors_closed)
 {
@@ -115,7 +124,9 @@ PROGRAM(sockets)
     int pair[2], passed = -1;
     char data[16] = "", control[CMSG_SPACE(sizeof passed)] = "";
     struct iovec piece = { data, 1 };
-    struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
+    };
     say_result("socketpair", socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
@@ -144,9 +155,10 @@ PROGRAM(ring_of_the_kernel)
         return skipped("no io_uring here");
     size_t bytes = parameters.sq_off.array + parameters.sq_entries * sizeof(uint32_t);
     size_t more = parameters.cq_off.cqes + parameters.cq_entries * sizeof(struct io_uring_cqe);
-    char *area = mmap(NULL, bytes > more ? bytes : more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQ_RING);
-    struct io_uring_sqe *entries = mmap(NULL, parameters.sq_entries * sizeof *entries, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
-                                        IORING_OFF_SQES);
+    char *area = mmap(NULL, bytes > more ? bytes : more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
+                      IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entries = mmap(NULL, parameters.sq_entries * sizeof *entries, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQES);
     memset(entries, 0, sizeof *entries);
     entries[0] = (struct io_uring_sqe){ .opcode = IORING_OP_NOP, .user_data = 42 };
     ((uint32_t *)(area + parameters.sq_off.array))[0] = 0;

@@ -1,10 +1,22 @@
 /* The ends of a process: what runs then, what is written, which status is left. */
 #include "guest.h"
 
-static void at_exit_one(void) { say("at exit: one"); }
-static void at_exit_two(void) { say("at exit: two"); }
-static void at_quick_exit_one(void) { say("at quick exit"); }
-static void on_exit_one(int status, void *value) { say("on exit: %d %s", status, (const char *)value); }
+static void at_exit_one(void)
+{
+    say("at exit: one");
+}
+static void at_exit_two(void)
+{
+    say("at exit: two");
+}
+static void at_quick_exit_one(void)
+{
+    say("at quick exit");
+}
+static void on_exit_one(int status, void *value)
+{
+    say("on exit: %d %s", status, (const char *)value);
+}
 __attribute__((destructor)) static void at_unload(void)
 {
     if (getenv("GUEST_DESTRUCTOR"))
@@ -21,11 +33,32 @@ static void register_all(void)
     fputs("buffered\n", stdout); /* written by exit() alone */
 }
 
-static int by_exit(void) { register_all(); exit(3); }
-static int by__exit(void) { register_all(); _exit(4); }
-static int by_quick_exit(void) { register_all(); quick_exit(5); }
-static int by_system_call(void) { register_all(); syscall(SYS_exit_group, 6); return 0; }
-static int by_large_status(void) { register_all(); exit(0x1234); }
+static int by_exit(void)
+{
+    register_all();
+    exit(3);
+}
+static int by__exit(void)
+{
+    register_all();
+    _exit(4);
+}
+static int by_quick_exit(void)
+{
+    register_all();
+    quick_exit(5);
+}
+static int by_system_call(void)
+{
+    register_all();
+    syscall(SYS_exit_group, 6);
+    return 0;
+}
+static int by_large_status(void)
+{
+    register_all();
+    exit(0x1234);
+}
 
 static int by_abort(void)
 {
@@ -70,12 +103,30 @@ PROGRAM(every_end)
 }
 
 /* The same as the end of this program itself. */
-PROGRAM(ends_by_exit) { return by_exit(); }
-PROGRAM(ends_by__exit) { return by__exit(); }
-PROGRAM(ends_by_quick_exit) { return by_quick_exit(); }
-PROGRAM(ends_by_system_call) { return by_system_call(); }
-PROGRAM(ends_by_abort) { return by_abort(); }
-PROGRAM(ends_in_a_thread) { return by_thread(); }
+PROGRAM(ends_by_exit)
+{
+    return by_exit();
+}
+PROGRAM(ends_by__exit)
+{
+    return by__exit();
+}
+PROGRAM(ends_by_quick_exit)
+{
+    return by_quick_exit();
+}
+PROGRAM(ends_by_system_call)
+{
+    return by_system_call();
+}
+PROGRAM(ends_by_abort)
+{
+    return by_abort();
+}
+PROGRAM(ends_in_a_thread)
+{
+    return by_thread();
+}
 
 PROGRAM(ends_by_a_signal)
 {

@@ -39,11 +39,11 @@ PROGRAM(streams_of_its_own)
 }
 
 /* A call that succeeds leaves errno alone, one that fails sets it. */
-#define KEEPS(call)                                                                                                                      \
-    do {                                                                                                                                 \
-        errno = 77;                                                                                                                      \
-        long answer_ = (long)(call);                                                                                                     \
-        say(#call ": %s, errno %d", answer_ == -1 ? "failed" : "worked", errno);                                                         \
+#define KEEPS(call)                                                                                                    \
+    do {                                                                                                               \
+        errno = 77;                                                                                                    \
+        long answer_ = (long)(call);                                                                                   \
+        say(#call ": %s, errno %d", answer_ == -1 ? "failed" : "worked", errno);                                       \
     } while (0)
 
 PROGRAM(errno_is_kept)
@@ -110,7 +110,7 @@ PROGRAM(locale)
     return 0;
 }
 
-/* ---- Places where little is left ----------------------------------------------------------------------------------------- */
+/* ---- Places where little is left ------------------------------------------------------------------------------- */
 
 static int run_shell(void)
 {
@@ -120,7 +120,8 @@ static int run_shell(void)
 
 static int hide_proc(void)
 {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("none", "/proc", "tmpfs", 0, NULL) != 0)
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", "/proc", "tmpfs", 0, NULL) != 0)
         return SKIPPED;
     usleep(100);
     return run_shell();
@@ -196,7 +197,7 @@ PROGRAM(namespaces)
     return 0;
 }
 
-/* ---- Libraries ----------------------------------------------------------------------------------------------------------- */
+/* ---- Libraries ------------------------------------------------------------------------------------------------- */
 
 PROGRAM(loads_libraries)
 {
@@ -224,7 +225,7 @@ PROGRAM(loads_into_a_namespace)
 PROGRAM(looks_up_functions)
 {
     Dl_info about;
-    ssize_t (*next)(int, const void *, size_t) = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+    ssize_t (*next)(int, const void *, size_t) = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
     say("write %d", next(1, "by dlsym\n", 9) == 9);
     say("found %d", dladdr((void *)main, &about) != 0);
     say("nothing: %d", dlsym(RTLD_DEFAULT, "no_such_function_here") == NULL);

@@ -1,6 +1,7 @@
-/* What the tiny programs of this ring share. A program is a function that says what it sees of itself; then main() says what
- * everybody sees (descriptors, threads, signals, limits, …). The harness runs it bare and profiled and compares the lines, so
- * nothing that differs between two bare runs may be said: relations, not process ids; classes, not times.
+/* What the tiny programs of this ring share. A program is a function that says what it sees of itself; then
+ * main() says what everybody sees (descriptors, threads, signals, limits, …). The harness runs it bare and
+ * profiled and compares the lines, so nothing that differs between two bare runs may be said: relations, not
+ * process ids; classes, not times.
  *
  *     PROGRAM(epoll) { …; say("ready %d", count); return 0; }
  *
@@ -42,14 +43,15 @@ struct guest_program {
     int (*run)(void);
 };
 
-#define PROGRAM(title)                                                                                                                   \
-    static int title(void);                                                                                                              \
-    static const struct guest_program guest_##title __attribute__((used, section("guest_programs"), aligned(sizeof(void *)))) = { #title, title }; \
+#define PROGRAM(title)                                                                                                 \
+    static int title(void);                                                                                            \
+    static const struct guest_program guest_##title __attribute__((used, section("guest_programs"),                    \
+                                                                   aligned(sizeof(void *)))) = { #title, title };      \
     static int title(void)
 
 extern const struct guest_program __start_guest_programs[], __stop_guest_programs[];
 extern char **environ;
-static char **arguments; /* of main(), from the program's name on */
+static char **arguments;                                           /* of main(), from the program's name on */
 static pid_t first_parent;
 __attribute__((unused)) static void *volatile nowhere = (void *)8; /* an address that no call can use */
 
@@ -128,12 +130,16 @@ __attribute__((unused)) static int skipped(const char *why)
     return SKIPPED;
 }
 
-/* ---- What everybody sees ---------------------------------------------------------------------------------------------- */
+/* ---- What everybody sees --------------------------------------------------------------------------------------- */
 
 static const char *kind_of(mode_t mode)
 {
-    return S_ISREG(mode) ? "file" : S_ISCHR(mode) ? "device" : S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" :
-           S_ISDIR(mode) ? "folder" : "other";
+    return S_ISREG(mode)    ? "file"
+           : S_ISCHR(mode)  ? "device"
+           : S_ISFIFO(mode) ? "pipe"
+           : S_ISSOCK(mode) ? "socket"
+           : S_ISDIR(mode)  ? "folder"
+                            : "other";
 }
 
 static void state_descriptors(void)
@@ -143,7 +149,8 @@ static void state_descriptors(void)
         int number = atoi(entry->d_name);
         struct stat about;
         if (entry->d_name[0] != '.' && number != dirfd(folder) && fstat(number, &about) == 0)
-            say("descriptor %d: %s, flags %d %#o", number, kind_of(about.st_mode), fcntl(number, F_GETFD), fcntl(number, F_GETFL));
+            say("descriptor %d: %s, flags %d %#o", number, kind_of(about.st_mode), fcntl(number, F_GETFD),
+                fcntl(number, F_GETFL));
     }
     if (folder)
         closedir(folder);
@@ -177,8 +184,10 @@ static void state_threads(void)
 
 static void state_status(void)
 {
-    static const char *const wanted[] = { "Umask:", "TracerPid:", "Uid:", "Gid:", "Groups:", "VmLck:", "VmPin:", "SigPnd:", "ShdPnd:", "SigBlk:",
-        "SigIgn:", "SigCgt:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:", "Seccomp:", "Seccomp_filters:" };
+    static const char *const wanted[] = { "Umask:",  "TracerPid:", "Uid:",        "Gid:",     "Groups:",
+                                          "VmLck:",  "VmPin:",     "SigPnd:",     "ShdPnd:",  "SigBlk:",
+                                          "SigIgn:", "SigCgt:",    "CapInh:",     "CapPrm:",  "CapEff:",
+                                          "CapBnd:", "CapAmb:",    "NoNewPrivs:", "Seccomp:", "Seccomp_filters:" };
     FILE *file = fopen("/proc/self/status", "re");
     char line[4096];
     while (file && fgets(line, sizeof line, file))
@@ -203,7 +212,10 @@ static void state_signals(void)
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
         if (sigaction(i, NULL, &action) == 0 && (action.sa_handler != SIG_DFL || action.sa_flags))
-            say("signal %d: %s, flags %#x", i, action.sa_handler == SIG_IGN ? "ignored" : action.sa_handler == SIG_DFL ? "default" : "handled",
+            say("signal %d: %s, flags %#x", i,
+                action.sa_handler == SIG_IGN   ? "ignored"
+                : action.sa_handler == SIG_DFL ? "default"
+                                               : "handled",
                 (unsigned)action.sa_flags);
     }
     stack_t stack;
@@ -233,8 +245,8 @@ static void state_controls(void)
     prctl(PR_GET_PDEATHSIG, &signal_number);
     prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
     prctl(PR_GET_NAME, name);
-    say("dumpable %d, death signal %d, subreaper %d, keeps capabilities %d, name %s", prctl(PR_GET_DUMPABLE), signal_number, subreaper,
-        prctl(PR_GET_KEEPCAPS), name);
+    say("dumpable %d, death signal %d, subreaper %d, keeps capabilities %d, name %s", prctl(PR_GET_DUMPABLE),
+        signal_number, subreaper, prctl(PR_GET_KEEPCAPS), name);
     errno = 0;
     say("nice %d, policy %d, slack %d", getpriority(PRIO_PROCESS, 0), sched_getscheduler(0), prctl(PR_GET_TIMERSLACK));
     cpu_set_t processors;

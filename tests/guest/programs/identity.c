@@ -44,8 +44,14 @@ static int there_and_back(void)
     return 0;
 }
 
-PROGRAM(setuid_with_threads) { return change_with_threads(to_nobody); }
-PROGRAM(seteuid_with_threads) { return change_with_threads(there_and_back); }
+PROGRAM(setuid_with_threads)
+{
+    return change_with_threads(to_nobody);
+}
+PROGRAM(seteuid_with_threads)
+{
+    return change_with_threads(there_and_back);
+}
 
 /* A daemon that drops its rights keeps what it has open, and starts programs as its new user. */
 static int run_true(void)

@@ -24,9 +24,18 @@ static int lock_all(int flags)
     return 0;
 }
 
-PROGRAM(lock_current) { return lock_all(MCL_CURRENT); }
-PROGRAM(lock_future) { return lock_all(MCL_CURRENT | MCL_FUTURE); }
-PROGRAM(lock_on_fault) { return lock_all(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT); }
+PROGRAM(lock_current)
+{
+    return lock_all(MCL_CURRENT);
+}
+PROGRAM(lock_future)
+{
+    return lock_all(MCL_CURRENT | MCL_FUTURE);
+}
+PROGRAM(lock_on_fault)
+{
+    return lock_all(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+}
 
 static int lock_as_user(void)
 {
@@ -81,7 +90,10 @@ static int exec_limited(void)
     return 99;
 }
 
-PROGRAM(address_space_of_700_mb) { return address_space(); }
+PROGRAM(address_space_of_700_mb)
+{
+    return address_space();
+}
 PROGRAM(exec_with_limited_address_space)
 {
     in_child("program", exec_limited);

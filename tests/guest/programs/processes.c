@@ -221,7 +221,8 @@ PROGRAM(children_that_share_memory)
             }
         }
         for (int i = 0; i < 4; i++)
-            pids[i] = clone(exec_with_variables, children[i].stack + sizeof children[i].stack, CLONE_VM | SIGCHLD, &children[i]);
+            pids[i] = clone(exec_with_variables, children[i].stack + sizeof children[i].stack, CLONE_VM | SIGCHLD,
+                            &children[i]);
         for (int i = 0; i < 4; i++) {
             int status = -1;
             waitpid(pids[i], &status, 0);
@@ -285,7 +286,8 @@ PROGRAM(daemon_by_two_forks)
             char text[64];
             while (getppid() == between)
                 sched_yield();
-            int length = snprintf(text, sizeof text, "parent is 1: %d, leads %d", getppid() == 1, getsid(0) == getpid());
+            int length = snprintf(text, sizeof text, "parent is 1: %d, leads %d", getppid() == 1,
+                                  getsid(0) == getpid());
             _exit(write(ends[1], text, (size_t)length) != length);
         }
         _exit(0);
@@ -332,7 +334,7 @@ PROGRAM(groups_and_sessions)
     return 0;
 }
 
-/* ---- Tracing ----------------------------------------------------------------------------------------------------------- */
+/* ---- Tracing --------------------------------------------------------------------------------------------------- */
 
 /* A debugger of its own child sees the child's stops; samples that come by timers stop it as well, by SIGURG. */
 static void trace(pid_t child)

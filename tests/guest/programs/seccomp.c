@@ -1,5 +1,5 @@
-/* Programs that limit their own system calls, and what they start. A system call of the agent's that the filter does not allow
- * kills the program: these filters kill for calls that the programs themselves never make. */
+/* Programs that limit their own system calls, and what they start. A system call of the agent's that the filter does
+ * not allow kills the program: these filters kill for calls that the programs themselves never make. */
 #include "guest.h"
 
 #include <linux/filter.h>
@@ -7,8 +7,8 @@
 #include <spawn.h>
 #include <stddef.h>
 
-static const int forbidden[] = { SYS_socket, SYS_connect, SYS_sendto, SYS_recvmsg, SYS_timer_create, SYS_perf_event_open, SYS_memfd_create,
-    SYS_process_vm_readv };
+static const int forbidden[] = { SYS_socket,       SYS_connect,         SYS_sendto,       SYS_recvmsg,
+                                 SYS_timer_create, SYS_perf_event_open, SYS_memfd_create, SYS_process_vm_readv };
 static struct sock_filter rules[2 * sizeof forbidden / sizeof forbidden[0] + 2];
 
 /* Kills for each of these calls; at most as many as in `forbidden`. */
@@ -181,7 +181,6 @@ static int handle_behind_filter(void)
     return 0;
 }
 
-
 PROGRAM(handler_behind_a_filter)
 {
     in_child("child", handle_behind_filter);
@@ -206,7 +205,8 @@ static int exec_bad_pointers(void)
 static int spawn_bad_pointers(void)
 {
     struct sock_fprog all = filter();
-    char *unreadable = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no hole: posix_spawn() might map its stack there */
+    /* no hole: posix_spawn() might map its stack there */
+    char *unreadable = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *argv[] = { "true", NULL }, *variables[] = { unreadable, NULL };
     pid_t child;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

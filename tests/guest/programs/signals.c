@@ -321,8 +321,8 @@ static int killed(int number)
 
 PROGRAM(killed_by_each_signal)
 {
-    static const int numbers[] = { SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE, SIGALRM, SIGTERM,
-        SIGURG, SIGCHLD, SIGXCPU, SIGPROF, SIGSYS };
+    static const int numbers[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,  SIGFPE,  SIGKILL,
+                                   SIGSEGV, SIGPIPE, SIGALRM, SIGTERM, SIGURG,  SIGCHLD, SIGXCPU, SIGPROF, SIGSYS };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         killed(numbers[i]);
     return 0;

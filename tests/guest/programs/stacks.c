@@ -42,7 +42,10 @@ static int thread_with_stack(size_t bytes)
     return result != NULL;
 }
 
-PROGRAM(thread_of_16_kib) { return thread_with_stack(SMALL); }
+PROGRAM(thread_of_16_kib)
+{
+    return thread_with_stack(SMALL);
+}
 
 /* A stack that the program brought, with paint below it to see how far it was used, in steps of 4 KiB. */
 static char *painted(size_t bytes)
@@ -101,11 +104,17 @@ static int on_alternate_stack(int by_fault)
     return 0;
 }
 
-PROGRAM(alternate_stack_of_8_kib) { return on_alternate_stack(SIGUSR1); }
-PROGRAM(alternate_stack_for_a_crash) { return on_alternate_stack(SIGSEGV); }
+PROGRAM(alternate_stack_of_8_kib)
+{
+    return on_alternate_stack(SIGUSR1);
+}
+PROGRAM(alternate_stack_for_a_crash)
+{
+    return on_alternate_stack(SIGSEGV);
+}
 
-/* As small as the kernel lets them be, with nothing below; then the threads compute for long enough to be sampled. No signal of theirs
- * comes, so nothing needs the room. */
+/* As small as the kernel lets them be, with nothing below; then the threads compute for long enough to be sampled. No
+ * signal of theirs comes, so nothing needs the room. */
 #if defined(__aarch64__)
 enum { KERNEL_LEAST = 5120 };
 #else
@@ -129,7 +138,8 @@ static void *compute_with_stack(void *bytes)
     compute();
     raise(SIGURG);
     sigaltstack(NULL, &old);
-    say("stack %s, %s bytes", old.ss_sp == stack.ss_sp ? "mine" : "another", old.ss_size == stack.ss_size ? "as many" : "other");
+    say("stack %s, %s bytes", old.ss_sp == stack.ss_sp ? "mine" : "another",
+        old.ss_size == stack.ss_size ? "as many" : "other");
     return NULL;
 }
 
@@ -159,7 +169,8 @@ static void say_stack(const char *when)
 {
     stack_t now = { .ss_flags = -1 };
     int result = sigaltstack(NULL, &now);
-    say("%s: %d, flags %#x, %s, %zu bytes", when, result, (unsigned)now.ss_flags, now.ss_sp ? "somewhere" : "nowhere", now.ss_size);
+    say("%s: %d, flags %#x, %s, %zu bytes", when, result, (unsigned)now.ss_flags, now.ss_sp ? "somewhere" : "nowhere",
+        now.ss_size);
 }
 
 static void say_set(const char *what, const stack_t *stack)
@@ -297,7 +308,7 @@ PROGRAM(stack_overflow_is_handled)
     return 0;
 }
 
-/* ---- Fibers ------------------------------------------------------------------------------------------------------------ */
+/* ---- Fibers ---------------------------------------------------------------------------------------------------- */
 
 enum { FIBERS = 20, TURNS = 10 };
 
@@ -335,8 +346,14 @@ static int run_fibers(size_t bytes)
     return 0;
 }
 
-PROGRAM(fibers_of_16_kib) { return run_fibers(SMALL); }
-PROGRAM(fibers_of_64_kib) { return run_fibers(64 << 10); }
+PROGRAM(fibers_of_16_kib)
+{
+    return run_fibers(SMALL);
+}
+PROGRAM(fibers_of_64_kib)
+{
+    return run_fibers(64 << 10);
+}
 
 static void *fibers_in_thread(void *unused)
 {
@@ -401,9 +418,10 @@ PROGRAM(jumps_out_of_handlers)
     return 0;
 }
 
-/* ---- What alternate stacks are used for --------------------------------------------------------------------------------------- */
+/* ---- What alternate stacks are used for ------------------------------------------------------------------------ */
 
-/* Where samples come by timers they come by SIGURG: raise(SIGURG) is a sample's signal at the worst moment. By itself it does nothing. */
+/* Where samples come by timers they come by SIGURG: raise(SIGURG) is a sample's signal at the worst moment.
+ * By itself it does nothing. */
 static void handle(int number, void (*handler)(int), int flags)
 {
     struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
@@ -439,7 +457,8 @@ PROGRAM(data_on_an_alternate_stack)
     return 0;
 }
 
-/* As QEMU and GNU Pth make coroutines: a handler on the new stack saves its place and returns, and is gone back to later. */
+/* As QEMU and GNU Pth make coroutines: a handler on the new stack saves its place and returns,
+ * and is gone back to later. */
 static sigjmp_buf in_coroutine, out_of_coroutine;
 
 static void __attribute__((noinline)) begin_coroutine(int number)
@@ -499,7 +518,8 @@ PROGRAM(large_handler_without_an_alternate_stack)
     return 0;
 }
 
-/* Preemptive user threads: the handler of a timer goes on with another of them, and comes back out of its own handler there. */
+/* Preemptive user threads: the handler of a timer goes on with another of them, and comes back out
+ * of its own handler there. */
 static ucontext_t users[2];
 static int running, switches[2];
 
@@ -561,7 +581,7 @@ PROGRAM(alternate_stack_that_is_used_up)
     return 0;
 }
 
-/* ---- How handlers on alternate stacks are entered and left --------------------------------------------------------------------- */
+/* ---- How handlers on alternate stacks are entered and left ----------------------------------------------------- */
 
 static int depth, to_come;
 
@@ -576,8 +596,8 @@ static void say_handler(int number, siginfo_t *information, void *context)
     say("signal %d of %d, value %d, flags %#x, here %d", number, information->si_signo,
         information->si_code == SI_QUEUE ? information->si_value.sival_int : 0, (unsigned)now.ss_flags,
         (size_t)(&here - (char *)now.ss_sp) < now.ss_size);
-    say("blocks %d %d %d, blocked before %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGUSR2), sigismember(&mask, SIGALRM),
-        sigismember(&interrupted->uc_sigmask, SIGHUP));
+    say("blocks %d %d %d, blocked before %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGUSR2),
+        sigismember(&mask, SIGALRM), sigismember(&interrupted->uc_sigmask, SIGHUP));
     fesetround(FE_DOWNWARD);
     sigaddset(&interrupted->uc_sigmask, SIGCONT);
     depth++;
@@ -591,8 +611,9 @@ static void say_action(int number)
     struct sigaction now = { 0 };
     sigaction(number, NULL, &now);
     const char *handler = now.sa_sigaction == say_handler ? "mine" : now.sa_handler == SIG_DFL ? "default" : "another";
-    say("action of %d: %s, flags %#x, blocks %d %d %d", number, handler, (unsigned)now.sa_flags & ~0x4000000u /* SA_RESTORER */,
-        sigismember(&now.sa_mask, SIGUSR1), sigismember(&now.sa_mask, SIGALRM), sigismember(&now.sa_mask, SIGKILL));
+    say("action of %d: %s, flags %#x, blocks %d %d %d", number, handler,
+        (unsigned)now.sa_flags & ~0x4000000u /* SA_RESTORER */, sigismember(&now.sa_mask, SIGUSR1),
+        sigismember(&now.sa_mask, SIGALRM), sigismember(&now.sa_mask, SIGKILL));
 }
 
 static void say_handlers(int flags)
@@ -613,7 +634,8 @@ static void say_handlers(int flags)
     sigqueue(getpid(), SIGUSR1, (union sigval){ .sival_int = 4711 });
     say("rounds up: %d", fegetround() == FE_UPWARD);
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    say("blocked after: %d %d %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGHUP), sigismember(&mask, SIGCONT));
+    say("blocked after: %d %d %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGHUP),
+        sigismember(&mask, SIGCONT));
     say_action(SIGUSR1);
     say("was mine: %d", (void *)signal(SIGUSR1, SIG_DFL) == (void *)say_handler);
     say_action(SIGUSR1);
@@ -746,7 +768,8 @@ PROGRAM(fortified_jumps_out_of_handlers)
     return 0;
 }
 
-/* As Go with cgo does: alternate stacks are the kernel's affair, and one that is there already is kept; handlers are libc's. */
+/* As Go with cgo does: alternate stacks are the kernel's affair, and one that is there already is
+ * kept; handlers are libc's. */
 static stack_t known;
 
 static void look_where(int number)

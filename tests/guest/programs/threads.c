@@ -72,9 +72,18 @@ static int cancelled(void *(*run)(void *))
     return 0;
 }
 
-PROGRAM(cancelled_in_a_call) { return cancelled(wait_in_read); }
-PROGRAM(cancelled_anywhere) { return cancelled(wait_in_loop); }
-PROGRAM(cancelled_in_a_condition) { return cancelled(wait_in_condition); }
+PROGRAM(cancelled_in_a_call)
+{
+    return cancelled(wait_in_read);
+}
+PROGRAM(cancelled_anywhere)
+{
+    return cancelled(wait_in_loop);
+}
+PROGRAM(cancelled_in_a_condition)
+{
+    return cancelled(wait_in_condition);
+}
 
 /* The other threads go on when the first one has ended; the last one ends the process. */
 static void *end_later(void *first)
@@ -304,9 +313,18 @@ PROGRAM(threads_that_fork)
 
 static int prepared, in_parent, in_child_too;
 
-static void prepare(void) { prepared++; }
-static void parent(void) { in_parent++; }
-static void child_side(void) { in_child_too++; }
+static void prepare(void)
+{
+    prepared++;
+}
+static void parent(void)
+{
+    in_parent++;
+}
+static void child_side(void)
+{
+    in_child_too++;
+}
 
 static int tell(void)
 {
@@ -332,7 +350,7 @@ PROGRAM(keys_of_threads)
     return 0;
 }
 
-/* ---- Descriptors -------------------------------------------------------------------------------------------------------- */
+/* ---- Descriptors ----------------------------------------------------------------------------------------------- */
 
 /* As in linux/ptrace.h, which cannot be had together with sys/ptrace.h. */
 enum { GET_SYSCALL_INFO = 0x420e, SYSCALL_ENTRY = 1 };
@@ -343,8 +361,9 @@ struct syscall_information {
 
 static int makes_descriptor(uint64_t number)
 {
-    static const long calls[] = { SYS_openat, SYS_socket, SYS_memfd_create, SYS_pipe2, SYS_dup, SYS_dup3, SYS_eventfd2, SYS_epoll_create1,
-        SYS_timerfd_create, SYS_signalfd4, SYS_recvmsg, SYS_accept4, SYS_perf_event_open };
+    static const long calls[] = { SYS_openat,  SYS_socket,   SYS_memfd_create,   SYS_pipe2,          SYS_dup,
+                                  SYS_dup3,    SYS_eventfd2, SYS_epoll_create1,  SYS_timerfd_create, SYS_signalfd4,
+                                  SYS_recvmsg, SYS_accept4,  SYS_perf_event_open };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (number == (uint64_t)calls[i])
             return 1;
@@ -372,7 +391,8 @@ PROGRAM(threads_without_descriptors)
     if (child == 0)
         _exit(begin_and_end_threads());
     if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-        ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0)
+        ptrace(PTRACE_SETOPTIONS, child, NULL,
+               (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0)
         return skipped("needs ptrace");
     while (ptrace(PTRACE_SYSCALL, stopped, NULL, (void *)(intptr_t)signal_number) == 0 || errno == ESRCH) {
         struct syscall_information now = { 0 };
@@ -380,7 +400,9 @@ PROGRAM(threads_without_descriptors)
             ;
         if (stopped < 0 || !WIFSTOPPED(status))
             break;
-        signal_number = WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) & 0x80 ? 0 : WSTOPSIG(status);
+        signal_number = WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) & 0x80
+                            ? 0
+                            : WSTOPSIG(status);
         if (WSTOPSIG(status) & 0x80 && syscall(SYS_ptrace, GET_SYSCALL_INFO, stopped, sizeof now, &now) > 0)
             calls += now.what == SYSCALL_ENTRY && makes_descriptor(now.number);
     }

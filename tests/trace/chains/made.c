@@ -1,5 +1,5 @@
-/* Makes code while it runs, tells of it as perf's tools expect, and calls through it. With an argument the file that tells of it goes on
- * without a line, for longer than anyone can read. */
+/* Makes code while it runs, tells of it as perf's tools expect, and calls through it. With an argument the file that
+ * tells of it goes on without a line, for longer than anyone can read. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,15 +7,16 @@
 #include <unistd.h>
 
 #if defined(__x86_64__) /* a frame with a frame pointer, a call of the argument */
-static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 #else
-static const unsigned char code[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6};
+static const unsigned char code[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
+                                      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
 #endif
 static volatile int sink;
 
 __attribute__((noinline)) static void called_back(void)
 {
-    struct timespec time = {0, 50000000}; /* long enough to be looked at */
+    struct timespec time = { 0, 50000000 }; /* long enough to be looked at */
     nanosleep(&time, NULL);
     sink++;
 }

@@ -1,4 +1,5 @@
-/* Calls the stand-ins in every way there is and checks what comes back; prints each thing that is wrong, "ok" at the end.
+/* Calls the stand-ins in every way there is and checks what comes back; prints each thing that
+ * is wrong, "ok" at the end.
  *
  *   library_caller all           every kind of argument and result
  *   library_caller pages         the same from every place of a page that a stack can be at
@@ -42,7 +43,8 @@ static int wrong;
 static void numbers(void)
 {
     EXPECT(cublasSgemm_v2(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), 1015);
-    EXPECT(cublasSgemm_v2(-1, INT64_C(1) << 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INT64_C(-1) << 40), -1 - 12 * (INT64_C(1) << 40));
+    EXPECT(cublasSgemm_v2(-1, INT64_C(1) << 40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INT64_C(-1) << 40),
+           -1 - 12 * (INT64_C(1) << 40));
     EXPECT(cublasDgemm_v2(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18), 2109);
     EXPECT(cublasHgemm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 385);
     __int128 big = (__int128)1 << 100;
@@ -59,7 +61,8 @@ static void structs(void)
     int64_t sum = 0;
     for (int i = 0; i < 16; i++)
         sum += (i + 1) * (large.words[i] = 100 + i);
-    EXPECT(cublasGemmEx(large, 1, (struct pair){ 2, 3 }, (struct reals){ 4, 5 }, (struct mixed){ 6, 7 }, (struct four){ 8, 9, 10, 11 }, 12),
+    EXPECT(cublasGemmEx(large, 1, (struct pair){ 2, 3 }, (struct reals){ 4, 5 }, (struct mixed){ 6, 7 },
+                        (struct four){ 8, 9, 10, 11 }, 12),
            sum + 1 + 8 + 14 + 13 + 8 + 18 + 30 + 44 + 12);
     EXPECT(large.words[3], 103);
     struct result result = cublasGemmBatchedEx(1, large, 2, 3, 4, 5, 6, 7);
@@ -84,7 +87,8 @@ static void structs(void)
 #if defined(__x86_64__)
 __attribute__((target("avx"), noinline)) static void avx(void)
 {
-    wide32 a = { 1, 2, 3, 4 }, b = { 10, 20, 30, 40 }, d = { 100, 200, 300, 400 }, got = cublasSsyrk_v2(a, b, 0.5, d, 7);
+    wide32 a = { 1, 2, 3, 4 }, b = { 10, 20, 30, 40 }, d = { 100, 200, 300, 400 },
+           got = cublasSsyrk_v2(a, b, 0.5, d, 7);
     for (int i = 0; i < 4; i++)
         EXPECT(got[i], a[i] + 2 * b[i] + 0.5 + 3 * d[i] + 7);
 }
@@ -99,7 +103,8 @@ static void *vectors(void *unused)
     for (int i = 0; i < 2; i++) { /* the first call, and one after it */
         if (__builtin_cpu_supports("avx"))
             avx();
-#if !defined(__clang__) /* in a file that is not built for AVX-512 it passes these on the stack, more words than any known function has */
+/* in a file that is not built for AVX-512 it passes these on the stack, more words than any known function has */
+#if !defined(__clang__)
         if (__builtin_cpu_supports("avx512f"))
             avx512();
 #endif
@@ -212,7 +217,8 @@ static void *call_with_handler(void *stacks)
     return NULL;
 }
 
-/* The thread's stack and its alternate stack are halves of one mapping: which of them is above is not left to chance. */
+/* The thread's stack and its alternate stack are halves of one mapping: which of them is
+ * above is not left to chance. */
 static void handlers(void)
 {
     char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -241,7 +247,8 @@ static void forks(void)
     EXPECT(status, 0);
 }
 
-/* Programs that ask whether a function is there believe that it is; they get the status of a library that is not set up. */
+/* Programs that ask whether a function is there believe that it is; they get the status of a
+ * library that is not set up. */
 extern int cublasDtrsm_v2(int value) __attribute__((weak));
 static void missing(void)
 {

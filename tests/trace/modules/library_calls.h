@@ -6,20 +6,35 @@
 
 #include <stdint.h>
 
-struct pair { int64_t a, b; };
-struct reals { double a, b; };
-struct mixed { int64_t a; double b; };
-struct four { double a, b, c, d; };
-struct large { int64_t words[16]; };
-struct result { int64_t words[5]; };
+struct pair {
+    int64_t a, b;
+};
+struct reals {
+    double a, b;
+};
+struct mixed {
+    int64_t a;
+    double b;
+};
+struct four {
+    double a, b, c, d;
+};
+struct large {
+    int64_t words[16];
+};
+struct result {
+    int64_t words[5];
+};
 
 /* All return what the arguments add up to, in their own way; a wrong one changes the sum. */
-int64_t cublasSgemm_v2(int a, int64_t b, int c, int64_t d, int e, int64_t f, int g, int64_t h, int i, int64_t j, int k, int64_t l, int m, int64_t n);
-double cublasDgemm_v2(double a, int b, double c, int64_t d, double e, int f, double g, int64_t h, double i, int j, double k, int64_t l, double m,
-                      double n, double o, double p, int q, double r);
+int64_t cublasSgemm_v2(int a, int64_t b, int c, int64_t d, int e, int64_t f, int g, int64_t h, int i, int64_t j, int k,
+                       int64_t l, int m, int64_t n);
+double cublasDgemm_v2(double a, int b, double c, int64_t d, double e, int f, double g, int64_t h, double i, int j,
+                      double k, int64_t l, double m, double n, double o, double p, int q, double r);
 float cublasHgemm(float a, float b, float c, float d, float e, float f, float g, float h, float i, float j);
 int64_t cublasGemmEx(struct large a, int b, struct pair c, struct reals d, struct mixed e, struct four f, int64_t g);
-struct result cublasGemmBatchedEx(int64_t a, struct large b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g, int64_t h);
+struct result cublasGemmBatchedEx(int64_t a, struct large b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g,
+                                  int64_t h);
 struct pair cublasIsamax_v2(int64_t a);
 struct reals cublasDasum_v2(double a);
 struct mixed cublasSasum_v2(double a, int64_t b);
@@ -29,14 +44,14 @@ long double cublasNrm2Ex(int a, long double b, double c, long double d);
 double cublasAxpyEx(int count, ...);
 int cublasScalEx(int *errno_before, int errno_after);
 
-int cublasGemmStridedBatchedEx(int value);       /* calls cublasLtMatmul through the loader */
+int cublasGemmStridedBatchedEx(int value);        /* calls cublasLtMatmul through the loader */
 int cublasLtMatmul(int value);
 int cublasCgemm_v2(void (*callback)(void *), void *context);
 void *cublasZgemm_v2(int *frames, void *to_find); /* walks the stack: NULL, or where it found the function `to_find` */
-int cublasSetStream_v2(int value);               /* one of the small calls */
+int cublasSetStream_v2(int value);                /* one of the small calls */
 int cublasCreate_v2(int value);
 int cublasTheNextVersionHasThis(int a, int b, int c, int d, int e, int f, int g, int h); /* in no list */
-int cublasDtrsm_v2(int value);                   /* in the list, but not in this library */
+int cublasDtrsm_v2(int value); /* in the list, but not in this library */
 
 int cudnnConvolutionForward(int a, double b, int c, int d, int e, int f, int g, int h, double i, int j);
 int cusparseSpMM(int value);

@@ -1,12 +1,14 @@
-/* Two ranks, a process each, that do the same collectives on two communicators; rank 1 does one broadcast less in the end.
- * Beside them the program has an NVTX range and a domain of its own. */
+/* Two ranks, a process each, that do the same collectives on two communicators; rank 1 does one broadcast less in the
+ * end. Beside them the program has an NVTX range and a domain of its own. */
 #include "../nvtx_client.h"
 
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef struct { char bytes[128]; } ncclUniqueId;
+typedef struct {
+    char bytes[128];
+} ncclUniqueId;
 typedef struct ncclComm *ncclComm_t;
 int ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank);
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation, ncclComm_t comm, void *stream);

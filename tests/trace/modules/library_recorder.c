@@ -1,5 +1,5 @@
-/* In the agent's place: says that each call is recorded, and counts them; for stubs without a capture. At the end it prints
- * how many began and how many ended. */
+/* In the agent's place: says that each call is recorded, and counts them; for stubs without a capture. At the end it
+ * prints how many began and how many ended. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,9 @@ static void end(const struct agent_library_call *call)
 
 const struct agent_library_calls *tacho_agent_library_calls(void)
 {
-    static const struct agent_library_calls calls = { .size = sizeof calls, .state = &attached, .arena = &arena, .begin = begin, .end = end };
+    static const struct agent_library_calls calls = {
+        .size = sizeof calls, .state = &attached, .arena = &arena, .begin = begin, .end = end
+    };
     memset(&header, 0xff, sizeof header); /* recording, wherever the word is */
     return &calls;
 }

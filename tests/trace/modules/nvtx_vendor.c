@@ -54,7 +54,10 @@ static void extensions(nvtxDomainHandle_t domain)
 {
     (void)domain;
 #ifdef HAS_PAYLOAD
-    struct pair { int32_t a; double b; } pair = { 5, 0.5 };
+    struct pair {
+        int32_t a;
+        double b;
+    } pair = { 5, 0.5 };
     nvtxPayloadSchemaEntry_t entries[] = {
         { .type = NVTX_PAYLOAD_ENTRY_TYPE_INT32, .name = "a" },
         { .type = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, .name = "b", .offset = offsetof(struct pair, b) },
@@ -62,13 +65,20 @@ static void extensions(nvtxDomainHandle_t domain)
     nvtxPayloadSchemaAttr_t schema = {
         .fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
                      NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
-        .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, .entries = entries, .numEntries = 2, .payloadStaticSize = sizeof pair,
+        .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+        .entries = entries,
+        .numEntries = 2,
+        .payloadStaticSize = sizeof pair,
     };
     nvtxPayloadData_t data = { nvtxPayloadSchemaRegister(domain, &schema), sizeof pair, &pair };
     nvtxMarkPayload(domain, &data, 1);
 #endif
 #ifdef HAS_COUNTERS
-    nvtxCounterAttr_t counter = { .structSize = sizeof counter, .schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64, .name = "counter" };
+    nvtxCounterAttr_t counter = {
+        .structSize = sizeof counter,
+        .schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
+        .name = "counter",
+    };
     nvtxCounterSampleInt64(domain, nvtxCounterRegister(domain, &counter), 12);
 #endif
 }

@@ -14,7 +14,9 @@ static void *load(const char *path)
 
 static void allocate(void *c10)
 {
-    ((standin_free_function *)dlsym(c10, "standin_free"))(((standin_allocate_function *)dlsym(c10, "standin_allocate"))(64), 64);
+    ((standin_free_function *)dlsym(c10,
+                                    "standin_free"))(((standin_allocate_function *)dlsym(c10, "standin_allocate"))(64),
+                                                     64);
 }
 
 int main(int argc, char **argv)

@@ -5,11 +5,14 @@
 
 #include "torch_standin.h"
 
-struct device { int8_t type, index; };
+struct device {
+    int8_t type, index;
+};
 
 uint64_t standin_reports;
 standin_source_function *standin_source = malloc;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while memory is got and told of, as torch does it on a GPU */
+/* held while memory is got and told of, as torch does it on a GPU */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t in_use;
 char undefined_tensor[256] __asm__("_ZN3c1019UndefinedTensorImpl10_singletonE");
 
@@ -19,8 +22,8 @@ bool enabled(void)
     return false;
 }
 
-void report(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+void report(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved,
+            struct device device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 void report(void *address, int64_t bytes, uint64_t allocated, uint64_t reserved, struct device device)
 {
     standin_reports++;

@@ -1,5 +1,5 @@
-/* A program that uses the stand-ins of PyTorch: torch_caller LIBRARY SCENE [LOADER]. The library is loaded when it is needed, as
- * Python does; by another library, if one is named, which then loads something else. */
+/* A program that uses the stand-ins of PyTorch: torch_caller LIBRARY SCENE [LOADER]. The library is loaded when it is
+ * needed, as Python does; by another library, if one is named, which then loads something else. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,7 +25,8 @@ static uint64_t *reports;
 
 static void *open_operator(const char *name, int scope, long sequence, uint64_t forward)
 {
-    return begin(&(struct standin_operator){ .name = name, .scope = scope, .sequence = sequence, .forward_thread = forward });
+    return begin(
+        &(struct standin_operator){ .name = name, .scope = scope, .sequence = sequence, .forward_thread = forward });
 }
 
 static void plain(void)
@@ -107,7 +108,9 @@ static void dies(void)
     raise(SIGKILL);
 }
 
-struct returned { void *context, *rest[2]; };
+struct returned {
+    void *context, *rest[2];
+};
 static int own_begins, own_ends;
 static struct returned own_begin(const void *function)
 {
@@ -129,11 +132,34 @@ static void observed(void)
 }
 
 /* c10::IValue and what it points to, as in 2.1 and 2.2. */
-struct value { uint64_t word; uint32_t tag, reserved; };
-struct tensor { char before[72]; uint64_t dimensions; int64_t sizes[5], strides[5]; int64_t offset, elements; uint16_t type; };
-struct deep_tensor { char before[72]; uint64_t dimensions; int64_t *storage; int64_t unused[9]; int64_t offset, elements; uint16_t type; };
-struct list { char before[24]; struct value *first, *last, *end; const void *type; };
-struct list_type { const void *virtual_functions; int kind; };
+struct value {
+    uint64_t word;
+    uint32_t tag, reserved;
+};
+struct tensor {
+    char before[72];
+    uint64_t dimensions;
+    int64_t sizes[5], strides[5];
+    int64_t offset, elements;
+    uint16_t type;
+};
+struct deep_tensor {
+    char before[72];
+    uint64_t dimensions;
+    int64_t *storage;
+    int64_t unused[9];
+    int64_t offset, elements;
+    uint16_t type;
+};
+struct list {
+    char before[24];
+    struct value *first, *last, *end;
+    const void *type;
+};
+struct list_type {
+    const void *virtual_functions;
+    int kind;
+};
 
 static void inputs(const void *undefined)
 {
@@ -145,16 +171,27 @@ static void inputs(const void *undefined)
     double tenth = 0.1;
     uint64_t real;
     memcpy(&real, &tenth, 8);
-    struct value tensors[] = { { (uint64_t)&matrix, 1, 0 }, { (uint64_t)&number, 1, 0 } }, numbers[] = { { 7, 5, 0 }, { 8, 5, 0 } };
+    struct value tensors[] = { { (uint64_t)&matrix, 1, 0 }, { (uint64_t)&number, 1, 0 } },
+                 numbers[] = { { 7, 5, 0 }, { 8, 5, 0 } };
     struct list tensor_list = { .first = tensors, .last = tensors + 2, .end = tensors + 2, .type = &of_tensors };
     struct list number_list = { .first = numbers, .last = numbers + 2, .end = numbers + 2, .type = &of_numbers };
-    struct value values[] = { { (uint64_t)&matrix, 1, 0 }, { (uint64_t)&deep, 1, 0 }, { (uint64_t)undefined, 1, 0 }, { (uint64_t)&tensor_list, 13, 0 },
-                              { (uint64_t)&number_list, 13, 0 }, { 42, 5, 0 }, { real, 3, 0 }, { 1, 9, 0 }, { 0, 0, 0 }, { 0xdead, 11, 0 } };
-    end(begin(&(struct standin_operator){ .name = "aten::given", .sequence = -1, .inputs = values, .input_count = 10 }));
+    struct value values[] = { { (uint64_t)&matrix, 1, 0 },
+                              { (uint64_t)&deep, 1, 0 },
+                              { (uint64_t)undefined, 1, 0 },
+                              { (uint64_t)&tensor_list, 13, 0 },
+                              { (uint64_t)&number_list, 13, 0 },
+                              { 42, 5, 0 },
+                              { real, 3, 0 },
+                              { 1, 9, 0 },
+                              { 0, 0, 0 },
+                              { 0xdead, 11, 0 } };
+    end(begin(
+        &(struct standin_operator){ .name = "aten::given", .sequence = -1, .inputs = values, .input_count = 10 }));
     struct value many_values[400];
     for (int i = 0; i < 400; i++)
         many_values[i] = values[0];
-    end(begin(&(struct standin_operator){ .name = "aten::much", .sequence = -1, .inputs = many_values, .input_count = 400 }));
+    end(begin(
+        &(struct standin_operator){ .name = "aten::much", .sequence = -1, .inputs = many_values, .input_count = 400 }));
 }
 
 /* More than a record of inputs has room for, if all of it were told; and a tensor of many dimensions. */
@@ -165,10 +202,14 @@ static void lists(void)
     struct value tensors[150];
     for (int i = 0; i < 150; i++)
         tensors[i] = (struct value){ (uint64_t)&matrix, 1, 0 };
-    struct list all = { .first = tensors, .last = tensors + 150, .end = tensors + 150, .type = &of_tensors }, some = all;
+    struct list all = { .first = tensors, .last = tensors + 150, .end = tensors + 150, .type = &of_tensors },
+                some = all;
     some.last = tensors + 31;
-    struct value values[] = { { (uint64_t)&all, 13, 0 }, { (uint64_t)&some, 13, 0 }, { (uint64_t)&all, 13, 0 }, { 42, 5, 0 } };
-    end(begin(&(struct standin_operator){ .name = "aten::_foreach_add_", .sequence = -1, .inputs = values, .input_count = 4 }));
+    struct value values[] = {
+        { (uint64_t)&all, 13, 0 }, { (uint64_t)&some, 13, 0 }, { (uint64_t)&all, 13, 0 }, { 42, 5, 0 }
+    };
+    end(begin(&(struct standin_operator){
+        .name = "aten::_foreach_add_", .sequence = -1, .inputs = values, .input_count = 4 }));
     int64_t storage[2 * 20];
     for (int i = 0; i < 2 * 20; i++)
         storage[i] = i < 20 ? i + 1 : 1;
@@ -179,7 +220,7 @@ static void lists(void)
 
 static void memory(void)
 {
-    void *operator = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
+    void *operator= open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
     end(operator);
     give_back(taken, 4096);
     printf("%llu reports\n", (unsigned long long)*reports);
@@ -230,12 +271,17 @@ static void *load_by(const char *loader, const char *path)
 int main(int argc, char **argv)
 {
     setrlimit(RLIMIT_CPU, &(struct rlimit){ 60, 60 }); /* it waits for the agent for ever where there is none */
-    static const struct { const char *name; void (*run)(void); } scenes[] = {
-        { "plain", plain }, { "hostile", hostile }, { "threads", threads }, { "forks", forks }, { "dies", dies }, { "observed", observed },
-        { "memory", memory }, { "forks amid the load", plain },
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } scenes[] = {
+        { "plain", plain }, { "hostile", hostile },   { "threads", threads }, { "forks", forks },
+        { "dies", dies },   { "observed", observed }, { "memory", memory },   { "forks amid the load", plain },
     };
     int is_forked = strcmp(argv[2], "forks amid the load") == 0;
-    void *library = is_forked ? fork_amid_the_load(argv[1]) : argc > 3 ? load_by(argv[3], argv[1]) : dlopen(argv[1], RTLD_NOW);
+    void *library = is_forked  ? fork_amid_the_load(argv[1])
+                    : argc > 3 ? load_by(argv[3], argv[1])
+                               : dlopen(argv[1], RTLD_NOW);
     if (!library) {
         puts(dlerror());
         return 1;

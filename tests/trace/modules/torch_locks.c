@@ -1,5 +1,5 @@
-/* A thread allocates and reports it under the allocator's lock, while another, under the loader's, waits for that lock in a constructor:
- * torch_locks LIBC10 PLUGIN [LOADER]. The plugin is loaded by another library if one is named. */
+/* A thread allocates and reports it under the allocator's lock, while another, under the loader's, waits for that lock
+ * in a constructor: torch_locks LIBC10 PLUGIN [LOADER]. The plugin is loaded by another library if one is named. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

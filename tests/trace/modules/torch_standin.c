@@ -1,5 +1,5 @@
-/* A stand-in of libtorch_cpu.so and libc10.so, as far as an observer of operators meets them: the same symbols, the same calls and
- * objects laid out in the same way, for versions told apart by macros:
+/* A stand-in of libtorch_cpu.so and libc10.so, as far as an observer of operators meets them: the same symbols, the
+ * same calls and objects laid out in the same way, for versions told apart by macros:
  *   STRING_BYTES   of a std::string: 32, or 8 of the older kind
  *   NAMED_INPUTS   bytes of the map of named inputs: 56, or 0 before 2.4
  *   DESCRIPTION    an operator is named by a std::variant, from 2.9 on
@@ -31,18 +31,31 @@ struct callback {
 };
 
 /* What is returned through memory that the caller names: so is a std::unique_ptr. */
-struct returned { void *context, *rest[2]; };
+struct returned {
+    void *context, *rest[2];
+};
 typedef struct returned (*start_function)(const void *function);
 typedef void (*end_function)(const void *function, void *context);
 
-struct pair { start_function start; end_function end; };
+struct pair {
+    start_function start;
+    end_function end;
+};
 
 #if OLDER < 12
 /* Most of it lies elsewhere up to 1.10, and behind a flag in 1.11. */
 struct fields {
     unsigned char needs_inputs, needs_outputs, needs_numbers, has_begun;
-    struct { struct pair *first; uint32_t count, capacity; struct pair list[4]; } callbacks;
-    struct { void **first; uint32_t count, capacity; void *list[4]; } contexts;
+    struct {
+        struct pair *first;
+        uint32_t count, capacity;
+        struct pair list[4];
+    } callbacks;
+    struct {
+        void **first;
+        uint32_t count, capacity;
+        void *list[4];
+    } contexts;
 #if OLDER <= 10
     char before[32];
     void *owned_name[2];
@@ -79,7 +92,11 @@ struct function {
 #else
 struct function {
     const void *virtual_functions;
-    struct { struct pair *first; uint32_t count, capacity; struct pair list[4]; } callbacks;
+    struct {
+        struct pair *first;
+        uint32_t count, capacity;
+        struct pair list[4];
+    } callbacks;
     uint64_t thread;
     _Alignas(8) unsigned char scope;
     unsigned char needs_inputs, needs_outputs, needs_numbers;
@@ -88,7 +105,11 @@ struct function {
     uint64_t something_new;
 #endif
     unsigned char has_begun;
-    struct { void **first; uint32_t count, capacity; void *list[4]; } contexts;
+    struct {
+        void **first;
+        uint32_t count, capacity;
+        void *list[4];
+    } contexts;
     const char *name;
     char rest_of_name[STRING_BYTES];
     int64_t sequence;
@@ -147,9 +168,10 @@ CPP(const char *, name_of, (const struct function *function), "_ZNK2at14RecordFu
 #endif
 
 #if OLDER < 12
-CPP(void, construct, (struct function *function, int scope, int is_sampled), "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb")
+CPP(void, construct, (struct function * function, int scope, int is_sampled),
+    "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb")
 #else
-CPP(void, construct, (struct function *function, int scope), "_ZN2at14RecordFunctionC1ENS_11RecordScopeE")
+CPP(void, construct, (struct function * function, int scope), "_ZN2at14RecordFunctionC1ENS_11RecordScopeE")
 #endif
 {
     memset(function, 0, sizeof *function);
@@ -162,7 +184,8 @@ CPP(void, construct, (struct function *function, int scope), "_ZN2at14RecordFunc
     F(function)->scope = (unsigned char)scope;
     F(function)->sequence = -1;
     for (int i = 0; i < observer_count; i++) {
-        F(function)->callbacks.list[F(function)->callbacks.count++] = (struct pair){ (start_function)observers[i].start, (end_function)observers[i].end };
+        F(function)->callbacks.list[F(function)->callbacks.count++] = (struct pair){ (start_function)observers[i].start,
+                                                                                     (end_function)observers[i].end };
         F(function)->needs_inputs |= observers[i].needs_inputs;
         F(function)->needs_numbers |= observers[i].needs_numbers;
     }
@@ -182,23 +205,28 @@ static void begin(struct function *function, const char *name, long sequence)
 }
 
 #ifdef DESCRIPTION
-struct description { size_t length; const char *name; unsigned char which; };
-CPP(void, before, (struct function *function, struct description description, long sequence),
-    "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_wrapperIKN3c1014FunctionSchemaEEEEl")
+struct description {
+    size_t length;
+    const char *name;
+    unsigned char which;
+};
+CPP(void, before, (struct function * function, struct description description, long sequence),
+    "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_"
+    "wrapperIKN3c1014FunctionSchemaEEEEl")
 {
     if (description.which != 0 || description.length != strlen(description.name))
         abort();
     begin(function, description.name, sequence);
 }
 #else
-CPP(void, before, (struct function *function, const char *name, long sequence), "_ZN2at14RecordFunction6beforeEPKcl")
+CPP(void, before, (struct function * function, const char *name, long sequence), "_ZN2at14RecordFunction6beforeEPKcl")
 {
     begin(function, name, sequence);
 }
 #endif
 
 /* A context is deleted by the second of its virtual functions. */
-CPP(void, destroy, (struct function *function), "_ZN2at14RecordFunctionD1Ev")
+CPP(void, destroy, (struct function * function), "_ZN2at14RecordFunctionD1Ev")
 {
     for (uint32_t i = 0; F(function)->has_begun && i < F(function)->callbacks.count; i++) {
         void *context = F(function)->contexts.list[i];
@@ -211,7 +239,7 @@ CPP(void, destroy, (struct function *function), "_ZN2at14RecordFunctionD1Ev")
     }
 }
 
-/* ---- For the program under test --------------------------------------------------------------------------------- */
+/* ---- For the program under test -------------------------------------------------------------------------------- */
 
 void *standin_begin(const struct standin_operator *operator)
 {

@@ -21,7 +21,8 @@ standin_begin_function standin_begin;
 standin_end_function standin_end;
 standin_observe_function standin_observe; /* an observer of the program's own */
 extern _Atomic uint64_t standin_contexts_deleted;
-void standin_is_observed(void) __attribute__((weak)); /* the program's, if it has one: called when an observer is about to be added */
+/* the program's, if it has one: called when an observer is about to be added */
+void standin_is_observed(void) __attribute__((weak));
 
 /* In libc10: an allocator that reports as torch's do. */
 typedef void *standin_allocate_function(int64_t bytes);
@@ -30,6 +31,6 @@ standin_allocate_function standin_allocate;
 standin_free_function standin_free;
 typedef void *standin_source_function(size_t bytes);
 extern standin_source_function *standin_source; /* where the allocator gets memory, under its lock */
-extern uint64_t standin_reports; /* that reached the real functions */
+extern uint64_t standin_reports;                /* that reached the real functions */
 
 #endif

@@ -1,5 +1,5 @@
-/* Two threads hand a turn to each other through a mutex and a condition. tests/trace/two_guests.py builds it with TSan, whose
- * hooks must see every one of these calls: what passes them by is reported as a bug of the program. */
+/* Two threads hand a turn to each other through a mutex and a condition. tests/trace/two_guests.py builds it with TSan,
+ * whose hooks must see every one of these calls: what passes them by is reported as a bug of the program. */
 #include <pthread.h>
 #include <stdio.h>
 

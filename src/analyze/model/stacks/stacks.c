@@ -9,9 +9,15 @@
 #define WEIGHT_MOST (INT64_C(1) << 40) /* no counter counts so much from one sample to the next */
 
 /* The chain of a sample has the number of the sample, unless a column names it. */
-static const struct source { const char *samples, *chains, *columns[6]; } sources[STACK_SOURCES] = {
-    [STACKS_CPU] = { "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", { "start", "globalTid", "threadState", "id", "cpuCycles", "pythonCallchainId" } },
-    [STACKS_PYTHON] = { "TACHO_PYTHON_SAMPLE", "TACHO_PYTHON_CALLCHAINS", { "start", "globalTid", "threadState", "callchainId", "weight", "pythonCallchainId" } },
+static const struct source {
+    const char *samples, *chains, *columns[6];
+} sources[STACK_SOURCES] = {
+    [STACKS_CPU] = { "COMPOSITE_EVENTS",
+                     "SAMPLING_CALLCHAINS",
+                     { "start", "globalTid", "threadState", "id", "cpuCycles", "pythonCallchainId" } },
+    [STACKS_PYTHON] = { "TACHO_PYTHON_SAMPLE",
+                        "TACHO_PYTHON_CALLCHAINS",
+                        { "start", "globalTid", "threadState", "callchainId", "weight", "pythonCallchainId" } },
 };
 enum { TIME, THREAD, STATE, CHAIN, WEIGHT, PYTHON, COLUMNS };
 const char *const stack_sample_tables[STACK_SOURCES + 1] = { "COMPOSITE_EVENTS", "TACHO_PYTHON_SAMPLE", NULL };
@@ -33,15 +39,18 @@ void stacks_free(struct stacks *stacks)
     stacks->sample_count = 0;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------------------------- */
 
 static struct stack_sample sample_at(const struct report_columns *rows, size_t row)
 {
     int64_t weight = columns_is_null(rows, WEIGHT, row) ? 1 : rows->values[WEIGHT][row];
 
     return (struct stack_sample){
-        .time_ns = rows->values[TIME][row], .thread = rows->values[THREAD][row],
-        .weight = weight < 1 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : weight,
+        .time_ns = rows->values[TIME][row],
+        .thread = rows->values[THREAD][row],
+        .weight = weight < 1             ? 1
+                  : weight > WEIGHT_MOST ? WEIGHT_MOST
+                                         : weight,
         .is_waiting = !columns_is_null(rows, STATE, row) && rows->values[STATE][row] == THREAD_STATE_WAITING,
         .python = columns_is_null(rows, PYTHON, row) ? 0 : rows->values[PYTHON][row],
     };
@@ -50,12 +59,14 @@ static struct stack_sample sample_at(const struct report_columns *rows, size_t r
 /* What stands for a stack that nothing is known of, so that its samples are seen. */
 static uint32_t no_stack(struct stacks *stacks)
 {
-    uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_LINE });
+    uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME,
+                                                                       FRAME_NO_NAME, FRAME_NO_LINE });
 
     return frame == NO_KEY ? NO_KEY : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ STACK_EMPTY, frame });
 }
 
-static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains, const struct filter *filter)
+static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains,
+                       const struct filter *filter)
 {
     uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
     size_t count = 0, hint = 0;
@@ -82,10 +93,11 @@ static int add_samples(struct stacks *stacks, const struct report_columns *rows,
     return code;
 }
 
-int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lines, const struct filter *filter, struct error *err)
+int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lines, const struct filter *filter,
+                        struct error *err)
 {
     struct stack_chains chains;
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     int code = stack_chains_read(&chains, stacks, sources[source].chains, lines, err);
 
     if (code == 0)
@@ -100,12 +112,13 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
     return code;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *names, int64_t thread)
 {
     const struct thread_name *name = thread_name_find(names, thread);
-    int64_t key[FRAME_PARTS] = { FRAME_THREAD, name ? name->name : FRAME_NO_NAME, name ? 0 : global_tid_number(thread), FRAME_NO_NAME, FRAME_NO_LINE };
+    int64_t key[FRAME_PARTS] = { FRAME_THREAD, name ? name->name : FRAME_NO_NAME, name ? 0 : global_tid_number(thread),
+                                 FRAME_NO_NAME, FRAME_NO_LINE };
 
     return keys_add(&stacks->frames, key);
 }
@@ -115,11 +128,12 @@ static int begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers. CUDA's runtime
- * may be part of the program, and its functions then have names that begin so. */
+/* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers.
+ * CUDA's runtime may be part of the program, and its functions then have names that begin so. */
 static int is_library(const char *file, const char *symbol)
 {
-    static const char *const prefixes[] = { "libc.so", "libc-", "libpthread", "ld-", "libcuda.so", "libcudart", "libtacho-", "libToolsInjection" };
+    static const char *const prefixes[] = { "libc.so",    "libc-",     "libpthread", "ld-",
+                                            "libcuda.so", "libcudart", "libtacho-",  "libToolsInjection" };
 
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (begins_with(file, prefixes[i]))
@@ -143,9 +157,12 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
         const char *module = report_string(stacks->report, frame[FRAME_MODULE], NULL), *slash = strrchr(module, '/');
         const char *file = slash ? slash + 1 : module;
-        if (frame[FRAME_KIND] == FRAME_KERNEL || is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
+        if (frame[FRAME_KIND] == FRAME_KERNEL ||
+            is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
             continue;
-        if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME ? "" : report_string(stacks->report, frame[FRAME_SOURCE], NULL)))
+        if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME
+                                 ? ""
+                                 : report_string(stacks->report, frame[FRAME_SOURCE], NULL)))
             return stack_innermost(stacks, at);
         cxx = cxx == NO_KEY ? stack_innermost(stacks, at) : cxx;
     }

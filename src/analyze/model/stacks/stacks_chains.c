@@ -1,8 +1,8 @@
 /* Tables of call chains become nodes of the tree of stacks.
  *
- * A chain is a run of rows, innermost frame first. Chunks are looked at in parallel: each worker has a tree of its own, and what
- * a chain shares with the one before it is not looked up again. Chains at the ends of chunks may go on in the next one: their
- * rows are put aside, and so are all rows of a table that is not in order. */
+ * A chain is a run of rows, innermost frame first. Chunks are looked at in parallel: each worker has a tree of its own,
+ * and what a chain shares with the one before it is not looked up again. Chains at the ends of chunks may go on in the
+ * next one: their rows are put aside, and so are all rows of a table that is not in order. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,16 @@
 #include "report/schema/chain_tables.h"
 #include "stacks.h"
 
-static const char *const native_names[CHAIN_COLUMNS] = CHAIN_NATIVE_COLUMNS, *const python_names[CHAIN_COLUMNS] = CHAIN_PYTHON_COLUMNS;
+static const char *const native_names[CHAIN_COLUMNS] = CHAIN_NATIVE_COLUMNS,
+                         *const python_names[CHAIN_COLUMNS] = CHAIN_PYTHON_COLUMNS;
 
-struct raw_frame { int64_t part[FRAME_PARTS]; };
-struct loose_row { int64_t id, depth; struct raw_frame frame; };
+struct raw_frame {
+    int64_t part[FRAME_PARTS];
+};
+struct loose_row {
+    int64_t id, depth;
+    struct raw_frame frame;
+};
 
 struct worker {
     struct keys frames, nodes;
@@ -22,10 +28,10 @@ struct worker {
     size_t chain_count, chain_room;
     struct loose_row *loose;
     size_t loose_count, loose_room;
-    struct raw_frame *before;   /* the chain before, outermost first, and its nodes */
+    struct raw_frame *before; /* the chain before, outermost first, and its nodes */
     uint32_t *path;
     size_t before_count, before_room, path_room;
-    uint32_t *callee;           /* of a node, the child that was met last: mostly it is the next too */
+    uint32_t *callee;         /* of a node, the child that was met last: mostly it is the next too */
     size_t callee_room;
 };
 
@@ -37,22 +43,26 @@ struct walk {
     _Atomic int is_disordered;
 };
 
-/* ---- one chain ----------------------------------------------------------------------------------------------- */
+/* ---- one chain ------------------------------------------------------------------------------------------------- */
 
 static struct raw_frame frame_of(const struct walk *walk, const struct report_block *block, size_t row)
 {
     int is_unresolved = !block_is_null(block, CHAIN_UNRESOLVED, row) && block->values[CHAIN_UNRESOLVED][row];
     int is_kernel = !block_is_null(block, CHAIN_KERNEL, row) && block->values[CHAIN_KERNEL][row];
-    int is_entry = (walk->lines & STACKS_WITH_ENTRIES) && !block_is_null(block, CHAIN_ENTRY, row) && block->values[CHAIN_ENTRY][row];
-    int has_source = (walk->lines & STACKS_WITH_LINES) && !block_is_null(block, CHAIN_SOURCE, row) && !block_is_null(block, CHAIN_LINE, row);
+    int is_entry = (walk->lines & STACKS_WITH_ENTRIES) && !block_is_null(block, CHAIN_ENTRY, row) &&
+                   block->values[CHAIN_ENTRY][row];
+    int has_source = (walk->lines & STACKS_WITH_LINES) && !block_is_null(block, CHAIN_SOURCE, row) &&
+                     !block_is_null(block, CHAIN_LINE, row);
 
-    return (struct raw_frame){{
-        [FRAME_KIND] = is_kernel ? FRAME_KERNEL : is_entry ? FRAME_PYTHON_ENTRY : walk->kind,
+    return (struct raw_frame){ {
+        [FRAME_KIND] = is_kernel  ? FRAME_KERNEL
+                       : is_entry ? FRAME_PYTHON_ENTRY
+                                  : walk->kind,
         [FRAME_SYMBOL] = is_unresolved ? FRAME_NO_NAME : block->values[CHAIN_SYMBOL][row],
         [FRAME_MODULE] = block->values[CHAIN_MODULE][row],
         [FRAME_SOURCE] = has_source ? block->values[CHAIN_SOURCE][row] : FRAME_NO_NAME,
         [FRAME_LINE] = has_source ? block->values[CHAIN_LINE][row] : FRAME_NO_LINE,
-    }};
+    } };
 }
 
 static int add_chain(struct worker *worker, int64_t id, uint32_t node)
@@ -75,7 +85,8 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
         worker->callee_room = room;
     }
     uint32_t last = worker->callee[parent]; /* STACK_EMPTY is nobody's child */
-    if (last && memcmp(keys_get(&worker->frames, (uint32_t)keys_get(&worker->nodes, last)[NODE_FRAME]), frame, sizeof *frame) == 0)
+    if (last && memcmp(keys_get(&worker->frames, (uint32_t)keys_get(&worker->nodes, last)[NODE_FRAME]), frame,
+                       sizeof *frame) == 0)
         return last;
     uint32_t number = keys_add(&worker->frames, frame->part);
     uint32_t node = number == NO_KEY ? NO_KEY : keys_add(&worker->nodes, (int64_t[NODE_PARTS]){ parent, number });
@@ -84,7 +95,11 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
 }
 
 /* The chain's next frame, from the outermost on; whether it is one that the chain before had there too. */
-struct climb { size_t depth; int is_same; uint32_t node; };
+struct climb {
+    size_t depth;
+    int is_same;
+    uint32_t node;
+};
 static int climb(struct worker *worker, struct climb *at, const struct raw_frame *frame)
 {
     size_t depth = at->depth++;
@@ -107,7 +122,8 @@ static int make_path(struct worker *worker, size_t count)
     return array_reserve(&worker->path, &worker->path_room, count, sizeof *worker->path) == 0 ? 0 : ERR_NO_MEMORY;
 }
 
-static int add_run(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first, size_t behind)
+static int add_run(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
+                   size_t behind)
 {
     struct climb at = { .is_same = 1, .node = STACK_EMPTY };
     int code = make_path(worker, behind - first);
@@ -120,17 +136,20 @@ static int add_run(const struct walk *walk, struct worker *worker, const struct 
     return code ? code : add_chain(worker, block->values[CHAIN_ID][first], at.node);
 }
 
-static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first, size_t behind)
+static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
+                     size_t behind)
 {
-    if (array_reserve(&worker->loose, &worker->loose_room, worker->loose_count + behind - first, sizeof *worker->loose) != 0)
+    if (array_reserve(&worker->loose, &worker->loose_room, worker->loose_count + behind - first,
+                      sizeof *worker->loose) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = first; row < behind; row++)
-        worker->loose[worker->loose_count++] =
-            (struct loose_row){ block->values[CHAIN_ID][row], block->values[CHAIN_DEPTH][row], frame_of(walk, block, row) };
+        worker->loose[worker->loose_count++] = (struct loose_row){ block->values[CHAIN_ID][row],
+                                                                   block->values[CHAIN_DEPTH][row],
+                                                                   frame_of(walk, block, row) };
     return 0;
 }
 
-/* ---- a chunk ------------------------------------------------------------------------------------------------- */
+/* ---- a chunk --------------------------------------------------------------------------------------------------- */
 
 /* Where the run that begins here ends. */
 static size_t run_end(struct walk *walk, const struct report_block *block, size_t first)
@@ -164,7 +183,7 @@ static int visit(void *context, int number, const struct report_block *block)
     return code;
 }
 
-/* ---- all of them together ------------------------------------------------------------------------------------ */
+/* ---- all of them together -------------------------------------------------------------------------------------- */
 
 static int by_id_and_depth(const void *a, const void *b)
 {
@@ -227,7 +246,8 @@ static int64_t one_id(struct report *report, int64_t id)
 /* A worker's tree into the one of all; its chains then name nodes of that. */
 static int join(struct stacks *stacks, struct worker *worker)
 {
-    uint32_t *frames = malloc((worker->frames.count + 1) * sizeof *frames), *nodes = malloc((worker->nodes.count + 1) * sizeof *nodes);
+    uint32_t *frames = malloc((worker->frames.count + 1) * sizeof *frames),
+             *nodes = malloc((worker->nodes.count + 1) * sizeof *nodes);
     int code = frames && nodes ? 0 : ERR_NO_MEMORY;
 
     for (uint32_t i = 0; i < worker->frames.count && code == 0; i++) {
@@ -235,13 +255,15 @@ static int join(struct stacks *stacks, struct worker *worker)
         memcpy(key, keys_get(&worker->frames, i), sizeof key);
         key[FRAME_SYMBOL] = one_id(stacks->report, key[FRAME_SYMBOL]);
         key[FRAME_MODULE] = one_id(stacks->report, key[FRAME_MODULE]);
-        key[FRAME_SOURCE] = key[FRAME_SOURCE] == FRAME_NO_NAME ? FRAME_NO_NAME : one_id(stacks->report, key[FRAME_SOURCE]);
+        key[FRAME_SOURCE] = key[FRAME_SOURCE] == FRAME_NO_NAME ? FRAME_NO_NAME
+                                                               : one_id(stacks->report, key[FRAME_SOURCE]);
         frames[i] = keys_add(&stacks->frames, key);
         code = frames[i] == NO_KEY ? ERR_NO_MEMORY : 0;
     }
     for (uint32_t i = 1; i < worker->nodes.count && code == 0; i++) {
         const int64_t *key = keys_get(&worker->nodes, i);
-        nodes[i] = keys_add(&stacks->nodes, (int64_t[]){ key[NODE_PARENT] ? nodes[key[NODE_PARENT]] : STACK_EMPTY, frames[key[NODE_FRAME]] });
+        nodes[i] = keys_add(&stacks->nodes, (int64_t[]){ key[NODE_PARENT] ? nodes[key[NODE_PARENT]] : STACK_EMPTY,
+                                                         frames[key[NODE_FRAME]] });
         code = nodes[i] == NO_KEY ? ERR_NO_MEMORY : 0;
     }
     for (size_t i = 0; i < worker->chain_count && code == 0; i++)
@@ -266,7 +288,8 @@ static int join_all(struct stack_chains *chains, struct stacks *stacks, struct w
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < walk->worker_count; i++) {
         if (walk->workers[i].chain_count)
-            memcpy(chains->list + chains->count, walk->workers[i].chains, walk->workers[i].chain_count * sizeof *chains->list);
+            memcpy(chains->list + chains->count, walk->workers[i].chains,
+                   walk->workers[i].chain_count * sizeof *chains->list);
         chains->count += walk->workers[i].chain_count;
     }
     qsort(chains->list, chains->count, sizeof *chains->list, by_id);
@@ -301,8 +324,8 @@ static int workers_new(struct walk *walk, size_t count)
     return walk->workers ? 0 : ERR_NO_MEMORY;
 }
 
-/* Chunks are in order inside; they are so one behind the other if ids never fall, which the chains show once they are sorted: two
- * of one id would be one that was torn apart. */
+/* Chunks are in order inside; they are so one behind the other if ids never fall, which the chains show once they are
+ * sorted: two of one id would be one that was torn apart. */
 static int is_torn(const struct stack_chains *chains)
 {
     for (size_t i = 1; i < chains->count; i++)
@@ -311,7 +334,8 @@ static int is_torn(const struct stack_chains *chains)
     return 0;
 }
 
-static int read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table, struct walk *walk, struct error *err)
+static int read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table,
+                     struct walk *walk, struct error *err)
 {
     int wanted[CHAIN_COLUMNS];
 
@@ -326,12 +350,14 @@ static int read_once(struct stack_chains *chains, struct stacks *stacks, const s
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the stacks") : code;
 }
 
-int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const char *name, int lines, struct error *err)
+int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const char *name, int lines,
+                      struct error *err)
 {
     const struct report_table *table = report_table(stacks->report, name);
-    struct walk walk = { .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE, .lines = lines };
+    struct walk walk = { .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE,
+                         .lines = lines };
 
-    *chains = (struct stack_chains){0};
+    *chains = (struct stack_chains){ 0 };
     if (!table || !table->rows)
         return 0;
     int code = read_once(chains, stacks, table, &walk, err);
@@ -345,7 +371,7 @@ int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const 
 void stack_chains_free(struct stack_chains *chains)
 {
     free(chains->list);
-    *chains = (struct stack_chains){0};
+    *chains = (struct stack_chains){ 0 };
 }
 
 uint32_t stack_chains_find(const struct stack_chains *chains, int64_t id, size_t *hint)

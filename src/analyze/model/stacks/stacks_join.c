@@ -14,7 +14,9 @@ int stack_join_open(struct stack_join *join, struct report *report, int lines, s
     *join = (struct stack_join){ .known.width = 3, .calls.width = 4 };
     int code = stacks_open(&join->python, report, err);
 
-    return code ? code : stack_chains_read(&join->chains, &join->python, "TACHO_PYTHON_CALLCHAINS", lines | STACKS_WITH_ENTRIES, err);
+    return code ? code
+                : stack_chains_read(&join->chains, &join->python, "TACHO_PYTHON_CALLCHAINS",
+                                    lines | STACKS_WITH_ENTRIES, err);
 }
 
 void stack_join_free(struct stack_join *join)
@@ -43,14 +45,36 @@ static int make_room(void *list, size_t *room, size_t wanted, size_t size)
     return 0;
 }
 
-/* ---- what frames are ----------------------------------------------------------------------------------------- */
+/* ---- what frames are ------------------------------------------------------------------------------------------- */
 
-/* What the interpreter passes through from one Python function to the next: it says nothing that the two do not. Names begin so. */
+/* What the interpreter passes through from one Python function to the next: it says nothing that the
+ * two do not. Names begin so. */
 static const char *const helpers[] = {
-    "_PyEval_", "PyEval_EvalCode", "PyEval_EvalFrame", "_PyFunction_Vectorcall", "_PyFunction_FastCall", "_PyObject_Vectorcall",
-    "_PyObject_FastCall", "_PyObject_Call", "_PyObject_MakeTpCall", "PyObject_Vectorcall", "PyObject_Call", "_PyVectorcall_Call",
-    "PyVectorcall_Call", "_PyMethod", "method_vectorcall", "method_call", "cfunction_vectorcall", "cfunction_call", "function_code_fastcall",
-    "call_function", "do_call_core", "object_vacall", "vectorcall_", "gen_send_ex", "gen_iternext",
+    "_PyEval_",
+    "PyEval_EvalCode",
+    "PyEval_EvalFrame",
+    "_PyFunction_Vectorcall",
+    "_PyFunction_FastCall",
+    "_PyObject_Vectorcall",
+    "_PyObject_FastCall",
+    "_PyObject_Call",
+    "_PyObject_MakeTpCall",
+    "PyObject_Vectorcall",
+    "PyObject_Call",
+    "_PyVectorcall_Call",
+    "PyVectorcall_Call",
+    "_PyMethod",
+    "method_vectorcall",
+    "method_call",
+    "cfunction_vectorcall",
+    "cfunction_call",
+    "function_code_fastcall",
+    "call_function",
+    "do_call_core",
+    "object_vacall",
+    "vectorcall_",
+    "gen_send_ex",
+    "gen_iternext",
 };
 
 static enum role role_of_name(const char *name)
@@ -73,12 +97,14 @@ static int role_of(struct stack_join *join, const struct stacks *native, uint32_
     if (!join->roles[frame]) {
         const int64_t *key = stack_frame(native, frame);
         int is_named = key[FRAME_KIND] == FRAME_NATIVE && key[FRAME_SYMBOL] != FRAME_NO_NAME;
-        join->roles[frame] = (signed char)(1 + (is_named ? role_of_name(report_string(native->report, key[FRAME_SYMBOL], NULL)) : ROLE_NONE));
+        join->roles[frame] = (signed char)(1 + (is_named ? role_of_name(
+                                                               report_string(native->report, key[FRAME_SYMBOL], NULL))
+                                                         : ROLE_NONE));
     }
     return join->roles[frame] - 1;
 }
 
-/* ---- one stack ----------------------------------------------------------------------------------------------- */
+/* ---- one stack ------------------------------------------------------------------------------------------------- */
 
 /* Frames of a stack, the innermost first; -1 when memory is short. */
 static int64_t list_frames(const struct stacks *stacks, uint32_t stack, uint32_t **list, size_t *room)
@@ -96,12 +122,14 @@ static int64_t list_frames(const struct stacks *stacks, uint32_t stack, uint32_t
 /* Is it the outermost of its run of the loop? */
 static int is_entry(const struct stack_join *join, size_t place, size_t count)
 {
-    return place + 1 == count || stack_frame(&join->python, join->python_frames[place])[FRAME_KIND] == FRAME_PYTHON_ENTRY;
+    return place + 1 == count ||
+           stack_frame(&join->python, join->python_frames[place])[FRAME_KIND] == FRAME_PYTHON_ENTRY;
 }
 
 static uint32_t push(struct stacks *stacks, uint32_t stack, uint32_t frame)
 {
-    return stack == NO_KEY || frame == NO_KEY ? NO_KEY : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ stack, frame });
+    return stack == NO_KEY || frame == NO_KEY ? NO_KEY
+                                              : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ stack, frame });
 }
 
 uint32_t stack_join_frame(const struct stack_join *join, struct stacks *native, uint32_t frame)
@@ -117,13 +145,13 @@ uint32_t stack_join_frame(const struct stack_join *join, struct stacks *native, 
 struct builder {
     struct stack_join *join;
     struct stacks *native;
-    uint32_t stack;            /* so far */
+    uint32_t stack;   /* so far */
     size_t native_count, python_count;
-    size_t left;               /* Python frames that are still to come */
-    size_t uncertain;          /* of them, so many at the innermost end are not certain */
-    int fits;                  /* as many runs of the loop as Python has */
-    int64_t module;            /* the interpreter's */
-    int has_ended;             /* nothing is known of Python from here on */
+    size_t left;      /* Python frames that are still to come */
+    size_t uncertain; /* of them, so many at the innermost end are not certain */
+    int fits;         /* as many runs of the loop as Python has */
+    int64_t module;   /* the interpreter's */
+    int has_ended;    /* nothing is known of Python from here on */
 };
 
 /* Of the C library, which everything calls. */
@@ -138,18 +166,21 @@ static int is_libc(struct report *report, const int64_t *frame)
     return 0;
 }
 
-/* Is there nothing but the interpreter's own code within the innermost run, and what it calls of the kernel and the C library? */
+/* Is there nothing but the interpreter's own code within the innermost run, and what it calls of the
+ * kernel and the C library? */
 static int ends_in_interpreter(const struct builder *builder, size_t run)
 {
     for (size_t i = 0; i < run; i++) {
         const int64_t *frame = stack_frame(builder->native, builder->join->native_frames[i]);
-        if (frame[FRAME_KIND] != FRAME_KERNEL && frame[FRAME_MODULE] != builder->module && !is_libc(builder->native->report, frame))
+        if (frame[FRAME_KIND] != FRAME_KERNEL && frame[FRAME_MODULE] != builder->module &&
+            !is_libc(builder->native->report, frame))
             return 0;
     }
     return 1;
 }
 
-/* The pair of a Python function, the innermost of a run, and the first native one with a name that the run called: 0 if there is none. */
+/* The pair of a Python function, the innermost of a run, and the first native one with a name that the run
+ * called: 0 if there is none. */
 static int callee_of(const struct builder *builder, size_t innermost, size_t place, int64_t key[4])
 {
     for (size_t i = place; i-- > 0;) {
@@ -160,18 +191,21 @@ static int callee_of(const struct builder *builder, size_t innermost, size_t pla
         if (role == ROLE_HELPER || frame[FRAME_KIND] != FRAME_NATIVE || frame[FRAME_SYMBOL] == FRAME_NO_NAME)
             continue;
         const int64_t *caller = stack_frame(&builder->join->python, builder->join->python_frames[innermost]);
-        memcpy(key, (int64_t[]){ caller[FRAME_SYMBOL], caller[FRAME_MODULE], frame[FRAME_SYMBOL], frame[FRAME_MODULE] }, 4 * sizeof *key);
+        memcpy(key, (int64_t[]){ caller[FRAME_SYMBOL], caller[FRAME_MODULE], frame[FRAME_SYMBOL], frame[FRAME_MODULE] },
+               4 * sizeof *key);
         return 1;
     }
     return 0;
 }
 
-/* What was certain in one sample is evidence in others: a function that has been seen to call this C function may have called it here. */
+/* What was certain in one sample is evidence in others: a function that has been seen to call this C
+ * function may have called it here. */
 static void learn(struct builder *builder, size_t innermost, size_t place)
 {
     int64_t key[4];
 
-    if (builder->join->is_learning && callee_of(builder, innermost, place, key) && keys_add(&builder->join->calls, key) == NO_KEY)
+    if (builder->join->is_learning && callee_of(builder, innermost, place, key) &&
+        keys_add(&builder->join->calls, key) == NO_KEY)
         builder->stack = NO_KEY;
 }
 
@@ -182,7 +216,8 @@ static int is_known_call(const struct builder *builder, size_t innermost, size_t
     return callee_of(builder, innermost, place, key) && keys_find(&builder->join->calls, key) != NO_KEY;
 }
 
-/* The Python functions of one run of the loop, whose native frame is at `place`; then this frame, if there may be more of them. */
+/* The Python functions of one run of the loop, whose native frame is at `place`; then this frame, if
+ * there may be more of them. */
 static void push_run(struct builder *builder, size_t place)
 {
     size_t first = builder->left, behind = first; /* its frames are those from behind on, below first */
@@ -191,14 +226,17 @@ static void push_run(struct builder *builder, size_t place)
         behind--;
     int has_next = behind > 0;
     size_t end = behind < builder->uncertain ? builder->uncertain : behind;
-    int is_whole = builder->fits || (has_next && builder->uncertain < behind); /* none may follow that nothing is known of */
+    /* none may follow that nothing is known of */
+    int is_whole = builder->fits || (has_next && builder->uncertain < behind);
     if (end == behind && is_whole)
         learn(builder, behind, place);
-    else if (builder->fits && ((!has_next && ends_in_interpreter(builder, place)) || is_known_call(builder, behind, place)))
+    else if (builder->fits &&
+             ((!has_next && ends_in_interpreter(builder, place)) || is_known_call(builder, behind, place)))
         end = behind;
     for (; builder->left > end; builder->left--)
         builder->stack = push(builder->native, builder->stack,
-                              stack_join_frame(builder->join, builder->native, builder->join->python_frames[builder->left - 1]));
+                              stack_join_frame(builder->join, builder->native,
+                                               builder->join->python_frames[builder->left - 1]));
     if (end > behind || !is_whole) {
         builder->stack = push(builder->native, builder->stack, builder->join->native_frames[place]);
         builder->has_ended = 1;
@@ -219,12 +257,19 @@ static uint32_t build(struct builder *builder)
     return builder->stack;
 }
 
-static uint32_t join_new(struct stack_join *join, struct stacks *native, uint32_t stack, uint32_t python, uint32_t certain)
+static uint32_t join_new(struct stack_join *join, struct stacks *native, uint32_t stack, uint32_t python,
+                         uint32_t certain)
 {
     int64_t native_count = list_frames(native, stack, &join->native_frames, &join->native_room), runs = 0, entries = 0;
     int64_t python_count = list_frames(&join->python, python, &join->python_frames, &join->python_room);
-    struct builder builder = { .join = join, .native = native, .native_count = (size_t)native_count, .python_count = (size_t)python_count,
-                               .left = (size_t)python_count, .module = FRAME_NO_NAME };
+    struct builder builder = {
+        .join = join,
+        .native = native,
+        .native_count = (size_t)native_count,
+        .python_count = (size_t)python_count,
+        .left = (size_t)python_count,
+        .module = FRAME_NO_NAME,
+    };
 
     if (native_count < 0 || python_count < 0)
         return NO_KEY;
@@ -256,7 +301,7 @@ uint32_t stack_join(struct stack_join *join, struct stacks *native, uint32_t sta
     return join->joined[key];
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------------------------- */
 
 static uint32_t depth_of(const struct stacks *stacks, uint32_t stack)
 {
@@ -269,7 +314,8 @@ static uint32_t depth_of(const struct stacks *stacks, uint32_t stack)
 
 static int is_same_function(const struct stacks *stacks, uint32_t a, uint32_t b)
 {
-    const int64_t *x = stack_frame(stacks, stack_innermost(stacks, a)), *y = stack_frame(stacks, stack_innermost(stacks, b));
+    const int64_t *x = stack_frame(stacks, stack_innermost(stacks, a)),
+                  *y = stack_frame(stacks, stack_innermost(stacks, b));
 
     return x[FRAME_KIND] == y[FRAME_KIND] && x[FRAME_SYMBOL] == y[FRAME_SYMBOL] && x[FRAME_MODULE] == y[FRAME_MODULE];
 }
@@ -288,24 +334,31 @@ static uint32_t common_depth(const struct stacks *stacks, uint32_t a, uint32_t b
     return depths[0] + common; /* where they are the same stack, all the way out */
 }
 
-/* The Python stack next to a moment of a thread, and how much of it is certain. Samples come late at times: twice their usual distance
- * is near enough. *at goes along with the samples, which are in order. */
-struct nearest { uint32_t stack, certain; };
-static struct nearest nearest_to(const struct stacks *python, const struct stack_sample *sample, int64_t reach, size_t *at)
+/* The Python stack next to a moment of a thread, and how much of it is certain. Samples come late at times: twice their
+ * usual distance is near enough. *at goes along with the samples, which are in order. */
+struct nearest {
+    uint32_t stack, certain;
+};
+static struct nearest nearest_to(const struct stacks *python, const struct stack_sample *sample, int64_t reach,
+                                 size_t *at)
 {
     const struct stack_sample *list = python->samples, *before = NULL, *behind = NULL;
 
     while (*at < python->sample_count && (list[*at].thread < sample->thread ||
                                           (list[*at].thread == sample->thread && list[*at].time_ns <= sample->time_ns)))
         ++*at;
-    if (*at > 0 && list[*at - 1].thread == sample->thread && saturating_duration(list[*at - 1].time_ns, sample->time_ns) <= 2 * reach)
+    if (*at > 0 && list[*at - 1].thread == sample->thread &&
+        saturating_duration(list[*at - 1].time_ns, sample->time_ns) <= 2 * reach)
         before = &list[*at - 1];
-    if (*at < python->sample_count && list[*at].thread == sample->thread && saturating_duration(sample->time_ns, list[*at].time_ns) <= 2 * reach)
+    if (*at < python->sample_count && list[*at].thread == sample->thread &&
+        saturating_duration(sample->time_ns, list[*at].time_ns) <= 2 * reach)
         behind = &list[*at];
     if (!before || !behind)
         return (struct nearest){ before ? before->stack : behind ? behind->stack : STACK_EMPTY, 0 };
-    int is_before = saturating_duration(before->time_ns, sample->time_ns) < saturating_duration(sample->time_ns, behind->time_ns);
-    return (struct nearest){ is_before ? before->stack : behind->stack, common_depth(python, before->stack, behind->stack) };
+    int is_before = saturating_duration(before->time_ns, sample->time_ns) <
+                    saturating_duration(sample->time_ns, behind->time_ns);
+    return (struct nearest){ is_before ? before->stack : behind->stack,
+                             common_depth(python, before->stack, behind->stack) };
 }
 
 /* Without learning, samples get the stacks that come of it. */
@@ -324,7 +377,9 @@ static int join_all(struct stack_join *join, struct stacks *stacks)
             nearest.stack = stack_chains_find(&join->chains, sample->python, &hint);
         else
             nearest = nearest_to(&join->python, sample, reach, &at);
-        uint32_t joined = nearest.stack == STACK_EMPTY ? sample->stack : stack_join(join, stacks, sample->stack, nearest.stack, nearest.certain);
+        uint32_t joined = nearest.stack == STACK_EMPTY
+                              ? sample->stack
+                              : stack_join(join, stacks, sample->stack, nearest.stack, nearest.certain);
         if (joined == NO_KEY)
             return ERR_NO_MEMORY;
         sample->stack = join->is_learning ? sample->stack : joined;
@@ -344,7 +399,7 @@ static int learn_and_join(struct stack_join *join, struct stacks *stacks)
 
 int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *filter, struct error *err)
 {
-    struct stack_join join = {0};
+    struct stack_join join = { 0 };
     int code = stacks_read_samples(stacks, STACKS_CPU, lines, filter, err);
 
     if (code == 0)

@@ -5,7 +5,9 @@
 #include <string.h>
 
 enum { NO_PLACE = NO_KEY - 1 }; /* no thread's frame; NO_KEY is the one of trees without threads */
-struct place { uint32_t thread, node; };
+struct place {
+    uint32_t thread, node;
+};
 
 struct build {
     struct stacks *stacks;
@@ -137,7 +139,8 @@ static int add_called(struct build *build, uint32_t thread, uint32_t stack, cons
     uint32_t node = TREE_ROOT, end = stack;
     int code = 0;
 
-    for (; end != STACK_EMPTY && build->places[end].thread != thread && code == 0; end = stack_parent(build->stacks, end))
+    for (; end != STACK_EMPTY && build->places[end].thread != thread && code == 0;
+         end = stack_parent(build->stacks, end))
         code = path_add(build, &count, end);
     if (end != STACK_EMPTY)
         node = build->places[end].node;
@@ -167,7 +170,8 @@ static int add_ends(struct build *build)
         build->places[i] = (struct place){ NO_PLACE, NO_KEY };
     for (uint32_t end = 0; end < build->ends.count && code == 0; end++) {
         const int64_t *key = keys_get(&build->ends, end);
-        code = (build->request->is_inverted ? add_inverted : add_called)(build, (uint32_t)key[0], (uint32_t)key[1], &build->figures[end]);
+        code = (build->request->is_inverted ? add_inverted : add_called)(build, (uint32_t)key[0], (uint32_t)key[1],
+                                                                         &build->figures[end]);
     }
     for (size_t i = tree->nodes.count; i-- > 0 && code == 0;) {
         figure_add(&tree->total[i], &tree->self[i]);
@@ -177,9 +181,12 @@ static int add_ends(struct build *build)
     return code;
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------------------------- */
 
-struct ordering { const struct stack_tree *tree; const struct stacks *stacks; };
+struct ordering {
+    const struct stack_tree *tree;
+    const struct stacks *stacks;
+};
 
 static int compare_strings(struct report *report, int64_t a, int64_t b)
 {
@@ -207,7 +214,8 @@ static int by_parent_and_weight(const void *a, const void *b, void *context)
 {
     const struct ordering *ordering = context;
     const struct stack_tree *tree = ordering->tree;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b, parents[2] = { tree_parent(tree, x), tree_parent(tree, y) };
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b,
+             parents[2] = { tree_parent(tree, x), tree_parent(tree, y) };
 
     if (parents[0] != parents[1])
         return parents[0] > parents[1] ? 1 : -1;
@@ -239,9 +247,10 @@ static int put_in_order(struct stack_tree *tree, const struct stacks *stacks)
     return 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request, struct error *err)
+int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request,
+                    struct error *err)
 {
     struct build build = { .stacks = stacks, .request = request, .tree = tree, .ends.width = 2 };
     int code = thread_names_read(&build.names, stacks->report, err);
@@ -265,7 +274,7 @@ void stack_tree_free(struct stack_tree *tree)
     free(tree->total);
     free(tree->child);
     free(tree->sibling);
-    *tree = (struct stack_tree){0};
+    *tree = (struct stack_tree){ 0 };
 }
 
 uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip, size_t *level)
@@ -280,11 +289,14 @@ uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip,
     return TREE_ROOT;
 }
 
-/* A frame that is in a stack again, further inside, was counted already: depths says how often it is around the node at hand. */
-int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out, struct error *err)
+/* A frame that is in a stack again, further inside, was counted already: depths says how often it
+ * is around the node at hand. */
+int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out,
+                       struct error *err)
 {
     struct frame_figures *figures = calloc(stacks->frames.count + 1, sizeof *figures);
-    uint32_t *depths = calloc(stacks->frames.count + 1, sizeof *depths), *path = malloc((tree->nodes.count + 1) * sizeof *path);
+    uint32_t *depths = calloc(stacks->frames.count + 1, sizeof *depths),
+             *path = malloc((tree->nodes.count + 1) * sizeof *path);
     size_t level = 0, before = 0;
 
     if (!figures || !depths || !path) {

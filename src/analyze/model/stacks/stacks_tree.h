@@ -22,14 +22,15 @@ enum { TREE_ROOT = 0 };
 
 /* Numbers of nodes are below nodes.count; a parent's is less than its children's. */
 struct stack_tree {
-    struct keys nodes;                   /* of NODE_PARTS */
-    struct stack_figure *self, *total;   /* owned, as all below; of all samples that end in a node; that go through it */
-    uint32_t *child, *sibling;           /* the first, the next; TREE_ROOT: none. Those of most weight come first */
+    struct keys nodes;                 /* of NODE_PARTS */
+    struct stack_figure *self, *total; /* owned, as all below; of all samples that end in a node; that go through it */
+    uint32_t *child, *sibling;         /* the first, the next; TREE_ROOT: none. Those of most weight come first */
     size_t room;
 };
 
 /* Frames may be added to the stacks. */
-int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request, struct error *err);
+int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request,
+                    struct error *err);
 void stack_tree_free(struct stack_tree *tree);
 
 static inline uint32_t tree_frame(const struct stack_tree *tree, uint32_t node)
@@ -41,13 +42,16 @@ static inline uint32_t tree_parent(const struct stack_tree *tree, uint32_t node)
     return (uint32_t)keys_get(&tree->nodes, node)[NODE_PARENT];
 }
 
-/* The node behind this one when all are visited, parents before their children; *level counts from 0 at the root and is kept.
- * skip: the children of this one are not visited. TREE_ROOT: that was all. */
+/* The node behind this one when all are visited, parents before their children; *level counts from 0 at the root and is
+ * kept. skip: the children of this one are not visited. TREE_ROOT: that was all. */
 uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip, size_t *level);
 
-/* What each frame has: self are samples that end in it, total those that it is in, each counted once. Of as many frames as the
- * stacks have; to be freed. */
-struct frame_figures { struct stack_figure self, total; };
-int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out, struct error *err);
+/* What each frame has: self are samples that end in it, total those that it is in, each counted once. Of as many frames
+ * as the stacks have; to be freed. */
+struct frame_figures {
+    struct stack_figure self, total;
+};
+int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out,
+                       struct error *err);
 
 #endif

@@ -20,27 +20,39 @@ int thread_spans_add(struct thread_spans *spans, const struct thread_span *span)
 void thread_spans_free(struct thread_spans *spans)
 {
     free(spans->list);
-    *spans = (struct thread_spans){0};
+    *spans = (struct thread_spans){ 0 };
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
-int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source, const struct filter *filter,
-                      struct error *err)
+int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source,
+                      const struct filter *filter, struct error *err)
 {
     enum { START, END, THREAD, NAME, CHAIN, OTHER, PYTHON, CLASS, COLUMNS };
-    const char *names[COLUMNS] = { "start", "end", "globalTid", source->name, source->chain ? source->chain : "", source->other ? source->other : "",
-                                   source->python ? source->python : "", source->class_column ? source->class_column : "" };
-    struct report_columns rows = {0};
+    const char *names[COLUMNS] = { "start",
+                                   "end",
+                                   "globalTid",
+                                   source->name,
+                                   source->chain ? source->chain : "",
+                                   source->other ? source->other : "",
+                                   source->python ? source->python : "",
+                                   source->class_column ? source->class_column : "" };
+    struct report_columns rows = { 0 };
     int code = columns_read(report, source->table, names, COLUMNS, &rows, err);
 
     for (size_t row = 0; row < rows.rows && code == 0; row++) {
-        if (columns_is_null(&rows, END, row) || columns_is_null(&rows, THREAD, row) || columns_is_null(&rows, NAME, row) ||
-            (source->class_column && (columns_is_null(&rows, CLASS, row) || rows.values[CLASS][row] != source->class_value)))
+        if (columns_is_null(&rows, END, row) || columns_is_null(&rows, THREAD, row) ||
+            columns_is_null(&rows, NAME, row) ||
+            (source->class_column &&
+             (columns_is_null(&rows, CLASS, row) || rows.values[CLASS][row] != source->class_value)))
             continue;
         struct thread_span span = {
-            rows.values[THREAD][row], rows.values[START][row], rows.values[END][row], rows.values[NAME][row],
-            columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row], columns_is_null(&rows, OTHER, row) ? 0 : rows.values[OTHER][row],
+            rows.values[THREAD][row],
+            rows.values[START][row],
+            rows.values[END][row],
+            rows.values[NAME][row],
+            columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row],
+            columns_is_null(&rows, OTHER, row) ? 0 : rows.values[OTHER][row],
             columns_is_null(&rows, PYTHON, row) ? 0 : rows.values[PYTHON][row],
         };
         if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns))
@@ -51,7 +63,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the calls of threads") : code;
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -90,7 +102,10 @@ void thread_spans_keep_outermost(struct thread_spans *spans)
 }
 
 /* Those around the moment at hand, the innermost last. */
-struct open_spans { const struct thread_span **list; size_t count, capacity; };
+struct open_spans {
+    const struct thread_span **list;
+    size_t count, capacity;
+};
 
 static int open_one(struct open_spans *open, const struct thread_span *span)
 {
@@ -122,8 +137,8 @@ static int emit_until(struct thread_spans *out, struct open_spans *open, int64_t
 
 int thread_spans_keep_innermost(struct thread_spans *spans)
 {
-    struct thread_spans out = {0};
-    struct open_spans open = {0};
+    struct thread_spans out = { 0 };
+    struct open_spans open = { 0 };
     int64_t at = INT64_MIN;
     int code = 0;
 
@@ -169,27 +184,36 @@ size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64
     return low;
 }
 
-/* ---- off the CPU --------------------------------------------------------------------------------------------- */
+/* ---- off the CPU ----------------------------------------------------------------------------------------------- */
 
-int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter, struct error *err)
+int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
+                         struct error *err)
 {
     enum { START, THREAD, IS_IN, STATE, COLUMNS };
     static const char *const names[COLUMNS] = { "start", "globalTid", "isSchedIn", "threadState" };
-    struct report_columns rows = {0};
-    struct thread_spans events = {0}; /* moments: name is IS_IN, chain the state */
+    struct report_columns rows = { 0 };
+    struct thread_spans events = { 0 }; /* moments: name is IS_IN, chain the state */
     int code = columns_read(report, "SCHED_EVENTS", names, COLUMNS, &rows, err);
 
     for (size_t row = 0; row < rows.rows && code == 0; row++)
         if (!columns_is_null(&rows, THREAD, row))
-            code = thread_spans_add(&events, &(struct thread_span){ rows.values[THREAD][row], rows.values[START][row], rows.values[START][row],
-                                                                    rows.values[IS_IN][row] != 0,
-                                                                    columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0, 0 });
+            code = thread_spans_add(&events,
+                                    &(struct thread_span){
+                                        rows.values[THREAD][row], rows.values[START][row], rows.values[START][row],
+                                        rows.values[IS_IN][row] != 0,
+                                        columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0, 0 });
     if (rows.values)
         report_columns_free(&rows);
     put_in_order(&events);
     for (size_t i = 0; i + 1 < events.count && code == 0; i++) {
         const struct thread_span *out = &events.list[i], *in = &events.list[i + 1];
-        struct thread_span span = { out->thread, out->start_ns, in->start_ns, out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED, 0, 0, 0 };
+        struct thread_span span = { out->thread,
+                                    out->start_ns,
+                                    in->start_ns,
+                                    out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED,
+                                    0,
+                                    0,
+                                    0 };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
             filter_thread(filter, span.thread, span.start_ns, span.end_ns))
             code = thread_spans_add(spans, &span);
@@ -198,7 +222,7 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the switches of threads") : code;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -236,7 +260,8 @@ static size_t first_of(const struct stacks *stacks, int64_t thread)
 
 int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t *out)
 {
-    size_t first = first_of(stacks, thread), behind = thread == INT64_MAX ? stacks->sample_count : first_of(stacks, thread + 1);
+    size_t first = first_of(stacks, thread),
+           behind = thread == INT64_MAX ? stacks->sample_count : first_of(stacks, thread + 1);
     int64_t *scratch = malloc((behind - first + 1) * sizeof *scratch);
 
     if (!scratch)
@@ -251,7 +276,8 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
     int64_t reach = usual_distance(samples, count, scratch);
 
     for (size_t i = 0; i < count; i++) {
-        int64_t time = samples[i].time_ns, before = saturating_subtract(time, reach), after = saturating_add(time, reach);
+        int64_t time = samples[i].time_ns, before = saturating_subtract(time, reach),
+                after = saturating_add(time, reach);
         if (i && saturating_duration(samples[i - 1].time_ns, time) / 2 < reach)
             before = saturating_subtract(time, saturating_duration(samples[i - 1].time_ns, time) / 2);
         if (i + 1 < count && saturating_duration(time, samples[i + 1].time_ns) < 2 * reach)
@@ -269,7 +295,8 @@ int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks
     int code = scratch ? 0 : ERR_NO_MEMORY;
 
     for (size_t first = 0, behind; first < stacks->sample_count && code == 0; first = behind) {
-        for (behind = first; behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
+        for (behind = first;
+             behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
             behind++;
         code = add_thread(spans, stacks->samples + first, behind - first, scratch);
     }

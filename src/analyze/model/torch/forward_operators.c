@@ -1,12 +1,13 @@
-/* The one place where forward and backward operators of a report are matched; who counts as either is for the callers to say. */
+/* The one place where forward and backward operators of a report are matched; who counts as either
+ * is for the callers to say. */
 #include "forward_operators.h"
 
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 
-int forwards_add(struct forwards *forwards, const struct operator *operator, uint32_t place)
+int forwards_add(struct forwards *forwards, const struct operator* operator, uint32_t place)
 {
     size_t before = forwards->keys.count;
     uint32_t key = keys_add(&forwards->keys, (int64_t[]){ global_process(operator->thread), operator->sequence });
@@ -21,10 +22,11 @@ int forwards_add(struct forwards *forwards, const struct operator *operator, uin
     return 0;
 }
 
-struct forward forwards_of(const struct forwards *forwards, const struct operator *backward)
+struct forward forwards_of(const struct forwards *forwards, const struct operator* backward)
 {
     uint32_t key = backward->sequence < 0 ? NO_KEY
-                   : keys_find(&forwards->keys, (int64_t[]){ global_process(backward->thread), backward->sequence });
+                                          : keys_find(&forwards->keys, (int64_t[]){ global_process(backward->thread),
+                                                                                    backward->sequence });
 
     return key == NO_KEY ? (struct forward){ NO_OPERATOR, NO_OPERATOR } : forwards->list[key];
 }

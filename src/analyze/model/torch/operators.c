@@ -4,20 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
+#include "analyze/model/gpu.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "report/schema/torch_names.h"
-#include "analyze/model/gpu.h"
-#include "analyze/engine/keys.h"
-#include "analyze/engine/order.h"
 
-struct operator *operators_add(struct operators *operators)
+struct operator* operators_add(struct operators *operators)
 {
-    if (operators->count == NO_OPERATOR || array_reserve(&operators->list, &operators->capacity, operators->count + 1, sizeof *operators->list) != 0)
+    if (operators->count == NO_OPERATOR ||
+        array_reserve(&operators->list, &operators->capacity, operators->count + 1, sizeof *operators->list) != 0)
         return NULL;
-    struct operator *operator = &operators->list[operators->count++];
-    *operator = (struct operator){ .sequence = -1, .name = NO_TEXT, .shapes = NO_TEXT, .values = NO_TEXT, .stack = NO_TEXT,
-                                   .parent = NO_OPERATOR, .launcher = NO_OPERATOR };
+    struct operator* operator= & operators->list[operators->count++];
+    *operator=(struct operator) {
+        .sequence = -1,
+        .name = NO_TEXT,
+        .shapes = NO_TEXT,
+        .values = NO_TEXT,
+        .stack = NO_TEXT,
+        .parent = NO_OPERATOR,
+        .launcher = NO_OPERATOR
+    };
     return operator;
 }
 
@@ -31,8 +39,14 @@ uint32_t operators_intern(struct operators *operators, const char *bytes, size_t
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out)
 {
     static const char *const hidden[] = {
-        "[memory]", "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
-        "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
+        "[memory]",
+        "[OutOfMemory]",
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
     };
 
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
@@ -48,9 +62,12 @@ int operators_name(struct operators *operators, const char *bytes, size_t length
 void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind)
 {
     /* The last three are ours: torch does not see what unified memory moves. */
-    static const char *const copies[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
-                                          "Unified HtoD", "Unified DtoH", "Unified DtoD" };
-    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind] : "<unknown>";
+    static const char *const copies[] = {
+        NULL,   "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
+        "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"
+    };
+    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind]
+                                                                                              : "<unknown>";
     const char *from = memory_kind_name(from_kind), *to = memory_kind_name(to_kind);
 
     text_clear(out);
@@ -70,17 +87,19 @@ static int fail_empty(int is_of_torch, struct error *err)
 {
     if (is_of_torch)
         return error_set(err, ERR_NO_DATA, "the part of the report that was asked for has no operators of PyTorch");
-    return error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: tacho profile records them, traces of torch.profiler have them, "
-                     "and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
+    return error_set(err, ERR_NO_DATA,
+                     "the report has no operators of PyTorch: tacho profile records them, traces of torch.profiler "
+                     "have them, and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
 }
 
-static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request, int with_python, struct error *err)
+static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request,
+                     int with_python, struct error *err)
 {
     const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
     int is_of_torch = torch && torch->rows;
     struct filter filter;
 
-    *operators = (struct operators){0};
+    *operators = (struct operators){ 0 };
     int code = filter_open(&filter, report, request, err);
     if (code == 0)
         code = is_of_torch ? operators_read_torch(operators, report, &filter, with_python, err)
@@ -93,12 +112,14 @@ static int read_with(struct operators *operators, struct report *report, const s
     return code;
 }
 
-int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request,
+                   struct error *err)
 {
     return read_with(operators, report, request, 0, err);
 }
 
-int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request,
+                          struct error *err)
 {
     return read_with(operators, report, request, 1, err);
 }
@@ -107,14 +128,14 @@ void operators_free(struct operators *operators)
 {
     free(operators->list);
     intern_free(&operators->texts);
-    *operators = (struct operators){0};
+    *operators = (struct operators){ 0 };
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------------------------- */
 
 static int compare_ends(const void *a, const void *b, void *context)
 {
-    const struct operator *list = context;
+    const struct operator* list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     if (list[x].end_ns != list[y].end_ns)
@@ -123,7 +144,7 @@ static int compare_ends(const void *a, const void *b, void *context)
 }
 
 /* What launched work has another place now; places has room for as many. */
-static void follow_launchers(struct operator *list, size_t count, const uint32_t *order, uint32_t *places)
+static void follow_launchers(struct operator* list, size_t count, const uint32_t *order, uint32_t *places)
 {
     for (size_t i = 0; i < count; i++)
         places[order[i]] = (uint32_t)i;
@@ -138,7 +159,7 @@ static int sort(struct operators *operators)
     size_t count = operators->count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
     int64_t *starts = calloc(count + 1, sizeof *starts);
-    struct operator *sorted = malloc((count + 1) * sizeof *sorted);
+    struct operator* sorted = malloc((count + 1) * sizeof *sorted);
     int code = ERR_NO_MEMORY;
 
     if (!order || !starts || !sorted)
@@ -207,7 +228,7 @@ static int find_parents(struct operators *operators)
     int code = 0;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        struct operator *operator = &operators->list[i], *list = operators->list;
+        struct operator* operator= & operators->list[i], *list = operators->list;
         if (!operator_is_cpu(operator->kind))
             continue;
         uint32_t *place = top_of(&tops, operator->thread);
@@ -216,7 +237,7 @@ static int find_parents(struct operators *operators)
             break;
         }
         uint32_t top = *place;
-        while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns > list[top].end_ns))
+        while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns> list[top].end_ns))
             top = list[top].parent;
         operator->parent = top;
         if (top != NO_OPERATOR)
@@ -227,9 +248,10 @@ static int find_parents(struct operators *operators)
     return code;
 }
 
-int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order, size_t count, uint32_t *out)
+int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
+                 size_t count, uint32_t *out)
 {
-    const struct operator *list = operators->list;
+    const struct operator* list = operators->list;
     struct tops tops = { .threads.width = 1 };
     size_t next = 0;
     int code = 0;
@@ -237,7 +259,8 @@ int operators_at(const struct operators *operators, const struct operators_momen
     for (size_t i = 0; i < count && code == 0; i++) {
         const struct operators_moment *moment = &moments[order[i]];
         for (; next < operators->count && list[next].start_ns <= moment->time_ns && code == 0; next++) {
-            if (list[next].is_collapsed || list[next].kind == OPERATOR_MEMORY || list[next].kind == OPERATOR_CALL || !operator_is_cpu(list[next].kind))
+            if (list[next].is_collapsed || list[next].kind == OPERATOR_MEMORY || list[next].kind == OPERATOR_CALL ||
+                !operator_is_cpu(list[next].kind))
                 continue;
             uint32_t *place = top_of(&tops, list[next].thread);
             if (place)
@@ -260,7 +283,7 @@ int operators_at(const struct operators *operators, const struct operators_momen
 static void hand_up_launches(struct operators *operators)
 {
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator *operator = &operators->list[i];
+        struct operator* operator= & operators->list[i];
         if (operator->kind != OPERATOR_CALL || operator->kernels_us == 0)
             continue;
         if (operator->parent != NO_OPERATOR)
@@ -269,19 +292,19 @@ static void hand_up_launches(struct operators *operators)
     }
 }
 
-/* Parents come before their children, so one pass sees every chain from its top. The kernels of the one left out replace those
- * of its parent, as in torch. */
+/* Parents come before their children, so one pass sees every chain from its top. The kernels of the one left out
+ * replace those of its parent, as in torch. */
 static void collapse(struct operators *operators)
 {
-    struct operator *list = operators->list;
+    struct operator* list = operators->list;
 
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator *operator = &list[i];
+        struct operator* operator= & list[i];
         if (operator->parent == NO_OPERATOR)
             continue;
         if (list[operator->parent].is_collapsed)
             operator->parent = list[operator->parent].parent;
-        struct operator *parent = &list[operator->parent];
+        struct operator* parent = & list[operator->parent];
         if (parent->children != 1 || parent->name != operator->name)
             continue;
         parent->children = operator->children;

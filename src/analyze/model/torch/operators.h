@@ -1,18 +1,19 @@
-/* The operators of PyTorch, wherever they were recorded: by its own profiler (tables TACHO_TORCH_…), or as the NVTX ranges of
- * torch.autograd.profiler.emit_nvtx. Whoever works on them does not see the difference. */
+/* The operators of PyTorch, wherever they were recorded: by its own profiler (tables TACHO_TORCH_…), or as the NVTX
+ * ranges of torch.autograd.profiler.emit_nvtx. Whoever works on them does not see the difference. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_OPERATORS_H
 #define TACHO_ANALYZE_MODEL_TORCH_OPERATORS_H
 
+#include "analyze/engine/analysis.h"
 #include "base/intern.h"
 #include "base/saturating.h"
-#include "analyze/engine/analysis.h"
 
 enum operator_kind {
     OPERATOR,
     OPERATOR_ANNOTATION, /* record_function(), ProfilerStep, a range of the user's */
     OPERATOR_CALL,       /* of the CUDA API */
     OPERATOR_MEMORY,     /* memory taken or given back outside of all the above */
-    OPERATOR_PYTHON,     /* a Python function, where operators_add_python() or operators_read_listed() was asked for them */
+    OPERATOR_PYTHON,     /* a Python function, where operators_add_python() or
+                          * operators_read_listed() was asked for them */
     OPERATOR_GPU,        /* a kernel, copy or fill */
     OPERATOR_GPU_ANNOTATION,
 };
@@ -23,44 +24,51 @@ static inline int operator_is_cpu(enum operator_kind kind)
 
 enum { NO_OPERATOR = UINT32_MAX, NO_TEXT = UINT32_MAX };
 
-struct operator {
+struct operator
+{
     int64_t start_ns, end_ns, thread;
-    double kernels_us;    /* work on GPUs that it launched itself; of a call, until operators_nest(): that it launched */
-    int64_t bytes[2];     /* memory taken less given back while it ran: of the CPU, of devices */
-    int64_t sequence;     /* -1: none */
+    double kernels_us;                    /* work on GPUs that it launched itself; of a call, until
+                                           * operators_nest(): that it launched */
+    int64_t bytes[2];                     /* memory taken less given back while it ran: of the CPU, of devices */
+    int64_t sequence;                     /* -1: none */
     uint32_t name, shapes, values, stack; /* numbers in texts, or NO_TEXT */
-    uint32_t parent;      /* after operators_nest(): in the list, or NO_OPERATOR */
-    uint32_t launcher;    /* of work on a GPU: the operator or call that launched it, or NO_OPERATOR */
-    uint32_t children;    /* how many */
+    uint32_t parent;                      /* after operators_nest(): in the list, or NO_OPERATOR */
+    uint32_t launcher;                    /* of work on a GPU: the operator or call that launched it, or NO_OPERATOR */
+    uint32_t children;                    /* how many */
     unsigned char kind, is_backward, is_collapsed;
 };
 
 struct operators {
-    struct operator *list; /* owned; after operators_nest() by start, the longer first */
+    struct operator* list;     /* owned; after operators_nest() by start, the longer first */
     size_t count, capacity;
     struct intern texts;
-    int64_t start_ns;      /* of the capture, which torch counts from */
+    int64_t start_ns;          /* of the capture, which torch counts from */
     int has_memory, has_flops; /* the capture recorded memory; it was asked to count FLOPs */
 };
 
 /* Those of the request's part of the report; ERR_NO_DATA, with a sentence, if there are none. */
-int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
-/* The same, with the Python functions among them where the torch that made the trace has them in its list: what it counts as an
- * operator's own time is then without them. */
-int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request,
+                   struct error *err);
+/* The same, with the Python functions among them where the torch that made the trace has them in its list: what it
+ * counts as an operator's own time is then without them. */
+int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request,
+                          struct error *err);
 void operators_free(struct operators *operators);
 
 /* Adds the Python functions of the report, so that they are parents too. */
 int operators_add_python(struct operators *operators, struct report *report, struct error *err);
 
-/* Puts them in order and finds each one's parent in its thread, as torch does: an operator that is the only child of one of the
- * same name is taken for the same (is_collapsed, and to be left out). */
+/* Puts them in order and finds each one's parent in its thread, as torch does: an operator that is the only child of
+ * one of the same name is taken for the same (is_collapsed, and to be left out). */
 int operators_nest(struct operators *operators);
 
-/* After operators_nest(): the innermost of the CPU that runs in a thread at a time, for each of count such moments; or NO_OPERATOR.
- * order has the moments in order of time. CUDA calls are passed over. */
-struct operators_moment { int64_t thread, time_ns; };
-int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order, size_t count, uint32_t *out);
+/* After operators_nest(): the innermost of the CPU that runs in a thread at a time, for each of count such moments; or
+ * NO_OPERATOR. order has the moments in order of time. CUDA calls are passed over. */
+struct operators_moment {
+    int64_t thread, time_ns;
+};
+int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
+                 size_t count, uint32_t *out);
 
 static inline struct intern_string operators_text(const struct operators *operators, uint32_t text)
 {
@@ -68,7 +76,8 @@ static inline struct intern_string operators_text(const struct operators *operat
 }
 
 /* The text in a cell; NO_TEXT leaves it empty. */
-static inline int operators_cell(struct table *table, struct table_cell *cell, const struct operators *operators, uint32_t text)
+static inline int operators_cell(struct table *table, struct table_cell *cell, const struct operators *operators,
+                                 uint32_t text)
 {
     struct intern_string string = operators_text(operators, text);
 
@@ -83,14 +92,16 @@ static inline double operators_us(const struct operators *operators, int64_t sta
 }
 
 /* For the two ways of reading: a new one, or NULL when memory is short; a text's number. */
-struct operator *operators_add(struct operators *operators);
+struct operator* operators_add(struct operators *operators);
 uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length);
 /* Names under which torch shows an event: steps are all one, and some are never shown (0). */
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out);
 
 struct filter;
-int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, int with_python, struct error *err);
-int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter,
+                         int with_python, struct error *err);
+int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter,
+                        struct error *err);
 
 /* What a range of emit_nvtx says. */
 struct operator_text {

@@ -58,7 +58,7 @@ int operators_add_calls(struct pool_texts *names, const struct calls *calls, uin
         if (!filter_thread(names->filter, calls->thread[i], calls->start[i], calls->end[i]))
             continue;
         places[i] = (uint32_t)names->operators->count;
-        struct operator *operator = operators_add(names->operators);
+        struct operator* operator= operators_add(names->operators);
         if (!operator)
             return ERR_NO_MEMORY;
         operator->kind = OPERATOR_CALL;
@@ -73,14 +73,17 @@ int operators_add_calls(struct pool_texts *names, const struct calls *calls, uin
 }
 
 /* The names of what is no kernel are put together from its kinds. */
-static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *kernels, const struct gpu_ops *ops, enum gpu_kind kind, size_t row,
-                          struct text *text)
+static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *kernels, const struct gpu_ops *ops,
+                          enum gpu_kind kind, size_t row, struct text *text)
 {
     enum { UNKNOWN = -1 };
     int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
 
     if (kind == GPU_KERNEL)
-        return pool_text(names, gpu_extra_is_null(ops, 1, row) ? first : torch_kernel_name(kernels, gpu_extra(ops, 1, row), first), TEXT_PLAIN);
+        return pool_text(names,
+                         gpu_extra_is_null(ops, 1, row) ? first
+                                                        : torch_kernel_name(kernels, gpu_extra(ops, 1, row), first),
+                         TEXT_PLAIN);
     if (kind == GPU_MEMSET)
         operators_fill_name(text, first);
     else
@@ -89,20 +92,23 @@ static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *
     return text_failed(text) ? NO_TEXT : operators_intern(names->operators, text->bytes, text->length);
 }
 
-static int add_kind(struct pool_texts *names, const struct torch_kernels *kernels, enum gpu_kind kind, operator_of *owner, void *context, struct error *err)
+static int add_kind(struct pool_texts *names, const struct torch_kernels *kernels, enum gpu_kind kind,
+                    operator_of *owner, void *context, struct error *err)
 {
     static const char *const extra[GPU_KINDS][4] = {
-        [GPU_KERNEL] = { "demangledName", "mangledName" }, [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" }, [GPU_MEMSET] = { "memKind" },
+        [GPU_KERNEL] = { "demangledName", "mangledName" },
+        [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" },
+        [GPU_MEMSET] = { "memKind" },
     };
     struct gpu_ops ops;
-    struct text text = {0};
+    struct text text = { 0 };
     int code = gpu_read(&ops, names->report, kind, extra[kind], err), short_of_memory = 0;
 
     for (size_t row = 0; row < ops.count && code == 0 && !short_of_memory; row++) {
         if (!gpu_counts(&ops, row, names->filter))
             continue;
         uint32_t name = work_name(names, kernels, &ops, kind, row, &text);
-        struct operator *operator = name == NO_TEXT ? NULL : operators_add(names->operators);
+        struct operator* operator= name == NO_TEXT ? NULL : operators_add(names->operators);
         short_of_memory = !operator;
         if (short_of_memory)
             break;
@@ -131,7 +137,7 @@ int operators_add_work(struct pool_texts *names, operator_of *owner, void *conte
     return code;
 }
 
-/* ---- by the threads that launched it -------------------------------------------------------------------------- */
+/* ---- by the threads that launched it --------------------------------------------------------------------------- */
 
 struct launching {
     const struct calls *calls;
@@ -147,7 +153,8 @@ static uint32_t call_of(void *context, int64_t process, int64_t correlation)
     return call == NO_CALL ? NO_OPERATOR : launching->places[call];
 }
 
-int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter,
+                       struct error *err)
 {
     struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
     struct calls calls;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators_gpu.h"
 #include "analyze/model/ranges.h"
+#include "operators_gpu.h"
 
 static const char *find(const char *bytes, size_t length, const char *what)
 {
@@ -62,14 +62,16 @@ struct operator_text operator_text(const char *bytes, size_t length)
         end = mark ? mark : end;
     }
     return (struct operator_text){
-        .name_length = (size_t)(end - bytes), .sequence = number_behind(bytes, length, ", seq = "), .shapes = shapes_in(bytes, length),
+        .name_length = (size_t)(end - bytes),
+        .sequence = number_behind(bytes, length, ", seq = "),
+        .shapes = shapes_in(bytes, length),
         .is_operator = end < bytes + length || (length > 6 && memcmp(bytes, "aten::", 6) == 0),
         .is_backward = is_backward(bytes, (size_t)(end - bytes)),
     };
 }
 
 /* Fills what the range's text says; 0 if it is a name that torch does not show, -1 when memory is short. */
-static int parse_range(struct operators *operators, struct operator *operator, const char *bytes, size_t length)
+static int parse_range(struct operators *operators, struct operator* operator, const char * bytes, size_t length)
 {
     struct operator_text text = operator_text(bytes, length);
 
@@ -78,7 +80,8 @@ static int parse_range(struct operators *operators, struct operator *operator, c
     operator->is_backward = text.is_backward && text.sequence >= 0;
     if (!operators_name(operators, bytes, text.name_length, &operator->name))
         return 0;
-    if (text.shapes.length && (operator->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
+    if (text.shapes.length &&
+        (operator->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
         return -1;
     return operator->name == NO_TEXT ? -1 : 1;
 }
@@ -94,8 +97,8 @@ static int add_ranges(struct operators *operators, const struct ranges *ranges, 
             continue;
         size_t length;
         const char *bytes = report_string(report, range->name, &length);
-        struct operator *operator = operators_add(operators);
-        int taken = operator ? parse_range(operators, operator, bytes, length) : -1;
+        struct operator* operator= operators_add(operators);
+        int taken = operator? parse_range(operators, operator, bytes, length) : - 1;
         if (taken < 0)
             return -1;
         if (!taken) {
@@ -110,7 +113,8 @@ static int add_ranges(struct operators *operators, const struct ranges *ranges, 
     return is_torch;
 }
 
-int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter,
+                        struct error *err)
 {
     struct ranges ranges;
     int code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err);

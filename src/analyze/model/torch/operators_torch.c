@@ -1,11 +1,12 @@
-/* Operators as PyTorch's own profiler recorded them, or the observer of a capture. Work on GPUs belongs to the operator whose
- * external id its call carries, where calls carry one; memory to every operator that ran when it was taken, in whatever thread. */
+/* Operators as PyTorch's own profiler recorded them, or the observer of a capture. Work on GPUs belongs to the
+ * operator whose external id its call carries, where calls carry one; memory to every operator that ran when it was
+ * taken, in whatever thread. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "operators_gpu.h"
 #include "analyze/engine/order.h"
+#include "operators_gpu.h"
 
 struct reading {
     struct operators *operators;
@@ -18,16 +19,23 @@ struct reading {
     uint32_t *by_link;     /* owned */
 };
 
-/* ---- operators and annotations ------------------------------------------------------------------------------- */
+/* ---- operators and annotations --------------------------------------------------------------------------------- */
 
 enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, VALUES, STACK, COLUMNS };
-static const char *const op_columns[COLUMNS] = { "start", "end", "globalTid", "nameId", "category", "externalId", "sequenceNumber",
-                                                 "forwardThread", "inputDimsId", "concreteInputsId", "callStackId" };
+static const char *const op_columns[COLUMNS] = {
+    "start",          "end",           "globalTid",   "nameId",           "category",   "externalId",
+    "sequenceNumber", "forwardThread", "inputDimsId", "concreteInputsId", "callStackId"
+};
 
 static int kind_of(struct report *report, int64_t category)
 {
-    static const struct { const char *name; enum operator_kind kind; } kinds[] = {
-        { "cpu_op", OPERATOR }, { "user_annotation", OPERATOR_ANNOTATION }, { "gpu_user_annotation", OPERATOR_GPU_ANNOTATION },
+    static const struct {
+        const char *name;
+        enum operator_kind kind;
+    } kinds[] = {
+        { "cpu_op", OPERATOR },
+        { "user_annotation", OPERATOR_ANNOTATION },
+        { "gpu_user_annotation", OPERATOR_GPU_ANNOTATION },
     };
     const char *name = report_string(report, category, NULL);
 
@@ -42,7 +50,8 @@ static int64_t value_or(const struct report_columns *columns, size_t column, siz
     return columns_is_null(columns, column, row) ? fallback : columns->values[column][row];
 }
 
-static int add_text(struct reading *reading, const struct report_columns *columns, size_t column, size_t row, uint32_t *out)
+static int add_text(struct reading *reading, const struct report_columns *columns, size_t column, size_t row,
+                    uint32_t *out)
 {
     if (columns_is_null(columns, column, row))
         return 0;
@@ -53,37 +62,40 @@ static int add_text(struct reading *reading, const struct report_columns *column
 static int add_op(struct reading *reading, const struct report_columns *columns, size_t row, int kind)
 {
     uint32_t name = pool_text(&reading->names, columns->values[NAME][row], TEXT_NAME);
-    struct operator *operator = name == NO_TEXT || name == HIDDEN_TEXT ? NULL : operators_add(reading->operators);
+    struct operator* operator= name == NO_TEXT || name == HIDDEN_TEXT ? NULL : operators_add(reading->operators);
 
     if (name == HIDDEN_TEXT)
         return 0;
     if (!operator)
         return ERR_NO_MEMORY;
-    operator->kind = (unsigned char)kind;
+    operator->kind =(unsigned char) kind;
     operator->name = name;
     operator->start_ns = columns->values[START][row];
     operator->end_ns = value_or(columns, END, row, operator->start_ns);
     operator->thread = value_or(columns, THREAD, row, 0);
     operator->sequence = value_or(columns, SEQUENCE, row, -1);
     operator->is_backward = value_or(columns, FORWARD, row, 0) > 0;
-    if (add_text(reading, columns, SHAPES, row, &operator->shapes) != 0 || add_text(reading, columns, VALUES, row, &operator->values) != 0 ||
+    if (add_text(reading, columns, SHAPES, row, &operator->shapes) != 0 ||
+        add_text(reading, columns, VALUES, row, &operator->values) != 0 ||
         add_text(reading, columns, STACK, row, &operator->stack) != 0)
         return ERR_NO_MEMORY;
     if (columns_is_null(columns, EXTERNAL, row) || !operator_is_cpu((enum operator_kind)kind))
         return 0;
     size_t before = reading->externals.count;
-    uint32_t key = keys_add(&reading->externals, (int64_t[]){ global_process(operator->thread), columns->values[EXTERNAL][row] });
+    uint32_t key = keys_add(&reading->externals,
+                            (int64_t[]){ global_process(operator->thread), columns->values[EXTERNAL][row] });
     if (key == NO_KEY)
         return ERR_NO_MEMORY;
     if (key == before)
-        reading->by_external[key] = (uint32_t)(operator - reading->operators->list);
+        reading->by_external[key] = (uint32_t)(operator- reading->operators->list);
     return 0;
 }
 
 /* An annotation on a GPU has no thread; it lies where its work does. */
 static int counts(const struct reading *reading, const struct report_columns *columns, size_t row, int kind)
 {
-    int64_t start = columns->values[START][row], end = value_or(columns, END, row, start), thread = value_or(columns, THREAD, row, 0);
+    int64_t start = columns->values[START][row], end = value_or(columns, END, row, start),
+            thread = value_or(columns, THREAD, row, 0);
 
     return operator_is_cpu((enum operator_kind)kind) ? filter_thread(reading->filter, thread, start, end)
                                                      : filter_process(reading->filter, thread, start, end);
@@ -91,7 +103,7 @@ static int counts(const struct reading *reading, const struct report_columns *co
 
 static int read_ops(struct reading *reading, struct error *err)
 {
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int64_t category = -1;
     int code = columns_read(reading->report, "TACHO_TORCH_OP", op_columns, COLUMNS, &columns, err), kind = -1;
 
@@ -114,13 +126,13 @@ static int read_ops(struct reading *reading, struct error *err)
     return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the operators") : 0;
 }
 
-/* ---- what they launched -------------------------------------------------------------------------------------- */
+/* ---- what they launched ---------------------------------------------------------------------------------------- */
 
 static int read_links(struct reading *reading, struct error *err)
 {
     enum { PROCESS, CORRELATION, LINK_EXTERNAL, LINK_COLUMNS };
     static const char *const names[LINK_COLUMNS] = { "globalPid", "correlationId", "externalId" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(reading->report, "TACHO_TORCH_LINK", names, LINK_COLUMNS, &columns, err);
 
     if (code != 0)
@@ -165,9 +177,11 @@ static int read_calls(struct reading *reading, struct error *err)
     for (size_t i = 0; i < calls.count && code == 0; i++) {
         if (places[i] == NO_OPERATOR)
             continue;
-        struct operator *list = reading->operators->list;
-        uint32_t owner = columns_is_null(&calls.columns, CALL_CORRELATION, i) ? NO_OPERATOR
-                         : owner_of(reading, global_process(calls.thread[i]), calls.columns.values[CALL_CORRELATION][i]);
+        struct operator* list = reading->operators->list;
+        uint32_t owner = columns_is_null(&calls.columns, CALL_CORRELATION, i)
+                             ? NO_OPERATOR
+                             : owner_of(reading, global_process(calls.thread[i]),
+                                        calls.columns.values[CALL_CORRELATION][i]);
         if (owner != NO_OPERATOR)
             list[places[i]].thread = list[owner].thread;
     }
@@ -176,7 +190,7 @@ static int read_calls(struct reading *reading, struct error *err)
     return code ? error_set(err, code, "not enough memory for the CUDA calls") : 0;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 enum { TIME, EVENT, DEVICE_TYPE, BYTES, MEMORY_THREAD, MEMORY_COLUMNS };
 
@@ -184,9 +198,9 @@ enum { TIME, EVENT, DEVICE_TYPE, BYTES, MEMORY_THREAD, MEMORY_COLUMNS };
 struct memory {
     int64_t process;
     size_t count;
-    int64_t *times;    /* owned; in order */
-    int64_t *sums[2];  /* owned; bytes of all before it, of the CPU and of devices */
-    int32_t *covers;   /* owned; by how much more events it is covered than the one before it */
+    int64_t *times;   /* owned; in order */
+    int64_t *sums[2]; /* owned; bytes of all before it, of the CPU and of devices */
+    int32_t *covers;  /* owned; by how much more events it is covered than the one before it */
 };
 
 static int order_memory(struct memory *memory, const struct report_columns *columns, const struct reading *reading)
@@ -238,8 +252,9 @@ static size_t count_before(const struct memory *memory, int64_t time, int also_a
 static void attribute(struct operators *operators, struct memory *memory)
 {
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator *operator = &operators->list[i];
-        if (!operator_is_cpu((enum operator_kind)operator->kind) || global_process(operator->thread) != memory->process)
+        struct operator* operator= & operators->list[i];
+        if (!operator_is_cpu((enum operator_kind) operator->kind) ||
+            global_process(operator->thread) != memory->process)
             continue;
         size_t first = count_before(memory, operator->start_ns, 0), behind = count_before(memory, operator->end_ns, 1);
         if (behind <= first)
@@ -260,7 +275,7 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
         covered += memory->covers[i];
         if (covered)
             continue;
-        struct operator *operator = operators_add(operators);
+        struct operator* operator= operators_add(operators);
         if (!operator)
             return ERR_NO_MEMORY;
         operator->kind = OPERATOR_MEMORY;
@@ -295,7 +310,7 @@ static int read_process_memory(const struct reading *reading, const struct repor
 static int read_memory(struct reading *reading, struct error *err)
 {
     static const char *const names[MEMORY_COLUMNS] = { "timestamp", "event", "deviceType", "bytes", "globalTid" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     struct keys processes = { .width = 1 };
     int code = columns_read(reading->report, "TACHO_TORCH_MEMORY", names, MEMORY_COLUMNS, &columns, err);
 
@@ -304,7 +319,9 @@ static int read_memory(struct reading *reading, struct error *err)
     columns_fill_nulls(&columns, MEMORY_THREAD, 0);
     code = columns.rows < UINT32_MAX ? 0 : ERR_NO_MEMORY;
     for (size_t row = 0; row < columns.rows && code == 0; row++)
-        code = keys_add(&processes, (int64_t[]){ global_process(columns.values[MEMORY_THREAD][row]) }) == NO_KEY ? ERR_NO_MEMORY : 0;
+        code = keys_add(&processes, (int64_t[]){ global_process(columns.values[MEMORY_THREAD][row]) }) == NO_KEY
+                   ? ERR_NO_MEMORY
+                   : 0;
     for (uint32_t key = 0; key < processes.count && code == 0; key++)
         code = read_process_memory(reading, &columns, keys_get(&processes, key)[0]);
     report_columns_free(&columns);
@@ -312,20 +329,21 @@ static int read_memory(struct reading *reading, struct error *err)
     return code ? error_set(err, code, "not enough memory to attribute the allocations") : 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 /* Whether the trace says "with_flops": 1. */
 static int read_settings(struct reading *reading, struct error *err)
 {
     static const char *const names[] = { "name", "value" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(reading->report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
 
     if (code != 0 || !columns.values)
         return code;
     for (size_t row = 0; row < columns.rows; row++)
         if (strcmp(report_string(reading->report, columns.values[0][row], NULL), "with_flops") == 0)
-            reading->operators->has_flops = strcmp(report_string(reading->report, columns.values[1][row], NULL), "1") == 0;
+            reading->operators->has_flops = strcmp(report_string(reading->report, columns.values[1][row], NULL), "1") ==
+                                            0;
     report_columns_free(&columns);
     return 0;
 }
@@ -347,7 +365,7 @@ static int read_linked_cuda(struct reading *reading, struct error *err)
     return code ? code : operators_add_work(&reading->texts, owner_of, reading, err);
 }
 
-/* ---- Python functions ---------------------------------------------------------------------------------------- */
+/* ---- Python functions ------------------------------------------------------------------------------------------ */
 
 enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_ARGS, PYTHON_COLUMNS };
 
@@ -358,17 +376,19 @@ static int lists_python(struct report *report, const struct report_columns *colu
            strstr(report_string(report, columns->values[PYTHON_ARGS][0], NULL), "\"CallFrom\"") != NULL;
 }
 
-static int add_functions(struct operators *operators, struct report *report, const struct report_columns *columns, const struct filter *filter)
+static int add_functions(struct operators *operators, struct report *report, const struct report_columns *columns,
+                         const struct filter *filter)
 {
     struct pool_texts texts = { .operators = operators, .report = report };
     int code = 0;
 
     for (size_t row = 0; row < columns->rows && code == 0; row++) {
-        int64_t start = columns->values[PYTHON_START][row], end = columns->values[PYTHON_END][row], thread = value_or(columns, PYTHON_THREAD, row, 0);
+        int64_t start = columns->values[PYTHON_START][row], end = columns->values[PYTHON_END][row],
+                thread = value_or(columns, PYTHON_THREAD, row, 0);
         if (filter && !filter_thread(filter, thread, start, end))
             continue;
         uint32_t name = pool_text(&texts, columns->values[PYTHON_NAME][row], TEXT_PLAIN);
-        struct operator *function = name == NO_TEXT ? NULL : operators_add(operators);
+        struct operator* function = name == NO_TEXT ? NULL : operators_add(operators);
         if (!function) {
             code = ERR_NO_MEMORY;
             break;
@@ -384,10 +404,11 @@ static int add_functions(struct operators *operators, struct report *report, con
 }
 
 /* With a filter: those of its part, and only where torch lists them. */
-static int add_python(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+static int add_python(struct operators *operators, struct report *report, const struct filter *filter,
+                      struct error *err)
 {
     static const char *const names[PYTHON_COLUMNS] = { "start", "end", "globalTid", "nameId", "argsId" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(report, "TACHO_TORCH_PYTHON", names, PYTHON_COLUMNS, &columns, err);
 
     if (code != 0 || !columns.values)
@@ -403,13 +424,19 @@ int operators_add_python(struct operators *operators, struct report *report, str
     return add_python(operators, report, NULL, err);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------------------------- */
 
-int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, int with_python, struct error *err)
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter,
+                         int with_python, struct error *err)
 {
     struct reading reading = {
-        .operators = operators, .report = report, .filter = filter, .names = { .operators = operators, .report = report, .filter = filter },
-        .texts = { .operators = operators, .report = report, .filter = filter }, .externals.width = 2, .links.width = 2,
+        .operators = operators,
+        .report = report,
+        .filter = filter,
+        .names = { .operators = operators, .report = report, .filter = filter },
+        .texts = { .operators = operators, .report = report, .filter = filter },
+        .externals.width = 2,
+        .links.width = 2,
     };
     int code = read_ops(&reading, err);
 

@@ -1,24 +1,39 @@
-/* One sweep over all stretches in order of their start: a layer of a step grows by what lies behind the end that it has reached. */
+/* One sweep over all stretches in order of their start: a layer of a step grows by what lies behind
+ * the end that it has reached. */
 #include "step_times.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "analyze/model/gpu.h"
 #include "analyze/engine/keys.h"
-#include "operators.h"
 #include "analyze/engine/order.h"
+#include "analyze/model/gpu.h"
 #include "analyze/model/ranges.h"
+#include "base/array.h"
+#include "operators.h"
 
-enum kind { KIND_KERNEL, KIND_COPY, KIND_COMMUNICATION, KIND_OPERATOR, KIND_LOADING, KIND_OPTIMIZER, KIND_CPU_COMMUNICATION, KINDS, NO_KIND = KINDS };
+enum kind {
+    KIND_KERNEL,
+    KIND_COPY,
+    KIND_COMMUNICATION,
+    KIND_OPERATOR,
+    KIND_LOADING,
+    KIND_OPTIMIZER,
+    KIND_CPU_COMMUNICATION,
+    KINDS,
+    NO_KIND = KINDS
+};
 
 #define BIT(layer) (1u << (layer))
 /* The layers that a stretch belongs to: of the step that launched it, and of the steps in whose time it lies. */
-static const struct { unsigned launched, timed; } layers_of[KINDS] = {
-    [KIND_KERNEL] = { BIT(LAYER_BUSY) | BIT(LAYER_KERNEL) | BIT(LAYER_COMPUTING), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
+static const struct {
+    unsigned launched, timed;
+} layers_of[KINDS] = {
+    [KIND_KERNEL] = { BIT(LAYER_BUSY) | BIT(LAYER_KERNEL) | BIT(LAYER_COMPUTING),
+                      BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
     [KIND_COPY] = { BIT(LAYER_BUSY) | BIT(LAYER_COPY), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
-    [KIND_COMMUNICATION] = { BIT(LAYER_BUSY) | BIT(LAYER_COMMUNICATION) | BIT(LAYER_COMPUTING), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
+    [KIND_COMMUNICATION] = { BIT(LAYER_BUSY) | BIT(LAYER_COMMUNICATION) | BIT(LAYER_COMPUTING),
+                             BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
     [KIND_OPERATOR] = { 0, BIT(LAYER_WORK_OR_CPU) },
     [KIND_LOADING] = { 0, BIT(LAYER_LOADING) },
     [KIND_OPTIMIZER] = { 0, BIT(LAYER_OPTIMIZER) },
@@ -45,22 +60,26 @@ struct sweep {
     size_t kind_room;
 };
 
-/* What the CPU does counts in the process that has the steps alone: what a child does in the meantime is no part of them. */
-static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t start_ns, int64_t end_ns, int64_t launched_ns)
+/* What the CPU does counts in the process that has the steps alone: what a child does in the
+ * meantime is no part of them. */
+static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t start_ns, int64_t end_ns,
+               int64_t launched_ns)
 {
     const struct step_process *own = steps_of(sweep->steps, process);
 
     if (!own || end_ns < start_ns || (!layers_of[kind].launched && sweep->steps->list[own->first].process != process))
         return 0;
-    if (sweep->count == UINT32_MAX || array_reserve(&sweep->list, &sweep->capacity, sweep->count + 1, sizeof *sweep->list) != 0)
+    if (sweep->count == UINT32_MAX ||
+        array_reserve(&sweep->list, &sweep->capacity, sweep->count + 1, sizeof *sweep->list) != 0)
         return ERR_NO_MEMORY;
-    sweep->list[sweep->count++] = (struct stretch){ start_ns, end_ns, (uint32_t)(own - sweep->steps->processes),
-                                                    layers_of[kind].launched ? steps_at(sweep->steps, process, launched_ns) : NO_STEP,
-                                                    (unsigned char)kind };
+    sweep->list[sweep->count++] = (struct stretch){
+        start_ns, end_ns, (uint32_t)(own - sweep->steps->processes),
+        layers_of[kind].launched ? steps_at(sweep->steps, process, launched_ns) : NO_STEP, (unsigned char)kind
+    };
     return 0;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 enum name_of { NAME_OF_KERNEL, NAME_OF_ANNOTATION, NAME_OF_RANGE, NAME_OF_PYTHON };
 
@@ -71,9 +90,13 @@ static int begins(const char *name, const char *word)
 
 static enum kind kind_of_annotation(const char *name)
 {
-    static const struct { const char *begin; enum kind kind; } words[] = {
-        { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER }, { "nccl:", KIND_CPU_COMMUNICATION },
-        { "gloo:", KIND_CPU_COMMUNICATION }, { "mpi:", KIND_CPU_COMMUNICATION }, { "ucc:", KIND_CPU_COMMUNICATION },
+    static const struct {
+        const char *begin;
+        enum kind kind;
+    } words[] = {
+        { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER },
+        { "nccl:", KIND_CPU_COMMUNICATION },       { "gloo:", KIND_CPU_COMMUNICATION },
+        { "mpi:", KIND_CPU_COMMUNICATION },        { "ucc:", KIND_CPU_COMMUNICATION },
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -88,14 +111,13 @@ static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
     enum kind kind = kind_of_annotation(name);
 
     switch (of) {
-    case NAME_OF_KERNEL:
-        return strstr(name, "nccl") ? KIND_COMMUNICATION : KIND_KERNEL;
-    case NAME_OF_ANNOTATION:
-        return kind;
-    case NAME_OF_RANGE:
-        return kind == NO_KIND && operator_text(name, length).is_operator ? KIND_OPERATOR : kind;
+    case NAME_OF_KERNEL: return strstr(name, "nccl") ? KIND_COMMUNICATION : KIND_KERNEL;
+    case NAME_OF_ANNOTATION: return kind;
+    case NAME_OF_RANGE: return kind == NO_KIND && operator_text(name, length).is_operator ? KIND_OPERATOR : kind;
     case NAME_OF_PYTHON:
-        return strstr(name, loader) && length > sizeof next && strcmp(name + length - (sizeof next - 1), next) == 0 ? KIND_LOADING : NO_KIND;
+        return strstr(name, loader) && length > sizeof next && strcmp(name + length - (sizeof next - 1), next) == 0
+                   ? KIND_LOADING
+                   : NO_KIND;
     }
     return NO_KIND;
 }
@@ -122,17 +144,21 @@ static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
     return sweep->kinds[key] = (unsigned char)kind_of_name(bytes, length, of);
 }
 
-/* ---- work on GPUs -------------------------------------------------------------------------------------------- */
+/* ---- work on GPUs ---------------------------------------------------------------------------------------------- */
 
-static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct calls *calls, int is_copy, int has_names)
+static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct calls *calls, int is_copy,
+                    int has_names)
 {
     for (size_t row = 0; row < ops->count; row++) {
         if (!gpu_counts(ops, row, sweep->filter))
             continue;
-        int kind = is_copy ? KIND_COPY : has_names ? kind_of(sweep, gpu_extra(ops, 0, row), NAME_OF_KERNEL) : KIND_KERNEL;
+        int kind = is_copy     ? KIND_COPY
+                   : has_names ? kind_of(sweep, gpu_extra(ops, 0, row), NAME_OF_KERNEL)
+                               : KIND_KERNEL;
         uint32_t call = calls_find(calls, ops->process[row], ops->correlation[row]);
         int64_t launched = call == NO_CALL ? ops->start[row] : calls->start[call];
-        if (kind < 0 || add(sweep, (enum kind)kind, global_process(ops->process[row]), ops->start[row], ops->end[row], launched) != 0)
+        if (kind < 0 || add(sweep, (enum kind)kind, global_process(ops->process[row]), ops->start[row], ops->end[row],
+                            launched) != 0)
             return ERR_NO_MEMORY;
         sweep->out->has_work = 1;
         sweep->out->has_communication |= kind == KIND_COMMUNICATION;
@@ -143,8 +169,14 @@ static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct
 static int read_work(struct sweep *sweep, struct error *err)
 {
     static const char *const names[] = { "demangledName", NULL };
-    static const struct { const char *table; int is_copy; const char *const *extra; } tables[] = {
-        { "CUPTI_ACTIVITY_KIND_KERNEL", 0, names }, { "CUPTI_ACTIVITY_KIND_MEMCPY", 1, NULL }, { "CUPTI_ACTIVITY_KIND_MEMSET", 1, NULL },
+    static const struct {
+        const char *table;
+        int is_copy;
+        const char *const *extra;
+    } tables[] = {
+        { "CUPTI_ACTIVITY_KIND_KERNEL", 0, names },
+        { "CUPTI_ACTIVITY_KIND_MEMCPY", 1, NULL },
+        { "CUPTI_ACTIVITY_KIND_MEMSET", 1, NULL },
         { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 0, NULL },
     };
     struct calls calls;
@@ -161,17 +193,19 @@ static int read_work(struct sweep *sweep, struct error *err)
     return code;
 }
 
-/* ---- what the CPU does --------------------------------------------------------------------------------------- */
+/* ---- what the CPU does ----------------------------------------------------------------------------------------- */
 
 /* An annotation looks like an operator in the ranges of emit_nvtx; the step itself is none. */
 static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
 {
     uint32_t step = steps_at(sweep->steps, global_process(thread), start_ns);
 
-    return step != NO_STEP && sweep->steps->list[step].start_ns == start_ns && sweep->steps->list[step].end_ns == end_ns;
+    return step != NO_STEP && sweep->steps->list[step].start_ns == start_ns &&
+           sweep->steps->list[step].end_ns == end_ns;
 }
 
-static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name, enum name_of of)
+static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name,
+                     enum name_of of)
 {
     int kind = kind_of(sweep, name, of);
 
@@ -191,7 +225,8 @@ static int add_event(struct sweep *sweep, const struct report_columns *columns, 
     int64_t *const *values = columns->values;
     int64_t thread = values[THREAD][row], start = values[START][row], end = values[END][row];
 
-    if (columns_is_null(columns, THREAD, row) || columns_is_null(columns, END, row) || !filter_thread(sweep->filter, thread, start, end))
+    if (columns_is_null(columns, THREAD, row) || columns_is_null(columns, END, row) ||
+        !filter_thread(sweep->filter, thread, start, end))
         return 0;
     if (!category)
         return add_named(sweep, thread, start, end, values[NAME][row], NAME_OF_PYTHON);
@@ -206,11 +241,13 @@ static int add_event(struct sweep *sweep, const struct report_columns *columns, 
 /* Operators and annotations; or Python's functions, which have no category. */
 static int read_events(struct sweep *sweep, const char *table, size_t column_count, struct error *err)
 {
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(sweep->report, table, column_names, column_count, &columns, err);
 
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        const char *category = column_count > CATEGORY ? report_string(sweep->report, columns.values[CATEGORY][row], NULL) : NULL;
+        const char *category = column_count > CATEGORY
+                                   ? report_string(sweep->report, columns.values[CATEGORY][row], NULL)
+                                   : NULL;
         if (add_event(sweep, &columns, row, category) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
     }
@@ -221,21 +258,23 @@ static int read_events(struct sweep *sweep, const char *table, size_t column_cou
 
 static int read_ranges(struct sweep *sweep, struct error *err)
 {
-    struct ranges ranges = {0};
+    struct ranges ranges = { 0 };
     int code = ranges_read(&ranges, sweep->report, RANGE_PUSHPOP, sweep->filter, err);
 
     for (size_t i = 0; i < ranges.count && code == 0; i++) {
         const struct range *range = &ranges.list[i];
-        if (range->name != NVTX_NO_NAME && add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0)
+        if (range->name != NVTX_NO_NAME &&
+            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
     }
     ranges_free(&ranges);
     return code;
 }
 
-/* ---- the sweep ----------------------------------------------------------------------------------------------- */
+/* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
-static void cover(struct step_times *times, struct step_times *reached, unsigned layers, int64_t start_ns, int64_t end_ns)
+static void cover(struct step_times *times, struct step_times *reached, unsigned layers, int64_t start_ns,
+                  int64_t end_ns)
 {
     for (int layer = 0; layer < STEP_LAYERS; layer++) {
         int64_t *end = &reached->ns[layer], from = start_ns > *end ? start_ns : *end;
@@ -252,14 +291,16 @@ static void sweep_one(const struct sweep *sweep, struct step_times *reached, con
     struct step_times *list = sweep->out->list;
 
     if (stretch->step != NO_STEP) {
-        cover(&list[stretch->step], &reached[stretch->step], layers_of[stretch->kind].launched, stretch->start_ns, stretch->end_ns);
+        cover(&list[stretch->step], &reached[stretch->step], layers_of[stretch->kind].launched, stretch->start_ns,
+              stretch->end_ns);
         list[stretch->step].kernels += stretch->kind != KIND_COPY;
     }
     for (size_t at = steps_from(sweep->steps, own, stretch->start_ns); at < own->first + own->count; at++) {
         const struct step *step = &sweep->steps->list[at];
         if (step->start_ns >= stretch->end_ns)
             break;
-        cover(&list[at], &reached[at], layers_of[stretch->kind].timed, stretch->start_ns > step->start_ns ? stretch->start_ns : step->start_ns,
+        cover(&list[at], &reached[at], layers_of[stretch->kind].timed,
+              stretch->start_ns > step->start_ns ? stretch->start_ns : step->start_ns,
               stretch->end_ns < step->end_ns ? stretch->end_ns : step->end_ns);
     }
 }
@@ -288,8 +329,8 @@ static int sweep_all(struct sweep *sweep)
     return code;
 }
 
-int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report, const struct filter *filter,
-                        struct error *err)
+int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report,
+                        const struct filter *filter, struct error *err)
 {
     struct sweep sweep = { .out = out, .steps = steps, .report = report, .filter = filter, .names.width = 2 };
 
@@ -315,5 +356,5 @@ int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, s
 void step_breakdown_free(struct step_breakdown *breakdown)
 {
     free(breakdown->list);
-    *breakdown = (struct step_breakdown){0};
+    *breakdown = (struct step_breakdown){ 0 };
 }

@@ -1,5 +1,5 @@
-/* Steps out of what a report has: the steps that PyTorch's profiler was told of, NVTX ranges and annotations by their names, or the
- * calls of one operator. */
+/* Steps out of what a report has: the steps that PyTorch's profiler was told of, NVTX ranges and annotations by their
+ * names, or the calls of one operator. */
 #include "steps_find.h"
 
 #include <ctype.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/array.h"
-#include "report/schema/torch_names.h"
-#include "operators.h"
 #include "analyze/model/ranges.h"
+#include "base/array.h"
+#include "operators.h"
+#include "report/schema/torch_names.h"
 
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
 
@@ -20,14 +20,18 @@ struct search {
     struct steps *steps;
     struct report *report;
     size_t capacity;
-    const char *operator;  /* whose calls are looked for, or NULL */
+    const char *operator; /* whose calls are looked for, or NULL */
     regex_t pattern;
     int has_pattern;
-    int kind;              /* of the names found so far */
-    struct known { int64_t name; int verdict; /* and 1; 0: nothing is known */ } known[KNOWN_NAMES]; /* of names that were looked at: they come again and again */
+    int kind;             /* of the names found so far */
+    /* of names that were looked at: they come again and again */
+    struct known {
+        int64_t name;
+        int verdict; /* and 1; 0: nothing is known */
+    } known[KNOWN_NAMES];
 };
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 /* The digits at its end: where they begin. */
 static size_t number_at(const char *name, size_t length)
@@ -40,8 +44,14 @@ static size_t number_at(const char *name, size_t length)
 /* "ProfilerStep#7"; "iteration 7", "Step_7", "iter7". */
 static int kind_of(const char *name, size_t length)
 {
-    static const struct { const char *word; int kind; } words[] = {
-        { TORCH_STEP, PROFILER_STEPS }, { "iteration", COUNTED_STEPS }, { "iter", COUNTED_STEPS }, { "step", COUNTED_STEPS },
+    static const struct {
+        const char *word;
+        int kind;
+    } words[] = {
+        { TORCH_STEP, PROFILER_STEPS },
+        { "iteration", COUNTED_STEPS },
+        { "iter", COUNTED_STEPS },
+        { "step", COUNTED_STEPS },
     };
     size_t digits = number_at(name, length), word = digits;
 
@@ -68,7 +78,7 @@ static int verdict(struct search *search, const char *name, size_t length)
     return kind_of(name, length);
 }
 
-/* ---- where they are ------------------------------------------------------------------------------------------ */
+/* ---- where they are -------------------------------------------------------------------------------------------- */
 
 static int add_step(struct search *search, const struct step *step)
 {
@@ -113,8 +123,8 @@ static int look_at(struct search *search, int64_t thread, int64_t start_ns, int6
 
 static int look_at_ranges(struct search *search, struct error *err)
 {
-    const struct analysis_request everything = {0};
-    struct ranges ranges = {0};
+    const struct analysis_request everything = { 0 };
+    struct ranges ranges = { 0 };
     struct filter filter;
     int code = filter_open(&filter, search->report, &everything, err);
 
@@ -134,14 +144,14 @@ static int look_at_ranges(struct search *search, struct error *err)
 /* Operators count only where an operator is asked for: their names are not the user's. */
 static int is_looked_at(const struct search *search, const char *category)
 {
-    return strcmp(category, "user_annotation") == 0 || (search->operator && strcmp(category, "cpu_op") == 0);
+    return strcmp(category, "user_annotation") == 0 || (search->operator&& strcmp(category, "cpu_op") == 0);
 }
 
 static int look_at_annotations(struct search *search, struct error *err)
 {
     enum { START, END, THREAD, NAME, CATEGORY, COLUMNS };
     static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int64_t category = -1;
     int code = columns_read(search->report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_wanted = 0;
 
@@ -152,7 +162,8 @@ static int look_at_annotations(struct search *search, struct error *err)
         }
         if (!is_wanted || columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row))
             continue;
-        if (look_at(search, columns.values[THREAD][row], columns.values[START][row], columns.values[END][row], columns.values[NAME][row]) != 0)
+        if (look_at(search, columns.values[THREAD][row], columns.values[START][row], columns.values[END][row],
+                    columns.values[NAME][row]) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     }
     if (columns.values)
@@ -164,13 +175,13 @@ static int take_torch_steps(struct search *search, struct error *err)
 {
     enum { START, END, THREAD, NUMBER, COLUMNS };
     static const char *const names[COLUMNS] = { "start", "end", "globalTid", "number" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     int code = columns_read(search->report, "TACHO_TORCH_STEP", names, COLUMNS, &columns, err);
 
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
         int64_t thread = columns_is_null(&columns, THREAD, row) ? 0 : columns.values[THREAD][row];
-        if (add_step(search, &(struct step){ global_process(thread), columns.values[START][row], columns.values[END][row],
-                                             columns.values[NUMBER][row], -1, 0 }) != 0)
+        if (add_step(search, &(struct step){ global_process(thread), columns.values[START][row],
+                                             columns.values[END][row], columns.values[NUMBER][row], -1, 0 }) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     }
     if (columns.values)
@@ -178,17 +189,18 @@ static int take_torch_steps(struct search *search, struct error *err)
     return code;
 }
 
-/* ---- what is asked for --------------------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------------------------- */
 
 static int open_search(struct search *search, const struct steps_request *request, struct error *err)
 {
     char why[256];
 
-    search->operator = request->operator;
+    search->operator= request->operator;
     if (!request->range)
         return 0;
     if (request->operator)
-        return error_set(err, ERR_BAD_ARGUMENT, "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
     int code = regcomp(&search->pattern, request->range, REG_ICASE | REG_NOSUB);
     if (code != 0) {
         regerror(code, &search->pattern, why, sizeof why);
@@ -201,11 +213,14 @@ static int open_search(struct search *search, const struct steps_request *reques
 static int find_none(const struct steps_request *request, struct error *err)
 {
     if (request->operator)
-        return error_set(err, ERR_NO_DATA, "the report has no steps: there is no call of the operator '%s'", request->operator);
+        return error_set(err, ERR_NO_DATA, "the report has no steps: there is no call of the operator '%s'",
+                         request->operator);
     if (request->range)
-        return error_set(err, ERR_NO_DATA, "the report has no steps: no range or annotation matches '%s'", request->range);
-    return error_set(err, ERR_NO_DATA, "the report has no steps: there is no ProfilerStep of PyTorch and no range called 'iteration N' or "
-                     "'step N'; --step-range and --step-op make them of others");
+        return error_set(err, ERR_NO_DATA, "the report has no steps: no range or annotation matches '%s'",
+                         request->range);
+    return error_set(err, ERR_NO_DATA,
+                     "the report has no steps: there is no ProfilerStep of PyTorch and no range called 'iteration N' "
+                     "or 'step N'; --step-range and --step-op make them of others");
 }
 
 int steps_find(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
@@ -221,12 +236,14 @@ int steps_find(struct steps *steps, struct report *report, const struct steps_re
         code = look_at_annotations(&search, err);
     if (search.has_pattern)
         regfree(&search.pattern);
-    steps->source = request->operator ? "steps by calls of the operator" : request->range ? "steps by ranges that match"
-                    : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'" : "steps by ProfilerStep";
+    steps->source = request->operator              ? "steps by calls of the operator"
+                    : request->range               ? "steps by ranges that match"
+                    : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'"
+                                                   : "steps by ProfilerStep";
     return code == 0 && !steps->count ? find_none(request, err) : code;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* The number at the end of its name, or -1. */
 static int64_t named_number(struct report *report, int64_t name)
@@ -277,7 +294,7 @@ void steps_number(struct steps *steps, struct report *report, const struct steps
 {
     if (!steps->count || steps->list[0].name < 0)
         return;
-    int named = !request->operator && all_are_named(steps, report);
+    int named = !request->operator&& all_are_named(steps, report);
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = &steps->list[i];
         if (named)

@@ -1,13 +1,14 @@
-/* Modules and lines of operators: calls of Python functions nest as operators do, and an operator is in the one that ran when it began. */
+/* Modules and lines of operators: calls of Python functions nest as operators do, and an operator is in the
+ * one that ran when it began. */
 #include "torch_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/order.h"
 #include "analyze/model/filter.h"
 #include "forward_operators.h"
-#include "analyze/engine/order.h"
 #include "torch_stacks.h"
 
 static const char module_mark[] = "nn.Module: ";
@@ -20,7 +21,8 @@ static const char *behind(const char *name, size_t length, const char *word)
     return found ? found + strlen(word) : NULL;
 }
 
-/* A file of PyTorch as it is installed, or of Python's own library: below lib/python3.N, but not among the packages there. */
+/* A file of PyTorch as it is installed, or of Python's own library: below lib/python3.N, but not
+ * among the packages there. */
 static int is_installed(const char *name, size_t length)
 {
     static const char *const packages[] = { "site-packages/", "dist-packages/" };
@@ -36,7 +38,8 @@ static int is_installed(const char *name, size_t length)
 /* A line of the program or of a library that is not PyTorch: "train.py(12): main". */
 static int is_users(const char *name, size_t length)
 {
-    static const char *const foreign[] = { "torch/", "<", "threading.py(", "contextlib.py(", "runpy.py(" }; /* as torch cuts paths off */
+    /* as torch cuts paths off */
+    static const char *const foreign[] = { "torch/", "<", "threading.py(", "contextlib.py(", "runpy.py(" };
 
     if (!memmem(name, length, "): ", 3) || !memchr(name, '(', length))
         return 0;
@@ -46,11 +49,12 @@ static int is_users(const char *name, size_t length)
     return torch_shows_frame(name, length) && !is_installed(name, length);
 }
 
-/* ---- calls of Python functions ------------------------------------------------------------------------------- */
+/* ---- calls of Python functions --------------------------------------------------------------------------------- */
 
 enum { START, END, THREAD, NAME, COLUMNS };
 
-static int add_call(struct torch_frames *frames, struct report *report, const struct report_columns *columns, size_t row)
+static int add_call(struct torch_frames *frames, struct report *report, const struct report_columns *columns,
+                    size_t row)
 {
     size_t length;
     const char *name = report_string(report, columns->values[NAME][row], &length);
@@ -60,7 +64,7 @@ static int add_call(struct torch_frames *frames, struct report *report, const st
         return 0;
     struct operators *list = is_module ? &frames->modules : &frames->lines;
     size_t skip = is_module ? sizeof module_mark - 1 : 0;
-    struct operator *call = operators_add(list);
+    struct operator* call = operators_add(list);
     if (!call)
         return ERR_NO_MEMORY;
     call->kind = OPERATOR_ANNOTATION;
@@ -71,10 +75,11 @@ static int add_call(struct torch_frames *frames, struct report *report, const st
     return call->name == NO_TEXT ? ERR_NO_MEMORY : 0;
 }
 
-static int read_calls(struct torch_frames *frames, struct report *report, const struct analysis_request *request, struct error *err)
+static int read_calls(struct torch_frames *frames, struct report *report, const struct analysis_request *request,
+                      struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId" };
-    struct report_columns columns = {0};
+    struct report_columns columns = { 0 };
     struct filter filter;
     int code = filter_open(&filter, report, request, err), short_of_memory = 0;
 
@@ -93,7 +98,7 @@ static int read_calls(struct torch_frames *frames, struct report *report, const 
     return code;
 }
 
-/* ---- operators in them --------------------------------------------------------------------------------------- */
+/* ---- operators in them ----------------------------------------------------------------------------------------- */
 
 /* The first frame of a recorded stack, innermost first, that is not PyTorch's. */
 static uint32_t line_of_stack(struct torch_frames *frames, struct intern_string stack)
@@ -128,30 +133,34 @@ static int place_operators(struct torch_frames *frames, const struct operators *
         code = operators_at(&frames->lines, moments, order, count, frames->line);
     for (size_t i = 0; i < count && code == 0; i++) {
         uint32_t line = frames->line[i];
-        frames->line[i] = operators->list[i].stack != NO_TEXT ? line_of_stack(frames, operators_text(operators, operators->list[i].stack))
-                          : line == NO_OPERATOR ? NO_TEXT : frames->lines.list[line].name;
+        frames->line[i] = operators->list[i].stack != NO_TEXT
+                              ? line_of_stack(frames, operators_text(operators, operators->list[i].stack))
+                          : line == NO_OPERATOR ? NO_TEXT
+                                                : frames->lines.list[line].name;
     }
     free(moments);
     free(order);
     return code;
 }
 
-/* A backward operator, and all that it calls, is where its forward operator was called. Parents come first in the list. */
+/* A backward operator, and all that it calls, is where its forward operator was called.
+ * Parents come first in the list. */
 static int follow_backward(struct torch_frames *frames, const struct operators *operators)
 {
     struct forwards forwards = FORWARDS_NONE;
     int code = 0;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator *operator = &operators->list[i];
-        if (!operator_is_cpu((enum operator_kind)operator->kind))
+        const struct operator* operator= & operators->list[i];
+        if (!operator_is_cpu((enum operator_kind) operator->kind))
             continue;
-        frames->is_backward[i] = operator->is_backward || (operator->parent != NO_OPERATOR && frames->is_backward[operator->parent]);
+        frames->is_backward[i] = operator->is_backward ||(operator->parent != NO_OPERATOR &&
+                                                          frames->is_backward[operator->parent]);
         if (!frames->is_backward[i] && operator->sequence >= 0)
-            code = forwards_add(&forwards, operator, (uint32_t)i);
+            code = forwards_add(&forwards, operator,(uint32_t) i);
     }
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator *operator = &operators->list[i];
+        const struct operator* operator= & operators->list[i];
         if (!frames->is_backward[i])
             continue;
         uint32_t from = operator->is_backward ? forwards_of(&forwards, operator).first : NO_OPERATOR;
@@ -168,13 +177,15 @@ static int follow_backward(struct torch_frames *frames, const struct operators *
 int torch_frames_read(struct torch_frames *frames, const struct operators *operators, struct report *report,
                       const struct analysis_request *request, struct error *err)
 {
-    *frames = (struct torch_frames){ .module = malloc((operators->count + 1) * sizeof *frames->module),
-                                     .line = malloc((operators->count + 1) * sizeof *frames->line),
-                                     .is_backward = calloc(operators->count + 1, 1) };
+    *frames = (struct torch_frames){
+        .module = malloc((operators->count + 1) * sizeof *frames->module),
+        .line = malloc((operators->count + 1) * sizeof *frames->line),
+        .is_backward = calloc(operators->count + 1, 1),
+    };
     int code = read_calls(frames, report, request, err);
 
-    if (code == 0 && (!frames->module || !frames->line || !frames->is_backward || place_operators(frames, operators) != 0 ||
-                      follow_backward(frames, operators) != 0))
+    if (code == 0 && (!frames->module || !frames->line || !frames->is_backward ||
+                      place_operators(frames, operators) != 0 || follow_backward(frames, operators) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to place the operators");
     if (code != 0)
         torch_frames_free(frames);
@@ -188,7 +199,7 @@ void torch_frames_free(struct torch_frames *frames)
     free(frames->module);
     free(frames->line);
     free(frames->is_backward);
-    *frames = (struct torch_frames){0};
+    *frames = (struct torch_frames){ 0 };
 }
 
 uint32_t torch_launcher(const struct operators *operators, size_t work)

@@ -1,15 +1,16 @@
-/* Where in the program an operator was called: its innermost module and the innermost line of Python that is not PyTorch's own. Backward
- * operators have those of the forward operator with their sequence number. Known where Python functions or stacks were recorded. */
+/* Where in the program an operator was called: its innermost module and the innermost line of Python that is not
+ * PyTorch's own. Backward operators have those of the forward operator with their sequence number. Known where Python
+ * functions or stacks were recorded. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
 
 #include "operators.h"
 
 struct torch_frames {
-    struct operators modules;  /* calls of modules, as they nest */
-    uint32_t *module;          /* owned; by operator: in modules.list, or NO_OPERATOR */
-    uint32_t *line;            /* owned; by operator: a text of lines.texts, or NO_TEXT */
-    struct operators lines;    /* calls of functions that are not PyTorch's */
+    struct operators modules;   /* calls of modules, as they nest */
+    uint32_t *module;           /* owned; by operator: in modules.list, or NO_OPERATOR */
+    uint32_t *line;             /* owned; by operator: a text of lines.texts, or NO_TEXT */
+    struct operators lines;     /* calls of functions that are not PyTorch's */
     unsigned char *is_backward; /* owned; by operator: its module and line are those of forward */
 };
 

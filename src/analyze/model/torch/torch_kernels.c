@@ -9,7 +9,7 @@ int torch_kernels_read(struct torch_kernels *kernels, struct report *report, str
 {
     enum { MANGLED, NAME, COLUMNS };
     static const char *const names[COLUMNS] = { "mangledName", "nameId" };
-    struct report_columns rows = {0};
+    struct report_columns rows = { 0 };
     int code = columns_read(report, "TACHO_TORCH_KERNEL", names, COLUMNS, &rows, err);
 
     *kernels = (struct torch_kernels){ .mangled.width = 1 };

@@ -1,10 +1,10 @@
-/* Names of kernels as torch.profiler has them. It demangles them as c++filt does ("(anonymous namespace)::", "10"), nsys in a way of its own
- * ("<unnamed>::", "(int)10"), which is what demangledName holds. */
+/* Names of kernels as torch.profiler has them. It demangles them as c++filt does ("(anonymous namespace)::", "10"),
+ * nsys in a way of its own ("<unnamed>::", "(int)10"), which is what demangledName holds. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
 
-#include "report/reader/reader.h"
 #include "analyze/engine/keys.h"
+#include "report/reader/reader.h"
 
 struct torch_kernels {
     struct keys mangled; /* string ids */

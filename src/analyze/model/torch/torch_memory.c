@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "analyze/model/calls.h"
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/filter.h"
 #include "analyze/engine/order.h"
+#include "analyze/model/calls.h"
+#include "analyze/model/filter.h"
+#include "base/text.h"
 
 const char *const torch_memory_tables[] = { "TACHO_TORCH_MEMORY", "CUDA_GPU_MEMORY_USAGE_EVENTS", NULL };
 
@@ -27,7 +27,8 @@ static int add_event(struct reading *reading, struct memory_event event, int64_t
 
     if (!filter_process(&reading->filter, event.thread, event.time_ns, event.time_ns))
         return 0;
-    event.place = keys_add(&reading->places, (int64_t[]){ global_process(event.thread), device_type, device_type == DEVICE_CPU ? -1 : device });
+    event.place = keys_add(&reading->places, (int64_t[]){ global_process(event.thread), device_type,
+                                                          device_type == DEVICE_CPU ? -1 : device });
     event.until = NO_EVENT_INDEX;
     memory->list[memory->count++] = event;
     return event.place == NO_KEY ? ERR_NO_MEMORY : 0;
@@ -39,7 +40,7 @@ static int make_room(struct torch_memory *memory, size_t rows)
     return memory->list ? 0 : ERR_NO_MEMORY;
 }
 
-/* ---- both tables --------------------------------------------------------------------------------------------- */
+/* ---- both tables ----------------------------------------------------------------------------------------------- */
 
 static int take_torch(struct reading *reading, const struct report_columns *columns, struct error *err)
 {
@@ -51,12 +52,15 @@ static int take_torch(struct reading *reading, const struct report_columns *colu
         if (strcmp(report_string(reading->report, values[EVENT][row], NULL), "[memory]") != 0)
             continue;
         struct memory_event event = {
-            .time_ns = values[TIME][row], .thread = columns_is_null(columns, THREAD, row) ? 0 : values[THREAD][row], .bytes = values[BYTES][row],
+            .time_ns = values[TIME][row],
+            .thread = columns_is_null(columns, THREAD, row) ? 0 : values[THREAD][row],
+            .bytes = values[BYTES][row],
             .address = columns_is_null(columns, ADDRESS, row) ? 0 : values[ADDRESS][row],
             .allocated = columns_is_null(columns, ALLOCATED, row) ? MEMORY_UNKNOWN : values[ALLOCATED][row],
             .reserved = columns_is_null(columns, RESERVED, row) ? MEMORY_UNKNOWN : values[RESERVED][row],
         };
-        code = add_event(reading, event, values[TYPE][row], columns_is_null(columns, DEVICE, row) ? -1 : values[DEVICE][row]);
+        code = add_event(reading, event, values[TYPE][row],
+                         columns_is_null(columns, DEVICE, row) ? -1 : values[DEVICE][row]);
     }
     return code ? error_set(err, code, "not enough memory for the allocations") : 0;
 }
@@ -72,11 +76,16 @@ static int take_cuda(struct reading *reading, const struct report_columns *colum
     if (code == 0 && make_room(reading->memory, columns->rows) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
     for (size_t row = 0; row < columns->rows && code == 0; row++) {
-        uint32_t call = columns_is_null(columns, CORRELATION, row) ? NO_CALL : calls_find(&calls, values[PROCESS][row], values[CORRELATION][row]);
+        uint32_t call = columns_is_null(columns, CORRELATION, row)
+                            ? NO_CALL
+                            : calls_find(&calls, values[PROCESS][row], values[CORRELATION][row]);
         struct memory_event event = {
-            .time_ns = values[START][row], .thread = call == NO_CALL ? values[PROCESS][row] : calls.thread[call], .address = values[ADDRESS][row],
+            .time_ns = values[START][row],
+            .thread = call == NO_CALL ? values[PROCESS][row] : calls.thread[call],
+            .address = values[ADDRESS][row],
             .bytes = values[OPERATION][row] ? saturating_duration(values[BYTES][row], 0) : values[BYTES][row],
-            .allocated = MEMORY_UNKNOWN, .reserved = MEMORY_UNKNOWN,
+            .allocated = MEMORY_UNKNOWN,
+            .reserved = MEMORY_UNKNOWN,
         };
         if (add_event(reading, event, DEVICE_CUDA, values[DEVICE][row]) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
@@ -92,13 +101,19 @@ static int read_events(struct reading *reading, struct error *err)
         size_t column_count;
         int (*take)(struct reading *reading, const struct report_columns *columns, struct error *err);
     } ways[] = {
-        { { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes", "totalAllocated", "totalReserved" }, 9, take_torch },
-        { { "start", "globalPid", "deviceId", "address", "bytes", "memoryOperationType", "correlationId" }, 7, take_cuda },
+        { { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes", "totalAllocated",
+            "totalReserved" },
+          9,
+          take_torch },
+        { { "start", "globalPid", "deviceId", "address", "bytes", "memoryOperationType", "correlationId" },
+          7,
+          take_cuda },
     };
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct report_columns columns = {0};
-        int code = columns_read(reading->report, torch_memory_tables[i], ways[i].columns, ways[i].column_count, &columns, err);
+        struct report_columns columns = { 0 };
+        int code = columns_read(reading->report, torch_memory_tables[i], ways[i].columns, ways[i].column_count,
+                                &columns, err);
         if (code != 0 || !columns.values) {
             if (code != 0)
                 return code;
@@ -209,7 +224,7 @@ static int find_operators(struct torch_memory *memory)
     if (code == 0)
         code = operators_at(&memory->operators, moments, order, memory->count, found);
     for (size_t i = 0; i < memory->count && code == 0; i++)
-        memory->list[i].operator = found[i];
+        memory->list[i].operator= found[i];
     free(moments);
     free(order);
     free(found);
@@ -217,12 +232,13 @@ static int find_operators(struct torch_memory *memory)
 }
 
 /* A capture without operators has memory all the same. */
-static int read_operators(struct torch_memory *memory, struct report *report, const struct analysis_request *request, struct error *err)
+static int read_operators(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
+                          struct error *err)
 {
     int code = operators_read(&memory->operators, report, request, err);
 
     if (code == ERR_NO_DATA) {
-        *err = (struct error){0};
+        *err = (struct error){ 0 };
         code = 0;
     }
     if (code == 0 && operators_nest(&memory->operators) != 0)
@@ -230,17 +246,19 @@ static int read_operators(struct torch_memory *memory, struct report *report, co
     return code;
 }
 
-int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request, struct error *err)
+int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
+                      struct error *err)
 {
     struct reading reading = { .memory = memory, .report = report, .places.width = 3 };
 
-    *memory = (struct torch_memory){0};
+    *memory = (struct torch_memory){ 0 };
     int code = read_operators(memory, report, request, err);
     if (code == 0)
         code = filter_open(&reading.filter, report, request, err);
     if (code == 0)
         code = read_events(&reading, err);
-    if (code == 0 && (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading.places) != 0 || find_operators(memory) != 0))
+    if (code == 0 && (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading.places) != 0 ||
+                      find_operators(memory) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
     filter_close(&reading.filter);
     keys_free(&reading.places);
@@ -254,7 +272,7 @@ void torch_memory_free(struct torch_memory *memory)
     operators_free(&memory->operators);
     free(memory->list);
     free(memory->places);
-    *memory = (struct torch_memory){0};
+    *memory = (struct torch_memory){ 0 };
 }
 
 int memory_is_at_peak(const struct torch_memory *memory, size_t event)

@@ -1,5 +1,5 @@
-/* Memory of PyTorch's allocators, or of CUDA's where those were not recorded: each event with the operator that it happened in, each
- * allocation with its end, and the moment of each device's greatest use. */
+/* Memory of PyTorch's allocators, or of CUDA's where those were not recorded: each event with the operator that it
+ * happened in, each allocation with its end, and the moment of each device's greatest use. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_MEMORY_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_MEMORY_H
 
@@ -35,7 +35,8 @@ struct torch_memory {
 
 extern const char *const torch_memory_tables[]; /* for a list of needs */
 
-int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request, struct error *err);
+int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
+                      struct error *err);
 void torch_memory_free(struct torch_memory *memory);
 
 /* Whether the event took memory that was still in use at its device's peak. */

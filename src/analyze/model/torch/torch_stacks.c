@@ -4,20 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/schema/torch_names.h"
 #include "forward_operators.h"
+#include "report/schema/torch_names.h"
 
 int torch_shows_frame(const char *bytes, size_t length)
 {
-    static const char *const hidden[][2] = { /* both words are in them */
-        { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" }, { "torch/tensor", "backward" },
-        { "_internal/common_utils", "prof_callable" }, { "_internal/common_utils", "prof_func_call" },
+    static const char *const hidden[][2] = {
+        /* both words are in them */
+        { "autograd/__init__", "_make_grads" },
+        { "autograd/__init__", "backward" },
+        { "torch/tensor", "backward" },
+        { "_internal/common_utils", "prof_callable" },
+        { "_internal/common_utils", "prof_func_call" },
         { "_internal/common_utils", "prof_meth_call" },
-        { "/tacho/_modules.py(", "): __call__" }, { "/tacho/_marks.py(", "): wrapper" }, /* ours, around a function of the program */
+        /* ours, around a function of the program */
+        { "/tacho/_modules.py(", "): __call__" },
+        { "/tacho/_marks.py(", "): wrapper" },
     };
 
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
-        if (memmem(bytes, length, hidden[i][0], strlen(hidden[i][0])) && memmem(bytes, length, hidden[i][1], strlen(hidden[i][1])))
+        if (memmem(bytes, length, hidden[i][0], strlen(hidden[i][0])) &&
+            memmem(bytes, length, hidden[i][1], strlen(hidden[i][1])))
             return 0;
     return length > 0;
 }
@@ -31,12 +38,12 @@ struct intern_string torch_next_frame(const char **at, const char *end)
         if (torch_shows_frame(first, (size_t)(stop - first)))
             return (struct intern_string){ .bytes = first, .length = (size_t)(stop - first) };
     }
-    return (struct intern_string){0};
+    return (struct intern_string){ 0 };
 }
 
-/* Nodes of the backward graph. Traces do not tell them from what evaluates them, but their names do; those that sum up gradients
- * have no number, and so no forward operator. */
-static int is_node(const struct operators *operators, const struct operator *operator)
+/* Nodes of the backward graph. Traces do not tell them from what evaluates them, but their names do; those that sum up
+ * gradients have no number, and so no forward operator. */
+static int is_node(const struct operators *operators, const struct operator* operator)
 {
     static const char sum[] = "torch::autograd::AccumulateGrad";
     struct intern_string name = operators_text(operators, operator->name);
@@ -46,11 +53,11 @@ static int is_node(const struct operators *operators, const struct operator *ope
     return name.length == sizeof sum - 1 && memcmp(name.bytes, sum, sizeof sum - 1) == 0;
 }
 
-/* The operator itself or the nearest around it that is such a node; NO_OPERATOR: none. Parents come first in the list, so each asks
- * only its own. */
+/* The operator itself or the nearest around it that is such a node; NO_OPERATOR: none. Parents come first in the list,
+ * so each asks only its own. */
 static uint32_t backward_of(const struct operators *operators, const uint32_t *found, size_t i)
 {
-    const struct operator *operator = &operators->list[i];
+    const struct operator* operator= & operators->list[i];
 
     if (is_node(operators, operator))
         return (uint32_t)i;
@@ -64,11 +71,11 @@ int torch_stack_owners(const struct operators *operators, uint32_t *owners)
     int code = backward ? 0 : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator *operator = &operators->list[i];
+        const struct operator* operator= & operators->list[i];
         backward[i] = backward_of(operators, backward, i);
         owners[i] = (uint32_t)i;
         if (backward[i] == NO_OPERATOR && !operator->is_backward && operator->sequence >= 0)
-            code = forwards_add(&forwards, operator, (uint32_t)i);
+            code = forwards_add(&forwards, operator,(uint32_t) i);
     }
     for (size_t i = 0; i < operators->count && code == 0; i++)
         if (backward[i] != NO_OPERATOR)

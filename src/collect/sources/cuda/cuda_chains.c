@@ -1,7 +1,7 @@
 /* Who made a call into CUDA: calls refer to their chains; and what an address that a record names belongs to.
  *
- * A chain comes with its thread's records, its call in a buffer that is delivered later: a few thousand chains wait, by correlation
- * id, and one that waits too long gives its place to another. The chains themselves are stack_rows.c's. */
+ * A chain comes with its thread's records, its call in a buffer that is delivered later: a few thousand chains wait, by
+ * correlation id, and one that waits too long gives its place to another. The chains themselves are stack_rows.c's. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +49,11 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
     char text[24];
     int length = snprintf(text, sizeof text, "0x%" PRIx64, address);
     int64_t module = module_of(process, address);
-    *frame = (struct cuda_frame){.address = address, .symbol_id = writer_string(cuda->writer, text, (size_t)length),
-                                 .module_id = module ? module : writer_string(cuda->writer, "[Unknown]", strlen("[Unknown]"))};
+    *frame = (struct cuda_frame){
+        .address = address,
+        .symbol_id = writer_string(cuda->writer, text, (size_t)length),
+        .module_id = module ? module : writer_string(cuda->writer, "[Unknown]", strlen("[Unknown]")),
+    };
     return frame;
 }
 
@@ -66,12 +69,12 @@ void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, 
     if (prepare(chains) != 0)
         return;
     chains->count++;
-    *place_of(chains, domain, correlation) = (struct cuda_chain_id){correlation, domain, of};
+    *place_of(chains, domain, correlation) = (struct cuda_chain_id){ correlation, domain, of };
 }
 
 struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation)
 {
-    struct call_chains none = {0};
+    struct call_chains none = { 0 };
     if (!cuda->chains.count)
         return none;
     struct cuda_chain_id *place = place_of(&cuda->chains, domain, correlation);

@@ -5,7 +5,8 @@
 
 void cuda_clock_init(struct cuda_clock *clock, const struct clock_map *map, uint64_t ns_per_tick)
 {
-    *clock = (struct cuda_clock){.map = map, .ns_per_tick = ns_per_tick ? ns_per_tick : UINT64_C(1) << WIRE_SCALE_SHIFT};
+    *clock = (struct cuda_clock){ .map = map,
+                                  .ns_per_tick = ns_per_tick ? ns_per_tick : UINT64_C(1) << WIRE_SCALE_SHIFT };
 }
 
 void cuda_clock_refresh(struct cuda_clock *clock)

@@ -1,7 +1,7 @@
 /* The buffers that CUPTI filled: found, copied, walked, handed back. See cuda_collect.h and ../wire/wire_cuda.h.
  *
- * The agent delivers with a release store of the state, which is read here with acquire. A buffer is copied, filled with zeros and freed
- * before its records are looked at, so CUPTI can have it again while we work. */
+ * The agent delivers with a release store of the state, which is read here with acquire. A buffer is copied, filled
+ * with zeros and freed before its records are looked at, so CUPTI can have it again while we work. */
 #include "cuda_collect.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static unsigned char *bytes_of(const struct cuda_process *cuda, uint32_t index)
     return wire_cuda_bytes(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count, index);
 }
 
-/* ---- Walking ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Walking --------------------------------------------------------------------------------------------------- */
 
 /* Layouts are chosen once: the number in the arena is the program's to write over. */
 static int choose_layouts(struct cuda_process *cuda)
@@ -73,11 +73,13 @@ static int choose_layouts(struct cuda_process *cuda)
 /* Of a record in a buffer that CUPTI had not finished. */
 enum plausibility { WHOLE, UNFINISHED, IMPLAUSIBLE };
 
-static enum plausibility judge(const struct cuda_process *cuda, const struct cuda_kind *kind, const struct cupti_layout *layout, const void *record)
+static enum plausibility judge(const struct cuda_process *cuda, const struct cuda_kind *kind,
+                               const struct cupti_layout *layout, const void *record)
 {
     if (!kind->has_span)
         return WHOLE;
-    uint64_t start = (uint64_t)cupti_field(layout, record, kind->start), end = (uint64_t)cupti_field(layout, record, kind->end);
+    uint64_t start = (uint64_t)cupti_field(layout, record, kind->start),
+             end = (uint64_t)cupti_field(layout, record, kind->end);
     if (end == 0 || start == 0 || (kind->has_call && cupti_field(layout, record, kind->correlation) == 0))
         return UNFINISHED;
     return start <= end && end <= cuda->latest_ns ? WHOLE : IMPLAUSIBLE;
@@ -126,7 +128,8 @@ static void walk_delivered(struct cuda_process *cuda, size_t length)
     size_t at = walk(cuda, cuda->copy, length);
     if (at == length)
         return;
-    if (length - at >= 8 && cupti_kind_of(cuda->copy + at) != 0 && cupti_record_bytes(&cuda->layouts, cupti_kind_of(cuda->copy + at)) == 0)
+    if (length - at >= 8 && cupti_kind_of(cuda->copy + at) != 0 &&
+        cupti_record_bytes(&cuda->layouts, cupti_kind_of(cuda->copy + at)) == 0)
         cuda->counts.unknown_kind++;
     else
         cuda->counts.damaged++;
@@ -147,7 +150,7 @@ static void walk_lent(struct cuda_process *cuda, size_t length)
         }
 }
 
-/* ---- Buffers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------------------------- */
 
 static void free_buffer(struct cuda_process *cuda, uint32_t index)
 {
@@ -170,7 +173,8 @@ static size_t read_buffer(struct cuda_process *cuda, uint32_t index)
         return 0;
     size_t length = *(volatile uint32_t *)&buffer->bytes;
     uint32_t names_words = *(volatile uint32_t *)&buffer->names_words;
-    cuda_names_read(cuda, names_words ? (uint64_t)names_words * 8 : UINT64_MAX); /* no further: a pointer may mean another text later */
+    /* no further: a pointer may mean another text later */
+    cuda_names_read(cuda, names_words ? (uint64_t)names_words * 8 : UINT64_MAX);
     int readable = length <= WIRE_CUDA_BUFFER_BYTES && choose_layouts(cuda) == 0;
     if (readable)
         memcpy(cuda->copy, bytes_of(cuda, index), length);
@@ -238,7 +242,7 @@ void cuda_note(struct cuda_process *cuda)
     }
     for (uint32_t i = 0; i < taken; i++)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED)
-            cuda->noted[cuda->noted_count++] = (struct noted){buffers[i].number, i};
+            cuda->noted[cuda->noted_count++] = (struct noted){ buffers[i].number, i };
     if (cuda->noted_count > 1)
         qsort(cuda->noted, cuda->noted_count, sizeof *cuda->noted, by_number);
 }
@@ -266,7 +270,8 @@ int cuda_reached_goal(const struct cuda_process *cuda)
 {
     const struct wire_cuda_buffer *buffers = buffers_of(cuda);
     for (uint32_t i = 0; i < cuda->buffers_seen; i++)
-        if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED && buffers[i].number < cuda->goal)
+        if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED &&
+            buffers[i].number < cuda->goal)
             return 0;
     return 1;
 }
@@ -276,10 +281,12 @@ void cuda_settle_goal(struct cuda_process *cuda)
     cuda_waits_settle(cuda, cuda->goal_ticks);
 }
 
-/* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */
+/* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 static const cuda_told told[] = {
-    [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
+    [WIRE_CUDA_DEVICE] = cuda_device_told,
+    [WIRE_CUDA_STREAM] = cuda_stream_told,
+    [WIRE_CUDA_WAIT] = cuda_wait_told,
     [WIRE_CUDA_CALL] = cuda_call_told,
 };
 
@@ -293,7 +300,7 @@ void cuda_record(struct cuda_process *cuda, const struct wire_record *record, ui
         cuda->counts.recorded++;
 }
 
-/* ---- The end --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 static void take_pairs(struct cuda_process *cuda)
 {
@@ -322,8 +329,8 @@ void cuda_finish(struct cuda_process *cuda)
     take_pairs(cuda);
 }
 
-/* Takes free buffers, so that no one fills them meanwhile, gives their pages back and returns them. Half of all is left to
- * the program, which may wake up and need some. */
+/* Takes free buffers, so that no one fills them meanwhile, gives their pages back and returns them. Half of all is left
+ * to the program, which may wake up and need some. */
 void cuda_trim(struct cuda_process *cuda)
 {
     struct wire_header *arena = cuda->setup.arena;
@@ -331,7 +338,8 @@ void cuda_trim(struct cuda_process *cuda)
     uint32_t limit = buffers_taken(cuda) / 2, count = 0;
     uint32_t *held = limit ? malloc(limit * sizeof *held) : NULL;
     while (held && count < limit) {
-        uint32_t index = wire_list_pop_free(&arena->free_cuda_buffers, cuda->setup.buffer_count, &buffers->next_free, sizeof *buffers);
+        uint32_t index = wire_list_pop_free(&arena->free_cuda_buffers, cuda->setup.buffer_count, &buffers->next_free,
+                                            sizeof *buffers);
         if (index == WIRE_NONE)
             break;
         held[count++] = index;

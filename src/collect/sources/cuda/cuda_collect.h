@@ -1,21 +1,21 @@
-/* CUDA: the buffers that CUPTI filled and what the agent wrote beside them become rows of the CUPTI_ACTIVITY_KIND_, TARGET_INFO_
- * and CUDA_ tables.
+/* CUDA: the buffers that CUPTI filled and what the agent wrote beside them become rows of the CUPTI_ACTIVITY_KIND_,
+ * TARGET_INFO_ and CUDA_ tables.
  *
- * One cuda_process per process that may use CUDA. All of it belongs to the thread that owns the writer. The program can write
- * over everything in its arena at any time: buffers and texts are copied before they are looked at, every index and size is read
- * once and checked, and the work done at a stretch is bounded.
+ * One cuda_process per process that may use CUDA. All of it belongs to the thread that owns the writer. The program can
+ * write over everything in its arena at any time: buffers and texts are copied before they are looked at, every index
+ * and size is read once and checked, and the work done at a stretch is bounded.
  *
- * A round: cuda_note(), then the threads' chunks are read (cuda_record() for each record), then cuda_read(). So whatever the agent
- * wrote before it delivered a buffer has been seen before the buffer is. */
+ * A round: cuda_note(), then the threads' chunks are read (cuda_record() for each record), then cuda_read(). So
+ * whatever the agent wrote before it delivered a buffer has been seen before the buffer is. */
 #ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_COLLECT_H
 #define TACHO_COLLECT_SOURCES_CUDA_CUDA_COLLECT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/core/call_chains.h"
 #include "report/writer/writer.h"
 #include "wire/wire.h"
-#include "collect/core/call_chains.h"
 
 struct clock_map;
 struct cuda_process;
@@ -27,7 +27,7 @@ struct process;
 struct cuda_gpus {
     unsigned char uuids[CUDA_GPUS_MAX][16];
     uint32_t count;
-    uint32_t cuda_version;     /* that the driver serves: 13000 is 13.0; 0: no driver told */
+    uint32_t cuda_version; /* that the driver serves: 13000 is 13.0; 0: no driver told */
 };
 
 /* Everything but the arena's memory is the collector's own copy. */
@@ -38,18 +38,18 @@ struct cuda_setup {
     struct wire_header *arena;
     uint32_t chunk_count, buffer_count;
     uint64_t ns_per_tick;
-    uint32_t flags;            /* enum wire_cuda_flag */
+    uint32_t flags;                /* enum wire_cuda_flag */
     int64_t global_pid;
-    uint32_t pid, own_pid;     /* own_pid: what the process calls itself, in another pid namespace */
+    uint32_t pid, own_pid;         /* own_pid: what the process calls itself, in another pid namespace */
     const struct process *process; /* whose modules tell what addresses belong to; NULL: they tell nothing */
 };
 
 struct cuda_counts {
-    uint64_t recorded;         /* records that were read in full: CUPTI's, delivered, and the agent's */
-    uint64_t recovered;        /* the same, from buffers that were never delivered */
-    uint64_t damaged;          /* what the program wrote over */
-    uint64_t unfinished;       /* in buffers that were never delivered: begun, but without their end */
-    uint64_t unknown_kind;     /* at least: nothing says where the record behind one of these begins */
+    uint64_t recorded;     /* records that were read in full: CUPTI's, delivered, and the agent's */
+    uint64_t recovered;    /* the same, from buffers that were never delivered */
+    uint64_t damaged;      /* what the program wrote over */
+    uint64_t unfinished;   /* in buffers that were never delivered: begun, but without their end */
+    uint64_t unknown_kind; /* at least: nothing says where the record behind one of these begins */
     uint64_t kernels, launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };
 
@@ -63,12 +63,12 @@ int cuda_awaits(struct cuda_process *cuda);
 /* Takes over texts, and notes which buffers are delivered by now. */
 void cuda_note(struct cuda_process *cuda);
 
-/* Reads buffers that were noted, the oldest first, at least one and about `budget` bytes; how many bytes. threads_read: all that
- * the threads had written when cuda_note() was called has been read. */
+/* Reads buffers that were noted, the oldest first, at least one and about `budget` bytes; how many bytes. threads_read:
+ * all that the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* A flush goal: the buffers that are delivered when it is set. cuda_reached_goal() returns 1 once cuda_read() has read them. When the
- * threads are read up to that time too, cuda_settle_goal() writes the rows of the waits before it. */
+/* A flush goal: the buffers that are delivered when it is set. cuda_reached_goal() returns 1 once cuda_read() has read
+ * them. When the threads are read up to that time too, cuda_settle_goal() writes the rows of the waits before it. */
 void cuda_set_goal(struct cuda_process *cuda);
 int cuda_reached_goal(const struct cuda_process *cuda);
 void cuda_settle_goal(struct cuda_process *cuda);
@@ -82,8 +82,8 @@ void cuda_record(struct cuda_process *cuda, const struct wire_record *record, ui
 /* A stream that was named through NVTX. */
 void cuda_name_stream(struct cuda_process *cuda, uint64_t handle, int64_t name_id);
 
-/* The process is gone, or no longer recorded, and its threads are read to the end: reads what is left, also in buffers that were
- * not delivered, and writes what waited. */
+/* The process is gone, or no longer recorded, and its threads are read to the end: reads what is left, also in buffers
+ * that were not delivered, and writes what waited. */
 void cuda_finish(struct cuda_process *cuda);
 
 /* Gives back the pages of free buffers. Not while buffers are in heavy use: see drain.c. */

@@ -9,7 +9,7 @@
 #define NAMES_MAX 4096u
 #define VM_ID (PROCESS_VM_ID >> 48)
 
-/* ---- Devices ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------------------------- */
 
 /* Where the body of WIRE_CUDA_DEVICE has what, in words. */
 enum { DEVICE_MEMORY, DEVICE_UUID, DEVICE_CUDA_VERSION = 3, DEVICE_PCI, DEVICE_ATTRIBUTES };
@@ -34,8 +34,11 @@ static int64_t attribute(const struct device *device, uint32_t number)
 /* Chips that go by their compute capability; of the others there are several kinds. */
 static const char *chip_name(const struct device *device)
 {
-    static const struct { int64_t major, minor; const char *name; } chips[] = {
-        {6, 0, "GP100"}, {7, 0, "GV100"}, {8, 0, "GA100"}, {9, 0, "GH100"}, {10, 0, "GB100"},
+    static const struct {
+        int64_t major, minor;
+        const char *name;
+    } chips[] = {
+        { 6, 0, "GP100" }, { 7, 0, "GV100" }, { 8, 0, "GA100" }, { 9, 0, "GH100" }, { 10, 0, "GB100" },
     };
     for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
         if (attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) == chips[i].major &&
@@ -56,10 +59,12 @@ static void set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row
     char text[64];
     size_t at = 0;
     ROW_SET(row, TARGET_INFO_GPU, name, writer_string(cuda->writer, device->name, device->name_length));
-    snprintf(text, sizeof text, "%04x:%02x:%02x.%x", (unsigned)(pci >> 32), (unsigned)(pci >> 16 & 0xffff), (unsigned)(pci >> 8 & 0xff), (unsigned)(pci & 0xff));
+    snprintf(text, sizeof text, "%04x:%02x:%02x.%x", (unsigned)(pci >> 32), (unsigned)(pci >> 16 & 0xffff),
+             (unsigned)(pci >> 8 & 0xff), (unsigned)(pci & 0xff));
     ROW_SET(row, TARGET_INFO_GPU, busLocation, string_id(cuda, text));
     for (int i = 0; i < 16; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                               uuid[i]);
     ROW_SET(row, TARGET_INFO_GPU, uuid, string_id(cuda, text));
     if (chip_name(device))
         ROW_SET(row, TARGET_INFO_GPU, chipName, string_id(cuda, chip_name(device)));
@@ -92,10 +97,12 @@ static void set_attributes(struct row_TARGET_INFO_GPU *row, const struct device 
         ROW_SET(row, TARGET_INFO_GPU, column, attribute(device, CUDA_DEVICE_##number) * factor);
     ATTRIBUTE_COLUMNS(SET_ATTRIBUTE)
 #undef SET_ATTRIBUTE
-    int64_t clock = attribute(device, CUDA_DEVICE_MEMORY_CLOCK_RATE), bus = attribute(device, CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
+    int64_t clock = attribute(device, CUDA_DEVICE_MEMORY_CLOCK_RATE),
+            bus = attribute(device, CUDA_DEVICE_GLOBAL_MEMORY_BUS_WIDTH);
     if (clock > 0 && bus > 0) /* kHz and bits, two transfers a cycle */
         ROW_SET(row, TARGET_INFO_GPU, memoryBandwidth, clock * 1000 * 2 * (bus / 8));
-    int64_t threads = attribute(device, CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR), warp = attribute(device, CUDA_DEVICE_WARP_SIZE);
+    int64_t threads = attribute(device, CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR),
+            warp = attribute(device, CUDA_DEVICE_WARP_SIZE);
     if (threads > 0 && warp > 0)
         ROW_SET(row, TARGET_INFO_GPU, maxWarpsPerSm, threads / warp);
     if (attribute(device, CUDA_DEVICE_INTEGRATED) >= 0)
@@ -104,7 +111,7 @@ static void set_attributes(struct row_TARGET_INFO_GPU *row, const struct device 
 
 static void gpu_row(struct cuda_process *cuda, const struct device *device, uint32_t id)
 {
-    struct row_TARGET_INFO_GPU row = {0};
+    struct row_TARGET_INFO_GPU row = { 0 };
     ROW_SET(&row, TARGET_INFO_GPU, vmId, PROCESS_VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, id);
     set_texts(cuda, &row, device);
@@ -135,7 +142,7 @@ static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
 
 CUDA_TOLD(cuda_device_told)
 {
-    struct device device = {.body = record->body, .attribute_count = record->b, .ordinal = record->a};
+    struct device device = { .body = record->body, .attribute_count = record->b, .ordinal = record->a };
     uint32_t fixed = WIRE_HEAD_WORDS + DEVICE_ATTRIBUTES + (device.attribute_count + 1) / 2;
     if (words < fixed)
         return -1;
@@ -143,7 +150,7 @@ CUDA_TOLD(cuda_device_told)
     device.name_length = strnlen(device.name, (size_t)(words - fixed) * 8);
     uint32_t gpu = gpu_of(cuda, &device);
     cuda->setup.gpus->cuda_version = (uint32_t)device.body[DEVICE_CUDA_VERSION];
-    struct row_TARGET_INFO_CUDA_DEVICE row = {0};
+    struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
     if (gpu < CUDA_GPUS_MAX)
         ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu);
     ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, device.ordinal);
@@ -152,7 +159,7 @@ CUDA_TOLD(cuda_device_told)
     return 0;
 }
 
-/* ---- Contexts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Contexts -------------------------------------------------------------------------------------------------- */
 
 const struct cuda_context *cuda_context_find(const struct cuda_process *cuda, uint32_t id)
 {
@@ -169,7 +176,7 @@ static void add_context(struct cuda_process *cuda, const struct cuda_context *co
     if (cuda->target.context_count < CUDA_CONTEXTS_MAX)
         cuda->target.contexts[cuda->target.context_count++] = *context;
     cuda->target.any_green |= context->is_green;
-    struct row_TARGET_INFO_CUDA_CONTEXT_INFO row = {0};
+    struct row_TARGET_INFO_CUDA_CONTEXT_INFO row = { 0 };
     ROW_SET(&row, TARGET_INFO_CUDA_CONTEXT_INFO, nullStreamId, null_stream);
     ROW_SET(&row, TARGET_INFO_CUDA_CONTEXT_INFO, hwId, 0);
     ROW_SET(&row, TARGET_INFO_CUDA_CONTEXT_INFO, vmId, VM_ID);
@@ -185,8 +192,10 @@ CUDA_HANDLER(cuda_context_record)
 {
     int64_t parent = cupti_field(layout, record, CUPTI_CONTEXT_parentContextId);
     struct cuda_context context = {
-        .id = (uint32_t)cupti_field(layout, record, CUPTI_CONTEXT_contextId), .device = (uint32_t)cupti_field(layout, record, CUPTI_CONTEXT_deviceId),
-        .parent = parent == CUPTI_NO_FIELD ? 0 : (uint32_t)parent, .is_green = cupti_field(layout, record, CUPTI_CONTEXT_isGreenContext) == 1,
+        .id = (uint32_t)cupti_field(layout, record, CUPTI_CONTEXT_contextId),
+        .device = (uint32_t)cupti_field(layout, record, CUPTI_CONTEXT_deviceId),
+        .parent = parent == CUPTI_NO_FIELD ? 0 : (uint32_t)parent,
+        .is_green = cupti_field(layout, record, CUPTI_CONTEXT_isGreenContext) == 1,
     };
     add_context(cuda, &context, cupti_field(layout, record, CUPTI_CONTEXT_nullStreamId));
 }
@@ -196,16 +205,17 @@ CUDA_HANDLER(cuda_green_context_record)
     struct cuda_context context = {
         .id = (uint32_t)cupti_field(layout, record, CUPTI_GREEN_CONTEXT_contextId),
         .device = (uint32_t)cupti_field(layout, record, CUPTI_GREEN_CONTEXT_deviceId),
-        .parent = (uint32_t)cupti_field(layout, record, CUPTI_GREEN_CONTEXT_parentContextId), .is_green = 1,
+        .parent = (uint32_t)cupti_field(layout, record, CUPTI_GREEN_CONTEXT_parentContextId),
+        .is_green = 1,
     };
     add_context(cuda, &context, 0);
 }
 
-/* ---- Streams --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------------------------------------- */
 
 static void stream_row(struct cuda_process *cuda, struct cuda_stream *stream, uint32_t priority, uint32_t flag)
 {
-    struct row_TARGET_INFO_CUDA_STREAM row = {0};
+    struct row_TARGET_INFO_CUDA_STREAM row = { 0 };
     stream->has_row = 1;
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, streamId, stream->id);
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, hwId, 0);
@@ -231,18 +241,20 @@ static struct cuda_stream *stream_of(struct cuda_target *target, uint32_t contex
         target->streams = more;
         target->stream_capacity = capacity;
     }
-    target->streams[target->stream_count] = (struct cuda_stream){.context = context, .id = id};
+    target->streams[target->stream_count] = (struct cuda_stream){ .context = context, .id = id };
     return &target->streams[target->stream_count++];
 }
 
 CUDA_HANDLER(cuda_stream_record)
 {
-    uint32_t context = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_contextId), id = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_streamId);
-    struct cuda_stream *stream = stream_of(&cuda->target, context, id), forgotten = {.context = context, .id = id};
+    uint32_t context = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_contextId),
+             id = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_streamId);
+    struct cuda_stream *stream = stream_of(&cuda->target, context, id), forgotten = { .context = context, .id = id };
     if (!stream)
         stream = &forgotten;
     if (!stream->has_row)
-        stream_row(cuda, stream, (uint32_t)cupti_field(layout, record, CUPTI_STREAM_priority), (uint32_t)cupti_field(layout, record, CUPTI_STREAM_flag));
+        stream_row(cuda, stream, (uint32_t)cupti_field(layout, record, CUPTI_STREAM_priority),
+                   (uint32_t)cupti_field(layout, record, CUPTI_STREAM_flag));
 }
 
 CUDA_TOLD(cuda_stream_told)
@@ -270,13 +282,13 @@ void cuda_name_stream(struct cuda_process *cuda, uint64_t handle, int64_t name_i
         target->names = more;
         target->name_capacity = capacity;
     }
-    target->names[target->name_count++] = (struct cuda_stream_name){handle, name_id};
+    target->names[target->name_count++] = (struct cuda_stream_name){ handle, name_id };
 }
 
 static void name_row(struct cuda_process *cuda, const struct cuda_stream *stream, int64_t name_id)
 {
     const struct cuda_context *context = cuda_context_find(cuda, stream->context);
-    struct row_TARGET_INFO_NVTX_CUDA_STREAM row = {0};
+    struct row_TARGET_INFO_NVTX_CUDA_STREAM row = { 0 };
     ROW_SET(&row, TARGET_INFO_NVTX_CUDA_STREAM, name, name_id);
     ROW_SET(&row, TARGET_INFO_NVTX_CUDA_STREAM, hwId, 0);
     ROW_SET(&row, TARGET_INFO_NVTX_CUDA_STREAM, vmId, VM_ID);

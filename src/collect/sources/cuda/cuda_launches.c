@@ -16,7 +16,7 @@ void cuda_launches_free(struct cuda_pairs *pairs)
     pairs->capacity = 0;
 }
 
-/* ---- What never found its other half ------------------------------------------------------------------------------------------- */
+/* ---- What never found its other half --------------------------------------------------------------------------- */
 
 static int in_capture(const struct cuda_pairs *pairs, uint64_t ns)
 {
@@ -35,7 +35,7 @@ static void settle(struct cuda_pairs *pairs, const struct cuda_pair *pair)
         pairs->kernels_without_launch += pair->kernels;
 }
 
-/* ---- The ring ------------------------------------------------------------------------------------------------------------------ */
+/* ---- The ring -------------------------------------------------------------------------------------------------- */
 
 static struct cuda_pair *place_of(const struct cuda_pairs *pairs, uint32_t id)
 {
@@ -45,7 +45,7 @@ static struct cuda_pair *place_of(const struct cuda_pairs *pairs, uint32_t id)
 /* Ids that have different places in a ring have different places in a larger one. */
 static int grow(struct cuda_pairs *pairs)
 {
-    struct cuda_pairs more = {.capacity = pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST};
+    struct cuda_pairs more = { .capacity = pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST };
     more.places = calloc(more.capacity, sizeof *more.places);
     if (!more.places)
         return -1;
@@ -58,7 +58,8 @@ static int grow(struct cuda_pairs *pairs)
     return 0;
 }
 
-/* The place of this id, its own already or empty; NULL if it has to go to one that is newer, or when memory is short. */
+/* The place of this id, its own already or empty; NULL if it has to go to one that is
+ * newer, or when memory is short. */
 static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
 {
     if (!pairs->capacity && grow(pairs) != 0)
@@ -78,10 +79,10 @@ static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
     }
 }
 
-/* ---- What comes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- What comes ------------------------------------------------------------------------------------------------ */
 
-/* The runtime's launch around the driver's: its id or the other may be the kernel's. 1 if the other is, and so this is no launch
- * of its own. */
+/* The runtime's launch around the driver's: its id or the other may be the kernel's. 1 if the other is, and so
+ * this is no launch of its own. */
 static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launch)
 {
     if (launch->is_driver) {
@@ -92,8 +93,8 @@ static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launc
         return 0;
     }
     uint32_t inner = pairs->inner.id;
-    if (!inner || inner == launch->id || pairs->inner.thread != launch->thread || pairs->inner.from_ns < launch->from_ns ||
-        pairs->inner.to_ns > launch->to_ns)
+    if (!inner || inner == launch->id || pairs->inner.thread != launch->thread ||
+        pairs->inner.from_ns < launch->from_ns || pairs->inner.to_ns > launch->to_ns)
         return 0;
     pairs->inner.id = 0;
     pairs->launches--;
@@ -111,9 +112,9 @@ void cuda_launches_launch(struct cuda_pairs *pairs, const struct cuda_launch *la
         return;
     struct cuda_pair *place = claim(pairs, launch->id);
     if (!place) {
-        settle(pairs, &(struct cuda_pair){.ns = launch->from_ns, .state = PAIR_LAUNCH});
+        settle(pairs, &(struct cuda_pair){ .ns = launch->from_ns, .state = PAIR_LAUNCH });
     } else if (!place->state) {
-        *place = (struct cuda_pair){.ns = launch->from_ns, .id = launch->id, .state = PAIR_LAUNCH};
+        *place = (struct cuda_pair){ .ns = launch->from_ns, .id = launch->id, .state = PAIR_LAUNCH };
     } else if (place->state == PAIR_KERNEL) {
         pairs->kernels_before_launch += place->ns && place->ns < launch->from_ns;
         place->state = PAIR_WHOLE;
@@ -125,9 +126,9 @@ void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_
 {
     struct cuda_pair *place = claim(pairs, id);
     if (!place) {
-        settle(pairs, &(struct cuda_pair){.kernels = 1, .state = PAIR_KERNEL});
+        settle(pairs, &(struct cuda_pair){ .kernels = 1, .state = PAIR_KERNEL });
     } else if (!place->state) {
-        *place = (struct cuda_pair){.ns = start_ns, .id = id, .kernels = 1, .state = PAIR_KERNEL};
+        *place = (struct cuda_pair){ .ns = start_ns, .id = id, .kernels = 1, .state = PAIR_KERNEL };
     } else if (place->state == PAIR_KERNEL) {
         place->kernels += place->kernels < KERNELS_MAX;
         place->ns = start_ns < place->ns ? start_ns : place->ns;
@@ -139,7 +140,11 @@ void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_
 
 void cuda_launches_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
 {
-    pairs->captures[pairs->capture_count++ % CUDA_CAPTURES_MAX] = (struct cuda_capture){.from_ns = ns, .to_ns = UINT64_MAX, .thread = thread};
+    pairs->captures[pairs->capture_count++ % CUDA_CAPTURES_MAX] = (struct cuda_capture){
+        .from_ns = ns,
+        .to_ns = UINT64_MAX,
+        .thread = thread,
+    };
 }
 
 /* Ends the last one that this thread began, or else the last that is still open: another thread may end it. */

@@ -1,11 +1,11 @@
 /* Launches and what they launched: do they fit together?
  *
- * A launch (an API call) and its kernels carry the same correlation id and come in any order, from different buffers. Ids count up:
- * each has its place in a ring, which it leaves to the id that comes round to it. The ring grows while halves that wait would be
- * driven out, up to a million ids (16 MiB); halves that are further apart are counted as if the other one had never come.
- * Times are CUPTI's.
- * A launch into a stream that is being captured makes a node of a graph and no kernel. Calls do not say which stream they
- * are for, so launches without a kernel do not count while any capture is on: such a loss would go unseen. */
+ * A launch (an API call) and its kernels carry the same correlation id and come in any order, from different buffers.
+ * Ids count up: each has its place in a ring, which it leaves to the id that comes round to it. The ring grows while
+ * halves that wait would be driven out, up to a million ids (16 MiB); halves that are further apart are counted as if
+ * the other one had never come. Times are CUPTI's. A launch into a stream that is being captured makes a node of a
+ * graph and no kernel. Calls do not say which stream they are for, so launches without a kernel do not count while any
+ * capture is on: such a loss would go unseen. */
 #ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_LAUNCHES_H
 #define TACHO_COLLECT_SOURCES_CUDA_CUDA_LAUNCHES_H
 
@@ -14,9 +14,9 @@
 #define CUDA_CAPTURES_MAX 1024u /* of the past; a power of two */
 
 struct cuda_pair {
-    uint64_t ns;               /* begin of the launch, or of the first kernel */
+    uint64_t ns;        /* begin of the launch, or of the first kernel */
     uint32_t id;
-    uint32_t state : 2;        /* enum pair_state; 0: an empty place */
+    uint32_t state : 2; /* enum pair_state; 0: an empty place */
     uint32_t kernels : 30;
 };
 
@@ -26,11 +26,14 @@ struct cuda_capture {
 };
 
 struct cuda_pairs {
-    struct cuda_pair *places;            /* by id; a power of two of them */
+    struct cuda_pair *places;                        /* by id; a power of two of them */
     uint32_t capacity;
     struct cuda_capture captures[CUDA_CAPTURES_MAX]; /* a ring */
     uint32_t capture_count;
-    struct { uint64_t from_ns, to_ns; uint32_t id, thread; } inner; /* the last launch through the driver */
+    struct {
+        uint64_t from_ns, to_ns;
+        uint32_t id, thread;
+    } inner; /* the last launch through the driver */
 
     uint64_t launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };

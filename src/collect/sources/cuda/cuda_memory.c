@@ -4,14 +4,16 @@
 enum { POOL_LOCAL = 1, POOL_IMPORTED = 2 };
 enum { UVM_HTOD = 11, UVM_DTOH, UVM_DTOD }; /* ENUM_CUDA_MEMCPY_OPER */
 
-/* ---- Allocations ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Allocations ----------------------------------------------------------------------------------------------- */
 
-static void set_pool(struct row_CUDA_GPU_MEMORY_USAGE_EVENTS *row, const struct cupti_layout *layout, const void *record)
+static void set_pool(struct row_CUDA_GPU_MEMORY_USAGE_EVENTS *row, const struct cupti_layout *layout,
+                     const void *record)
 {
     int64_t type = FIELD(MEMORY2, poolType);
     if (type == POOL_LOCAL) {
         ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolAddress, FIELD(MEMORY2, poolAddress));
-        ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolReleaseThreshold, FIELD(MEMORY2, poolReleaseThreshold));
+        ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolReleaseThreshold,
+                FIELD(MEMORY2, poolReleaseThreshold));
         ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolSize, FIELD(MEMORY2, poolSize));
         CUDA_SET_IF(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolUtilizedSize, FIELD(MEMORY2, poolUtilizedSize));
     } else if (type == POOL_IMPORTED) { /* which process has it stands where its size would */
@@ -24,7 +26,7 @@ CUDA_HANDLER(cuda_memory_record)
 {
     uint64_t name = (uint64_t)FIELD(MEMORY2, name);
     int64_t name_id = name ? cuda_names_find(cuda, name)->text_id : 0;
-    struct row_CUDA_GPU_MEMORY_USAGE_EVENTS row = {0};
+    struct row_CUDA_GPU_MEMORY_USAGE_EVENTS row = { 0 };
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, start, cuda_time(cuda, FIELD(MEMORY2, timestamp)));
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, globalPid, cuda->setup.global_pid);
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, deviceId, FIELD(MEMORY2, deviceId));
@@ -33,7 +35,8 @@ CUDA_HANDLER(cuda_memory_record)
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, pc, FIELD(MEMORY2, pc));
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, bytes, FIELD(MEMORY2, bytes));
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memKind, cuda_memory_kind(FIELD(MEMORY2, memoryKind)));
-    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memoryOperationType, FIELD(MEMORY2, operation) - 1); /* nsys: 0 taken, 1 given back */
+    /* nsys: 0 taken, 1 given back */
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memoryOperationType, FIELD(MEMORY2, operation) - 1);
     if (name_id)
         ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, name, name_id);
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, correlationId, FIELD(MEMORY2, correlationId));
@@ -45,7 +48,7 @@ CUDA_HANDLER(cuda_memory_record)
 
 CUDA_HANDLER(cuda_pool_record)
 {
-    struct row_CUDA_GPU_MEMORY_POOL_EVENTS row = {0};
+    struct row_CUDA_GPU_MEMORY_POOL_EVENTS row = { 0 };
     ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, start, cuda_time(cuda, FIELD(MEMORY_POOL, timestamp)));
     ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, globalPid, cuda->setup.global_pid);
     ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, deviceId, FIELD(MEMORY_POOL, deviceId));
@@ -55,24 +58,27 @@ CUDA_HANDLER(cuda_pool_record)
     ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, correlationId, FIELD(MEMORY_POOL, correlationId));
     ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, minBytesToKeep, FIELD(MEMORY_POOL, minBytesToKeep));
     if (FIELD(MEMORY_POOL, poolType) == POOL_LOCAL) {
-        ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, localMemoryPoolReleaseThreshold, FIELD(MEMORY_POOL, releaseThreshold));
+        ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, localMemoryPoolReleaseThreshold,
+                FIELD(MEMORY_POOL, releaseThreshold));
         ROW_SET(&row, CUDA_GPU_MEMORY_POOL_EVENTS, localMemoryPoolSize, FIELD(MEMORY_POOL, size));
         CUDA_SET_IF(&row, CUDA_GPU_MEMORY_POOL_EVENTS, localMemoryPoolUtilizedSize, FIELD(MEMORY_POOL, utilizedSize));
     }
     writer_append(cuda->writer, TABLE_CUDA_GPU_MEMORY_POOL_EVENTS, &row);
 }
 
-/* ---- Unified memory ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Unified memory -------------------------------------------------------------------------------------------- */
 
 /* Migrations are copies in nsys's tables: of unknown kinds of memory, in no context and no stream. */
 static CUDA_HANDLER(migration)
 {
     static const uint8_t copy_kinds[] = {
-        [CUPTI_UNIFIED_MEMORY_HTOD] = UVM_HTOD, [CUPTI_UNIFIED_MEMORY_DTOH] = UVM_DTOH, [CUPTI_UNIFIED_MEMORY_DTOD] = UVM_DTOD,
+        [CUPTI_UNIFIED_MEMORY_HTOD] = UVM_HTOD,
+        [CUPTI_UNIFIED_MEMORY_DTOH] = UVM_DTOH,
+        [CUPTI_UNIFIED_MEMORY_DTOD] = UVM_DTOD,
     };
     int64_t copy_kind = copy_kinds[FIELD(UNIFIED_MEMORY_COUNTER, counterKind)];
     int64_t from = FIELD(UNIFIED_MEMORY_COUNTER, srcId), to = FIELD(UNIFIED_MEMORY_COUNTER, dstId);
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, end)));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, copy_kind == UVM_DTOH ? from : to);
@@ -97,7 +103,7 @@ static CUDA_HANDLER(cpu_fault)
 {
     int64_t pc = FIELD(UNIFIED_MEMORY_COUNTER, value); /* of the instruction */
     const struct cuda_frame *frame = cuda_frame_of(cuda, (uint64_t)pc);
-    struct row_CUDA_UM_CPU_PAGE_FAULT_EVENTS row = {0};
+    struct row_CUDA_UM_CPU_PAGE_FAULT_EVENTS row = { 0 };
     ROW_SET(&row, CUDA_UM_CPU_PAGE_FAULT_EVENTS, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
     ROW_SET(&row, CUDA_UM_CPU_PAGE_FAULT_EVENTS, globalPid, cuda->setup.global_pid);
     ROW_SET(&row, CUDA_UM_CPU_PAGE_FAULT_EVENTS, address, FIELD(UNIFIED_MEMORY_COUNTER, address));
@@ -110,7 +116,7 @@ static CUDA_HANDLER(cpu_fault)
 
 static CUDA_HANDLER(gpu_fault)
 {
-    struct row_CUDA_UM_GPU_PAGE_FAULT_EVENTS row = {0};
+    struct row_CUDA_UM_GPU_PAGE_FAULT_EVENTS row = { 0 };
     ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
     ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, end, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, end)));
     ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, globalPid, cuda->setup.global_pid);
@@ -123,8 +129,9 @@ static CUDA_HANDLER(gpu_fault)
 
 /* One function for each counter; those that nobody asked for have none. */
 static const cuda_handler counters[] = {
-    [CUPTI_UNIFIED_MEMORY_HTOD] = migration,      [CUPTI_UNIFIED_MEMORY_DTOH] = migration,      [CUPTI_UNIFIED_MEMORY_DTOD] = migration,
-    [CUPTI_UNIFIED_MEMORY_CPU_FAULT] = cpu_fault, [CUPTI_UNIFIED_MEMORY_GPU_FAULT] = gpu_fault,
+    [CUPTI_UNIFIED_MEMORY_HTOD] = migration,      [CUPTI_UNIFIED_MEMORY_DTOH] = migration,
+    [CUPTI_UNIFIED_MEMORY_DTOD] = migration,      [CUPTI_UNIFIED_MEMORY_CPU_FAULT] = cpu_fault,
+    [CUPTI_UNIFIED_MEMORY_GPU_FAULT] = gpu_fault,
 };
 
 CUDA_HANDLER(cuda_unified_memory_record)

@@ -1,7 +1,7 @@
 /* The texts that CUPTI's records point to, and the names of calls: read once each, when the agent publishes them.
  *
- * A kernel's name is demangled here, once, not once for each kernel. The area of texts only grows; whatever in it makes no sense ends the
- * reading for good. */
+ * A kernel's name is demangled here, once, not once for each kernel. The area of texts only grows; whatever in it makes
+ * no sense ends the reading for good. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void cuda_names_free(struct cuda_process *cuda)
     free(cuda->calls[CUDA_DRIVER]);
 }
 
-/* ---- By pointer ------------------------------------------------------------------------------------------------------------ */
+/* ---- By pointer ------------------------------------------------------------------------------------------------ */
 
 static struct cuda_name *slot_of(const struct cuda_names *names, uint64_t pointer)
 {
@@ -36,7 +36,8 @@ static int make_room(struct cuda_names *names)
         return 0;
     if (names->capacity == CAPACITY_MAX)
         return -1;
-    struct cuda_names more = {.capacity = names->capacity ? 2 * names->capacity : CAPACITY_FIRST, .count = names->count};
+    struct cuda_names more = { .capacity = names->capacity ? 2 * names->capacity : CAPACITY_FIRST,
+                               .count = names->count };
     more.slots = calloc(more.capacity, sizeof *more.slots);
     if (!more.slots)
         return -1;
@@ -57,8 +58,8 @@ static int64_t intern(struct cuda_process *cuda, const struct text *text)
 static void add_torch_name(struct cuda_process *cuda, const char *mangled, const struct text *demangled)
 {
     enum { KINETO_LONGEST = 1024 };
-    struct row_TACHO_TORCH_KERNEL row = {0};
-    struct text name = {0};
+    struct row_TACHO_TORCH_KERNEL row = { 0 };
+    struct text name = { 0 };
 
     if (strlen(mangled) > KINETO_LONGEST)
         text_add(&name, mangled);
@@ -76,13 +77,17 @@ static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, c
 {
     if (make_room(&cuda->names) != 0)
         return NULL;
-    struct text demangled = {0}, bare = {0};
+    struct text demangled = { 0 }, bare = { 0 };
     symbol_demangle_kernel(text, &demangled);
     symbol_short(text_string(&demangled), &bare);
     struct cuda_name *slot = slot_of(&cuda->names, pointer);
     cuda->names.count += !slot->pointer;
-    *slot = (struct cuda_name){.pointer = pointer, .text_id = writer_string(cuda->writer, text, strlen(text)),
-                               .demangled_id = intern(cuda, &demangled), .short_id = intern(cuda, &bare)};
+    *slot = (struct cuda_name){
+        .pointer = pointer,
+        .text_id = writer_string(cuda->writer, text, strlen(text)),
+        .demangled_id = intern(cuda, &demangled),
+        .short_id = intern(cuda, &bare),
+    };
     cuda->names.last = NULL;
     add_torch_name(cuda, text, &demangled);
     text_free(&demangled);
@@ -108,7 +113,7 @@ const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t poin
     return name ? name : &nothing;
 }
 
-/* ---- By callback id --------------------------------------------------------------------------------------------------------- */
+/* ---- By callback id -------------------------------------------------------------------------------------------- */
 
 /* Calls that begin or end the capture of a stream, and so decide what a launch means. */
 static int8_t capture_of(const char *name)
@@ -133,8 +138,13 @@ static void add_call(struct cuda_process *cuda, enum cuda_domain domain, uint64_
     if (!slot)
         return;
     const struct cuda_call *call = cuda_call_find(domain, text);
-    *slot = (struct cuda_call_name){.known = 1, .name_id = writer_string(cuda->writer, text, strlen(text)), .capture = capture_of(text),
-                                    .work = call ? call->work : CUDA_NONE, .wait = call ? call->wait : 0};
+    *slot = (struct cuda_call_name){
+        .known = 1,
+        .name_id = writer_string(cuda->writer, text, strlen(text)),
+        .capture = capture_of(text),
+        .work = call ? call->work : CUDA_NONE,
+        .wait = call ? call->wait : 0,
+    };
 }
 
 const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda_domain domain, uint32_t id)
@@ -151,7 +161,7 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
     return slot ? slot : &nothing;
 }
 
-/* ---- The area of texts ---------------------------------------------------------------------------------------------------------- */
+/* ---- The area of texts ----------------------------------------------------------------------------------------- */
 
 /* Kept beside the layouts too: those are chosen when the first buffer comes. */
 static void learn_bytes(struct cuda_process *cuda, uint64_t key)

@@ -1,7 +1,7 @@
 /* One function for each kind of CUPTI's records, in a table: the row that nsys would have for it.
  *
- * Where nsys's numbers are not CUPTI's, nsys's are written: kinds of memory, launches, absent streams. What a version of CUPTI does not
- * tell is NULL. Records lie in our own copy, and their layouts keep every read inside it. */
+ * Where nsys's numbers are not CUPTI's, nsys's are written: kinds of memory, launches, absent streams. What a version
+ * of CUPTI does not tell is NULL. Records lie in our own copy, and their layouts keep every read inside it. */
 #include "cuda_state.h"
 
 #define PLAIN(type, name) cupti_plain_field(layout, record, CUPTI_##type##_##name) /* kernels are many */
@@ -32,14 +32,16 @@ static inline int64_t parent_context(const struct cuda_process *cuda, int64_t id
 #define SET_OR_CLEAR(row, present, table, column, value, there) \
     ((row)->column = (value), (present) &= (there) ? ~UINT64_C(0) : ~BIT(table, column))
 
-/* ---- Kernels ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------------------------- */
 
-static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const struct cupti_layout *layout, const void *record)
+static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const struct cupti_layout *layout,
+                             const void *record)
 {
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_KERNEL);
-    int64_t type = PLAIN(KERNEL, launchType), node = PLAIN(KERNEL, graphNodeId), graph = PLAIN(KERNEL, graphId), cluster = PLAIN(KERNEL, clusterX);
+    int64_t type = PLAIN(KERNEL, launchType), node = PLAIN(KERNEL, graphNodeId), graph = PLAIN(KERNEL, graphId),
+            cluster = PLAIN(KERNEL, clusterX);
     row->launchType = type <= CUPTI_LAUNCH_COOPERATIVE_MULTI ? type + 1 : 0; /* nsys: 0 is unknown */
-    row->cacheConfig = PLAIN(KERNEL, cacheConfig) >> 4; /* what was used */
+    row->cacheConfig = PLAIN(KERNEL, cacheConfig) >> 4;                      /* what was used */
     row->registersPerThread = PLAIN(KERNEL, registersPerThread);
     row->gridX = PLAIN(KERNEL, gridX);
     row->gridY = PLAIN(KERNEL, gridY);
@@ -60,13 +62,15 @@ static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const s
     row->clusterY = PLAIN(KERNEL, clusterY);
     row->clusterZ = PLAIN(KERNEL, clusterZ);
     if (cluster == 0)
-        present &= ~(BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterX) | BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterY) | BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterZ));
+        present &= ~(BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterX) | BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterY) |
+                     BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterZ));
     return present;
 }
 
 static CUDA_HANDLER(kernel_record)
 {
-    const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)PLAIN(KERNEL, name)); /* first: it may need strings */
+    /* first: it may need strings */
+    const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)PLAIN(KERNEL, name));
     int64_t start = PLAIN(KERNEL, start), correlation = PLAIN(KERNEL, correlationId);
     struct row_CUPTI_ACTIVITY_KIND_KERNEL *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     row->present = kernel_shape(row, layout, record);
@@ -86,26 +90,27 @@ static CUDA_HANDLER(kernel_record)
         cuda_launches_kernel(&cuda->pairs, (uint32_t)correlation, (uint64_t)start);
 }
 
-/* ---- Copies and fills ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies and fills ------------------------------------------------------------------------------------------ */
 
 /* The columns that copies on one GPU and between two have in common: fields of both have the same names. */
-#define SET_COPY(row, type)                                                                                                        \
-    do {                                                                                                                           \
-        int64_t copy_node_ = FIELD(type, graphNodeId);                                                                             \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(type, start)));                                      \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, end, cuda_time(cuda, FIELD(type, end)));                                          \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, FIELD(type, deviceId));                                                 \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, greenContextId, 0);                                                               \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, parent_context(cuda, FIELD(type, contextId), &(row)->greenContextId)); \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, FIELD(type, streamId));                                                 \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, FIELD(type, correlationId));                                       \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, cuda->setup.global_pid);                                               \
-        if (copy_node_ != CUPTI_NO_FIELD && copy_node_ != 0)                                                                       \
-            ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, copy_node_);                                                     \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, FIELD(type, bytes));                                                       \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, FIELD(type, copyKind));                                                 \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, cuda_memory_kind(FIELD(type, srcKind)));                                 \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)));                                 \
+#define SET_COPY(row, type)                                                                                            \
+    do {                                                                                                               \
+        int64_t copy_node_ = FIELD(type, graphNodeId);                                                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(type, start)));                          \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, end, cuda_time(cuda, FIELD(type, end)));                              \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, FIELD(type, deviceId));                                     \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, greenContextId, 0);                                                   \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId,                                                            \
+                parent_context(cuda, FIELD(type, contextId), &(row)->greenContextId));                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, FIELD(type, streamId));                                     \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, FIELD(type, correlationId));                           \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, cuda->setup.global_pid);                                   \
+        if (copy_node_ != CUPTI_NO_FIELD && copy_node_ != 0)                                                           \
+            ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, copy_node_);                                         \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, FIELD(type, bytes));                                           \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, FIELD(type, copyKind));                                     \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, cuda_memory_kind(FIELD(type, srcKind)));                     \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)));                     \
     } while (0)
 
 static CUDA_HANDLER(memcpy_record)
@@ -147,7 +152,7 @@ static CUDA_HANDLER(memset_record)
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_MEMSET);
 }
 
-/* ---- Graphs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Graphs ---------------------------------------------------------------------------------------------------- */
 
 static CUDA_HANDLER(graph_record)
 {
@@ -156,18 +161,20 @@ static CUDA_HANDLER(graph_record)
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, start, cuda_time(cuda, start));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, end, cuda_time(cuda, FIELD(GRAPH_TRACE, end)));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, deviceId, FIELD(GRAPH_TRACE, deviceId));
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, contextId, parent_context(cuda, FIELD(GRAPH_TRACE, contextId), &green));
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, contextId,
+            parent_context(cuda, FIELD(GRAPH_TRACE, contextId), &green));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, greenContextId, green);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, streamId, FIELD(GRAPH_TRACE, streamId));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, correlationId, FIELD(GRAPH_TRACE, correlationId));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, cuda->setup.global_pid);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphId, graph);
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphExecId, graph); /* CUPTI tells of the executable graph, and of no other */
+    /* CUPTI tells of the executable graph, and of no other */
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphExecId, graph);
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     cuda_launches_kernel(&cuda->pairs, (uint32_t)FIELD(GRAPH_TRACE, correlationId), (uint64_t)start);
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
 static void note_call(struct cuda_process *cuda, const struct cuda_call_name *name, const struct cuda_launch *call)
 {
@@ -206,8 +213,13 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
 
 static CUDA_HANDLER(call_record)
 {
-    struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
-                               .thread = (uint32_t)PLAIN(API, threadId), .is_driver = cupti_kind_of(record) == CUPTI_KIND_DRIVER};
+    struct cuda_launch call = {
+        .from_ns = (uint64_t)PLAIN(API, start),
+        .to_ns = (uint64_t)PLAIN(API, end),
+        .id = (uint32_t)PLAIN(API, correlationId),
+        .thread = (uint32_t)PLAIN(API, threadId),
+        .is_driver = cupti_kind_of(record) == CUPTI_KIND_DRIVER,
+    };
     if (call.thread == cuda->own_thread && call.thread)
         return;
     add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
@@ -218,18 +230,30 @@ CUDA_TOLD(cuda_call_told)
     if (words < WIRE_HEAD_WORDS + 2 || record->b > CUDA_DRIVER)
         return -1;
     uint64_t scale = cuda->setup.ns_per_tick;
-    struct cuda_launch call = {.from_ns = wire_cuda_time(record->ticks, scale), .to_ns = wire_cuda_time(record->ticks + record->body[1], scale),
-                               .id = (uint32_t)record->body[0], .thread = tid, .is_driver = record->b == CUDA_DRIVER};
+    struct cuda_launch call = {
+        .from_ns = wire_cuda_time(record->ticks, scale),
+        .to_ns = wire_cuda_time(record->ticks + record->body[1], scale),
+        .id = (uint32_t)record->body[0],
+        .thread = tid,
+        .is_driver = record->b == CUDA_DRIVER,
+    };
     add_call(cuda, record->a, &call, (int32_t)(record->body[0] >> 32));
     return 0;
 }
 
-/* ---- What CUPTI and the driver do for themselves ---------------------------------------------------------------------------------- */
+/* ---- What CUPTI and the driver do for themselves --------------------------------------------------------------- */
 
 /* By overheadKind >> 16; the first three are nsys's words. */
 static const char *const overheads[] = {
-    "Unknown", "CUPTI Buffer flush", "CUPTI Instrumentation", "CUPTI Resource Management", "Module loading", "Lazy function loading",
-    "Command buffer full", "CUPTI Buffer request", "Unified memory tracing initialization",
+    "Unknown",
+    "CUPTI Buffer flush",
+    "CUPTI Instrumentation",
+    "CUPTI Resource Management",
+    "Module loading",
+    "Lazy function loading",
+    "Command buffer full",
+    "CUPTI Buffer request",
+    "Unified memory tracing initialization",
 };
 #define OVERHEAD_COMPILER 1
 #define OBJECT_PROCESS 1
@@ -240,7 +264,7 @@ static CUDA_HANDLER(overhead_record)
     int64_t kind = FIELD(OVERHEAD, overheadKind), object = FIELD(OVERHEAD, objectKind);
     size_t index = (size_t)(kind >> 16) < sizeof overheads / sizeof *overheads ? (size_t)(kind >> 16) : 0;
     const char *name = kind == OVERHEAD_COMPILER ? "Driver compiler" : overheads[index];
-    struct row_PROFILER_OVERHEAD row = {0};
+    struct row_PROFILER_OVERHEAD row = { 0 };
     ROW_SET(&row, PROFILER_OVERHEAD, start, cuda_time(cuda, FIELD(OVERHEAD, start)));
     ROW_SET(&row, PROFILER_OVERHEAD, end, cuda_time(cuda, FIELD(OVERHEAD, end)));
     if (object == OBJECT_THREAD)
@@ -260,9 +284,9 @@ static int64_t word_id(struct cuda_process *cuda, const char *const *words, size
 
 static CUDA_HANDLER(jit_record)
 {
-    static const char *const entries[] = {"unknown", "ptx-to-cubin", "nvvm-ir-to-ptx"};
-    static const char *const operations[] = {"unknown", "cache-load", "cache-store", "compile"};
-    struct row_TACHO_CUDA_JIT row = {0};
+    static const char *const entries[] = { "unknown", "ptx-to-cubin", "nvvm-ir-to-ptx" };
+    static const char *const operations[] = { "unknown", "cache-load", "cache-store", "compile" };
+    struct row_TACHO_CUDA_JIT row = { 0 };
     ROW_SET(&row, TACHO_CUDA_JIT, start, cuda_time(cuda, FIELD(JIT, start)));
     ROW_SET(&row, TACHO_CUDA_JIT, end, cuda_time(cuda, FIELD(JIT, end)));
     ROW_SET(&row, TACHO_CUDA_JIT, globalPid, cuda->setup.global_pid);
@@ -270,36 +294,38 @@ static CUDA_HANDLER(jit_record)
         ROW_SET(&row, TACHO_CUDA_JIT, globalTid, cuda_global_tid(cuda, (uint32_t)FIELD(JIT, threadId)));
     ROW_SET(&row, TACHO_CUDA_JIT, deviceId, FIELD(JIT, deviceId));
     ROW_SET(&row, TACHO_CUDA_JIT, correlationId, FIELD(JIT, correlationId));
-    ROW_SET(&row, TACHO_CUDA_JIT, entry, word_id(cuda, entries, sizeof entries / sizeof *entries, FIELD(JIT, entryType)));
-    ROW_SET(&row, TACHO_CUDA_JIT, operation, word_id(cuda, operations, sizeof operations / sizeof *operations, FIELD(JIT, operation)));
+    ROW_SET(&row, TACHO_CUDA_JIT, entry,
+            word_id(cuda, entries, sizeof entries / sizeof *entries, FIELD(JIT, entryType)));
+    ROW_SET(&row, TACHO_CUDA_JIT, operation,
+            word_id(cuda, operations, sizeof operations / sizeof *operations, FIELD(JIT, operation)));
     CUDA_SET_IF(&row, TACHO_CUDA_JIT, cacheSize, FIELD(JIT, cacheSize));
     if (FIELD(JIT, cachePath) != CUPTI_NO_FIELD && FIELD(JIT, cachePath) != 0)
         ROW_SET(&row, TACHO_CUDA_JIT, cachePath, cuda_names_find(cuda, (uint64_t)FIELD(JIT, cachePath))->text_id);
     writer_append(cuda->writer, TABLE_TACHO_CUDA_JIT, &row);
 }
 
-/* ---- The table ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------------------------- */
 
 #define SPAN(type) 1, CUPTI_##type##_start, CUPTI_##type##_end, 0, 0
 #define SPAN_OF_CALL(type) 1, CUPTI_##type##_start, CUPTI_##type##_end, 1, CUPTI_##type##_correlationId
 #define NO_SPAN 0, 0, 0, 0, 0
 
 const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT] = {
-    [CUPTI_KIND_KERNEL] = {kernel_record, SPAN_OF_CALL(KERNEL)},
-    [CUPTI_KIND_CONCURRENT_KERNEL] = {kernel_record, SPAN_OF_CALL(KERNEL)},
-    [CUPTI_KIND_MEMCPY] = {memcpy_record, SPAN_OF_CALL(MEMCPY)},
-    [CUPTI_KIND_MEMCPY2] = {peer_copy_record, SPAN_OF_CALL(MEMCPY2)},
-    [CUPTI_KIND_MEMSET] = {memset_record, SPAN_OF_CALL(MEMSET)},
-    [CUPTI_KIND_RUNTIME] = {call_record, SPAN_OF_CALL(API)},
-    [CUPTI_KIND_DRIVER] = {call_record, SPAN_OF_CALL(API)},
-    [CUPTI_KIND_GRAPH_TRACE] = {graph_record, SPAN_OF_CALL(GRAPH_TRACE)},
-    [CUPTI_KIND_CUDA_EVENT] = {cuda_event_record, NO_SPAN},
-    [CUPTI_KIND_OVERHEAD] = {overhead_record, SPAN(OVERHEAD)},
-    [CUPTI_KIND_JIT] = {jit_record, SPAN(JIT)},
-    [CUPTI_KIND_UNIFIED_MEMORY_COUNTER] = {cuda_unified_memory_record, NO_SPAN},
-    [CUPTI_KIND_MEMORY2] = {cuda_memory_record, NO_SPAN},
-    [CUPTI_KIND_MEMORY_POOL] = {cuda_pool_record, NO_SPAN},
-    [CUPTI_KIND_CONTEXT] = {cuda_context_record, NO_SPAN},
-    [CUPTI_KIND_GREEN_CONTEXT] = {cuda_green_context_record, NO_SPAN},
-    [CUPTI_KIND_STREAM] = {cuda_stream_record, NO_SPAN},
+    [CUPTI_KIND_KERNEL] = { kernel_record, SPAN_OF_CALL(KERNEL) },
+    [CUPTI_KIND_CONCURRENT_KERNEL] = { kernel_record, SPAN_OF_CALL(KERNEL) },
+    [CUPTI_KIND_MEMCPY] = { memcpy_record, SPAN_OF_CALL(MEMCPY) },
+    [CUPTI_KIND_MEMCPY2] = { peer_copy_record, SPAN_OF_CALL(MEMCPY2) },
+    [CUPTI_KIND_MEMSET] = { memset_record, SPAN_OF_CALL(MEMSET) },
+    [CUPTI_KIND_RUNTIME] = { call_record, SPAN_OF_CALL(API) },
+    [CUPTI_KIND_DRIVER] = { call_record, SPAN_OF_CALL(API) },
+    [CUPTI_KIND_GRAPH_TRACE] = { graph_record, SPAN_OF_CALL(GRAPH_TRACE) },
+    [CUPTI_KIND_CUDA_EVENT] = { cuda_event_record, NO_SPAN },
+    [CUPTI_KIND_OVERHEAD] = { overhead_record, SPAN(OVERHEAD) },
+    [CUPTI_KIND_JIT] = { jit_record, SPAN(JIT) },
+    [CUPTI_KIND_UNIFIED_MEMORY_COUNTER] = { cuda_unified_memory_record, NO_SPAN },
+    [CUPTI_KIND_MEMORY2] = { cuda_memory_record, NO_SPAN },
+    [CUPTI_KIND_MEMORY_POOL] = { cuda_pool_record, NO_SPAN },
+    [CUPTI_KIND_CONTEXT] = { cuda_context_record, NO_SPAN },
+    [CUPTI_KIND_GREEN_CONTEXT] = { cuda_green_context_record, NO_SPAN },
+    [CUPTI_KIND_STREAM] = { cuda_stream_record, NO_SPAN },
 };

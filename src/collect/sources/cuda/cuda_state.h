@@ -4,35 +4,35 @@
 
 #include <string.h>
 
-#include "wire/wire_cuda.h"
 #include "abi/cuda_calls.h"
 #include "abi/cupti.h"
 #include "abi/cupti_layout.h"
 #include "collect/core/clock_map.h"
+#include "collect/process/process.h"
+#include "cuda_clock.h"
 #include "cuda_collect.h"
 #include "cuda_launches.h"
-#include "cuda_clock.h"
-#include "collect/process/process.h"
+#include "wire/wire_cuda.h"
 
 #define CUDA_NOTHING 4294967295 /* what nsys writes for "no stream", "no event" */
 
 /* A text that records point to; ids in the writer's string pool. */
 struct cuda_name {
-    uint64_t pointer;                      /* 0: an empty slot */
+    uint64_t pointer; /* 0: an empty slot */
     int64_t text_id, demangled_id, short_id;
 };
 
 struct cuda_names {
     struct cuda_name *slots;
     uint32_t capacity, count;
-    const struct cuda_name *last;          /* mostly the next one too */
+    const struct cuda_name *last; /* mostly the next one too */
 };
 
 /* What a callback id stands for. */
 struct cuda_call_name {
     int64_t name_id;
     uint8_t known, work, wait;
-    int8_t capture;                        /* 1 begins the capture of a stream, -1 ends one */
+    int8_t capture; /* 1 begins the capture of a stream, -1 ends one */
 };
 #define CUDA_CALLS_MAX 4096u
 
@@ -43,7 +43,7 @@ struct cuda_context {
 #define CUDA_CONTEXTS_MAX 256u
 
 struct cuda_stream {
-    uint64_t handle;                       /* 0: not known */
+    uint64_t handle; /* 0: not known */
     uint32_t context, id;
     int has_row;
 };
@@ -68,19 +68,23 @@ struct cuda_event;
 struct cuda_join;
 
 struct cuda_waits {
-    struct cuda_wait *list;                /* in the order they were read */
+    struct cuda_wait *list; /* in the order they were read */
     uint32_t count, capacity;
-    struct cuda_events { struct cuda_event *list; uint32_t count, capacity; } /* by handle, open addressing */
-        events, old_events;                /* two generations: those that are used are moved into the younger */
+    struct cuda_events {
+        struct cuda_event *list;
+        uint32_t count, capacity;
+    } /* by handle, open addressing */
+    events,
+        old_events;          /* two generations: those that are used are moved into the younger */
     int64_t last_event_id;
-    struct cuda_join *joins;               /* by correlation id */
+    struct cuda_join *joins; /* by correlation id */
     uint32_t join_count;
     int64_t last_sync_id;
 };
 
 struct cuda_chain_id {
     uint32_t correlation, domain;
-    struct call_chains chains;             /* none of both: an empty slot */
+    struct call_chains chains; /* none of both: an empty slot */
 };
 #define CUDA_CHAINS_WAITING 4096u          /* a power of two */
 #define CUDA_FRAMES_KNOWN 1024u            /* a power of two */
@@ -91,9 +95,9 @@ struct cuda_frame {
 };
 
 struct cuda_chains {
-    struct cuda_chain_id *waiting;         /* for their call; direct-mapped by id */
-    struct cuda_frame *frames;             /* direct-mapped by address */
-    size_t module_count;                   /* when the frames were looked up */
+    struct cuda_chain_id *waiting; /* for their call; direct-mapped by id */
+    struct cuda_frame *frames;     /* direct-mapped by address */
+    size_t module_count;           /* when the frames were looked up */
     int64_t count;
 };
 
@@ -103,32 +107,35 @@ struct cuda_process {
     struct cuda_clock clock;
     struct cuda_counts counts;
 
-    uint64_t names_read;                   /* bytes of the texts */
+    uint64_t names_read;             /* bytes of the texts */
     int names_damaged;
     struct cuda_names names;
-    struct cuda_call_name *calls[2];       /* by enum cuda_domain, CUDA_CALLS_MAX each */
+    struct cuda_call_name *calls[2]; /* by enum cuda_domain, CUDA_CALLS_MAX each */
 
-    uint32_t version;                      /* that layouts are for; 0: not known yet */
+    uint32_t version;                /* that layouts are for; 0: not known yet */
     struct cupti_layouts layouts;
     uint16_t learned_bytes[CUPTI_KIND_LIMIT];
 
-    struct noted { uint64_t number; uint32_t index; } *noted; /* delivered buffers, the oldest first */
+    struct noted {
+        uint64_t number;
+        uint32_t index;
+    } *noted;                  /* delivered buffers, the oldest first */
     uint32_t noted_count, noted_next, noted_capacity;
-    uint32_t buffers_seen;                 /* the most that were taken at any time */
-    uint64_t noted_ticks;                  /* when */
-    uint64_t goal, goal_ticks;             /* cuda_set_goal(): buffers with lower numbers; and when */
-    unsigned char *copy;                   /* of the buffer that is being read */
-    int recovering;                        /* it was never delivered */
-    uint64_t latest_ns;                    /* then: no timestamp can be later */
+    uint32_t buffers_seen;     /* the most that were taken at any time */
+    uint64_t noted_ticks;      /* when */
+    uint64_t goal, goal_ticks; /* cuda_set_goal(): buffers with lower numbers; and when */
+    unsigned char *copy;       /* of the buffer that is being read */
+    int recovering;            /* it was never delivered */
+    uint64_t latest_ns;        /* then: no timestamp can be later */
 
     struct cuda_pairs pairs;
-    uint32_t own_thread;                   /* the agent's; 0: not known */
+    uint32_t own_thread;       /* the agent's; 0: not known */
     struct cuda_target target;
     struct cuda_waits waits;
     struct cuda_chains chains;
 };
 
-/* ---- Rows --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 /* A row in the table's batch, to be filled in place and committed. Strings must have been interned before. */
 #define CUDA_ROW(cuda, table) ((struct row_##table *)cuda_row((cuda)->writer, TABLE_##table))
@@ -161,10 +168,11 @@ static inline int64_t cuda_memory_kind(int64_t cupti_kind)
     return cupti_kind >= 1 && cupti_kind <= 7 ? cupti_kind - 1 : 7;
 }
 
-/* ---- Records of the agent ---------------------------------------------------------------------------------------------------- */
+/* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 /* What one of them says, of the thread tid: 0, or -1 if it makes no sense. */
-#define CUDA_TOLD(name) int name(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
+#define CUDA_TOLD(name) \
+    int name(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 typedef CUDA_TOLD((*cuda_told));
 
 CUDA_TOLD(cuda_device_told); /* cuda_devices.c */
@@ -172,7 +180,7 @@ CUDA_TOLD(cuda_stream_told); /* cuda_devices.c */
 CUDA_TOLD(cuda_wait_told);   /* cuda_waits.c */
 CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
 
-/* ---- cuda_names.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- cuda_names.c ---------------------------------------------------------------------------------------------- */
 
 void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* bytes of the area */
 void cuda_names_free(struct cuda_process *cuda);
@@ -181,7 +189,7 @@ void cuda_names_free(struct cuda_process *cuda);
 const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t pointer);
 const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda_domain domain, uint32_t id);
 
-/* ---- cuda_rows.c, cuda_memory.c: one function for each kind -------------------------------------------------------------------- */
+/* ---- cuda_rows.c, cuda_memory.c: one function for each kind ---------------------------------------------------- */
 
 #define CUDA_HANDLER(name) void name(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)
 typedef CUDA_HANDLER((*cuda_handler));
@@ -189,9 +197,9 @@ typedef CUDA_HANDLER((*cuda_handler));
 
 struct cuda_kind {
     cuda_handler read;
-    int has_span;                          /* it has a begin and an end: fields of these numbers */
+    int has_span; /* it has a begin and an end: fields of these numbers */
     enum cupti_field start, end;
-    int has_call;                          /* it comes of a call: the field with that one's correlation id */
+    int has_call; /* it comes of a call: the field with that one's correlation id */
     enum cupti_field correlation;
 };
 extern const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT];
@@ -202,7 +210,7 @@ CUDA_HANDLER(cuda_unified_memory_record);
 
 int64_t cuda_global_tid(const struct cuda_process *cuda, uint32_t tid);
 
-/* ---- cuda_devices.c: devices, contexts, streams ----------------------------------------------------------------------------------- */
+/* ---- cuda_devices.c: devices, contexts, streams ---------------------------------------------------------------- */
 
 CUDA_HANDLER(cuda_context_record);
 CUDA_HANDLER(cuda_green_context_record);
@@ -210,7 +218,7 @@ CUDA_HANDLER(cuda_stream_record);
 const struct cuda_context *cuda_context_find(const struct cuda_process *cuda, uint32_t id);
 void cuda_target_finish(struct cuda_process *cuda);
 
-/* ---- cuda_waits.c ------------------------------------------------------------------------------------------------------------------ */
+/* ---- cuda_waits.c ---------------------------------------------------------------------------------------------- */
 
 CUDA_HANDLER(cuda_event_record);
 
@@ -222,7 +230,7 @@ void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks);
 void cuda_waits_finish(struct cuda_process *cuda);
 void cuda_waits_free(struct cuda_process *cuda);
 
-/* ---- cuda_chains.c ------------------------------------------------------------------------------------------------------------------- */
+/* ---- cuda_chains.c --------------------------------------------------------------------------------------------- */
 
 /* What there is to say about an address of the program. Good until the next call. */
 const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t address);

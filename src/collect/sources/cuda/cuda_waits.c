@@ -1,10 +1,11 @@
 /* What waits for what: recordings of events, streams and threads that wait for them.
  *
- * The agent tells of each call that orders streams or waits (WIRE_CUDA_WAIT). Which recording of an event a wait is for depends on the
- * order in time, but threads are read one after another: so they are kept until all threads have been read up to a moment, and then
- * taken in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a number of its own (eventSyncId); a wait is a
- * row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names it, and lasts as long as the API call that waited: the two are joined by
- * their correlation id, whichever comes first. What CUPTI itself tells of recordings, if it was asked to, is joined likewise. */
+ * The agent tells of each call that orders streams or waits (WIRE_CUDA_WAIT). Which recording of an event a wait is for
+ * depends on the order in time, but threads are read one after another: so they are kept until all threads have been
+ * read up to a moment, and then taken in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a number of
+ * its own (eventSyncId); a wait is a row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names it, and lasts as long as the
+ * API call that waited: the two are joined by their correlation id, whichever comes first. What CUPTI itself tells of
+ * recordings, if it was asked to, is joined likewise. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -13,28 +14,29 @@
 #define LIST_MAX (1u << 18)       /* 14 MiB: then the order is taken as it is */
 #define JOINS (1u << 14)          /* a power of two; of them, half may be in use */
 #define EVENTS_FIRST 256u
-#define EVENTS_MAX (1u << 20)     /* half of them in use, and twice that: 48 MiB. Handles that were not used for longest are forgotten */
+/* half of them in use, and twice that: 48 MiB. Handles that were not used for longest are forgotten */
+#define EVENTS_MAX (1u << 20)
 
 struct cuda_wait {
     uint64_t ticks, event;
     uint32_t correlation, device, context, stream;
-    uint8_t what;                 /* enum cuda_wait_kind */
-    int64_t event_id, sync_id;    /* once it is its turn */
+    uint8_t what;              /* enum cuda_wait_kind */
+    int64_t event_id, sync_id; /* once it is its turn */
 };
 
 struct cuda_event {
-    uint64_t handle;              /* 0: an empty slot */
-    int64_t id, sync_id;          /* of its last recording; CUDA_NOTHING: none yet */
+    uint64_t handle;     /* 0: an empty slot */
+    int64_t id, sync_id; /* of its last recording; CUDA_NOTHING: none yet */
 };
 
 /* Halves of one thing that have the same correlation id. */
 enum join_state { JOIN_WAIT = 1, JOIN_CALL = 2, JOIN_GPU = 4 };
 
 struct cuda_join {
-    uint32_t state;               /* 0: an empty slot */
+    uint32_t state;           /* 0: an empty slot */
     uint32_t correlation;
-    struct cuda_wait wait;        /* JOIN_WAIT, JOIN_GPU */
-    int64_t start_ns, end_ns;     /* JOIN_CALL: of the call. JOIN_GPU: when the GPU got there, 0 if that is not known */
+    struct cuda_wait wait;    /* JOIN_WAIT, JOIN_GPU */
+    int64_t start_ns, end_ns; /* JOIN_CALL: of the call. JOIN_GPU: when the GPU got there, 0 if that is not known */
 };
 
 void cuda_waits_free(struct cuda_process *cuda)
@@ -43,10 +45,10 @@ void cuda_waits_free(struct cuda_process *cuda)
     free(cuda->waits.events.list);
     free(cuda->waits.old_events.list);
     free(cuda->waits.joins);
-    cuda->waits = (struct cuda_waits){0};
+    cuda->waits = (struct cuda_waits){ 0 };
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t time_ns)
 {
@@ -66,8 +68,10 @@ static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, i
 
 /* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
 static const uint8_t sync_types[] = {
-    [CUDA_WAIT_STREAM_FOR_EVENT] = CUPTI_SYNC_STREAM_WAIT, [CUDA_WAIT_FOR_EVENT] = CUPTI_SYNC_EVENT,
-    [CUDA_WAIT_FOR_STREAM] = CUPTI_SYNC_STREAM, [CUDA_WAIT_FOR_CONTEXT] = CUPTI_SYNC_CONTEXT,
+    [CUDA_WAIT_STREAM_FOR_EVENT] = CUPTI_SYNC_STREAM_WAIT,
+    [CUDA_WAIT_FOR_EVENT] = CUPTI_SYNC_EVENT,
+    [CUDA_WAIT_FOR_STREAM] = CUPTI_SYNC_STREAM,
+    [CUDA_WAIT_FOR_CONTEXT] = CUPTI_SYNC_CONTEXT,
 };
 
 static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t start_ns, int64_t end_ns)
@@ -86,7 +90,7 @@ static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, in
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 }
 
-/* ---- Halves ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Halves ---------------------------------------------------------------------------------------------------- */
 
 static struct cuda_join *join_of(const struct cuda_waits *waits, uint32_t correlation)
 {
@@ -110,7 +114,8 @@ static void remove_join(struct cuda_waits *waits, struct cuda_join *join)
     waits->join_count--;
 }
 
-/* A half whose other one did not come. A wait is then a moment; a call that nothing was told of has its own row elsewhere. */
+/* A half whose other one did not come. A wait is then a moment; a call that nothing was told of
+ * has its own row elsewhere. */
 static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
 {
     const struct cuda_wait *wait = &join->wait;
@@ -163,7 +168,9 @@ void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t st
         sync_row(cuda, &join->wait, start_ns, end_ns);
         remove_join(waits, join);
     } else if (!join->state) {
-        add_join(waits, join, &(struct cuda_join){.state = JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns});
+        add_join(waits, join,
+                 &(struct cuda_join){
+                     .state = JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns });
     }
 }
 
@@ -186,10 +193,10 @@ static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
     }
     if (join->state)
         settle_join(cuda, join);
-    add_join(waits, join, &(struct cuda_join){.state = JOIN_WAIT, .correlation = wait->correlation, .wait = *wait});
+    add_join(waits, join, &(struct cuda_join){ .state = JOIN_WAIT, .correlation = wait->correlation, .wait = *wait });
 }
 
-/* ---- In order --------------------------------------------------------------------------------------------------------------------- */
+/* ---- In order -------------------------------------------------------------------------------------------------- */
 
 static struct cuda_event *event_slot(const struct cuda_events *events, uint64_t handle)
 {
@@ -211,11 +218,12 @@ static int make_event_room(struct cuda_waits *waits)
     if (events->capacity == EVENTS_MAX && events->count >= EVENTS_MAX / 2) {
         free(waits->old_events.list);
         waits->old_events = *events;
-        *events = (struct cuda_events){0};
+        *events = (struct cuda_events){ 0 };
     }
     if (events->capacity && events->count < events->capacity / 2)
         return 0;
-    struct cuda_events more = {.count = events->count, .capacity = events->capacity ? 2 * events->capacity : EVENTS_FIRST};
+    struct cuda_events more = { .count = events->count,
+                                .capacity = events->capacity ? 2 * events->capacity : EVENTS_FIRST };
     more.list = calloc(more.capacity, sizeof *more.list);
     if (!more.list)
         return -1;
@@ -238,7 +246,8 @@ static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
     if (event->handle)
         return event;
     const struct cuda_event *old = find_event(&waits->old_events, handle);
-    *event = old ? *old : (struct cuda_event){.handle = handle, .id = ++waits->last_event_id, .sync_id = CUDA_NOTHING};
+    *event = old ? *old
+                 : (struct cuda_event){ .handle = handle, .id = ++waits->last_event_id, .sync_id = CUDA_NOTHING };
     waits->events.count++;
     return event;
 }
@@ -294,9 +303,12 @@ CUDA_TOLD(cuda_wait_told)
     }
     int whole_context = record->a == CUDA_WAIT_FOR_CONTEXT;
     waits->list[waits->count++] = (struct cuda_wait){
-        .ticks = record->ticks, .event = whole_context || record->a == CUDA_WAIT_FOR_STREAM ? 0 : record->body[2],
-        .correlation = (uint32_t)record->body[0], .device = (uint32_t)(record->body[0] >> 32),
-        .context = (uint32_t)(record->body[1] >> 32), .stream = whole_context ? UINT32_MAX : (uint32_t)record->body[1],
+        .ticks = record->ticks,
+        .event = whole_context || record->a == CUDA_WAIT_FOR_STREAM ? 0 : record->body[2],
+        .correlation = (uint32_t)record->body[0],
+        .device = (uint32_t)(record->body[0] >> 32),
+        .context = (uint32_t)(record->body[1] >> 32),
+        .stream = whole_context ? UINT32_MAX : (uint32_t)record->body[1],
         .what = (uint8_t)record->a,
     };
     return 0;
@@ -308,7 +320,7 @@ void cuda_waits_finish(struct cuda_process *cuda)
     settle_joins(cuda);
 }
 
-/* ---- What CUPTI tells ------------------------------------------------------------------------------------------------------------- */
+/* ---- What CUPTI tells ------------------------------------------------------------------------------------------ */
 
 static int64_t or_nothing(int64_t value)
 {
@@ -321,15 +333,20 @@ static uint32_t device_of(const struct cuda_process *cuda, int64_t field, uint32
     return field != CUPTI_NO_FIELD ? (uint32_t)field : context ? context->device : 0;
 }
 
-/* The recording of an event: our numbers for it, if the agent told of it, and when the GPU got there, which only CUPTI knows. */
+/* The recording of an event: our numbers for it, if the agent told of it, and when the GPU got
+ * there, which only CUPTI knows. */
 CUDA_HANDLER(cuda_event_record)
 {
     uint32_t correlation = (uint32_t)FIELD(CUDA_EVENT, correlationId);
     int64_t device_ns = FIELD(CUDA_EVENT, deviceTimestamp);
     int64_t time_ns = device_ns == CUPTI_NO_FIELD ? 0 : cuda_time(cuda, device_ns);
     struct cuda_wait wait = {
-        .correlation = correlation, .context = (uint32_t)FIELD(CUDA_EVENT, contextId), .stream = (uint32_t)FIELD(CUDA_EVENT, streamId),
-        .what = CUDA_WAIT_EVENT_RECORD, .event_id = FIELD(CUDA_EVENT, eventId), .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
+        .correlation = correlation,
+        .context = (uint32_t)FIELD(CUDA_EVENT, contextId),
+        .stream = (uint32_t)FIELD(CUDA_EVENT, streamId),
+        .what = CUDA_WAIT_EVENT_RECORD,
+        .event_id = FIELD(CUDA_EVENT, eventId),
+        .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
     };
     wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
     if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
@@ -339,7 +356,9 @@ CUDA_HANDLER(cuda_event_record)
         event_row(cuda, &join->wait, time_ns);
         remove_join(&cuda->waits, join);
     } else if (join && !join->state) {
-        add_join(&cuda->waits, join, &(struct cuda_join){.state = JOIN_GPU, .correlation = correlation, .wait = wait, .start_ns = time_ns});
+        add_join(&cuda->waits, join,
+                 &(struct cuda_join){
+                     .state = JOIN_GPU, .correlation = correlation, .wait = wait, .start_ns = time_ns });
     } else {
         event_row(cuda, &wait, time_ns);
     }

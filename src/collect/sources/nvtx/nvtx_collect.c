@@ -9,17 +9,17 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "wire/wire_nvtx.h"
 #include "collect/core/clock_map.h"
 #include "nvtx_library.h"
 #include "nvtx_state.h"
+#include "wire/wire_nvtx.h"
 
 #define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
 #define RANGES_MAX (1u << 20)     /* open at the same time, and ends without a start */
 #define WAITING_MAX (1u << 14)
 #define PARTS_MAX 64              /* payloads of one event */
 
-/* ---- Text --------------------------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------------------------ */
 
 size_t nvtx_text_length(const uint64_t *words, uint32_t count)
 {
@@ -51,7 +51,7 @@ int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32
     return cached->id;
 }
 
-/* ---- Rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static void set_payload(struct row_NVTX_EVENTS *row, uint8_t flags, uint64_t bits)
 {
@@ -76,8 +76,8 @@ struct decoded {
 
 static struct decoded decode_parts(struct nvtx_process *process, struct nvtx_event *event)
 {
-    struct text json = {0}, hex = {0};
-    struct decoded decoded = {0};
+    struct text json = { 0 }, hex = { 0 };
+    struct decoded decoded = { 0 };
     nvtx_payload_decode(process, event, &json, &hex);
     if (json.length && !text_failed(&json))
         decoded.json = writer_string(process->writer, json.bytes, json.length);
@@ -101,7 +101,7 @@ static void set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS 
 /* Columns as nsys has them: no category for 0, no second thread for a range that ends where it began. */
 void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
-    struct decoded decoded = event->parts ? decode_parts(process, event) : (struct decoded){0};
+    struct decoded decoded = event->parts ? decode_parts(process, event) : (struct decoded){ 0 };
     size_t count = 1;
     struct row_NVTX_EVENTS *row = writer_reserve(process->writer, TABLE_NVTX_EVENTS, &count);
     row->present = 0;
@@ -145,8 +145,8 @@ static void wait_row(struct nvtx_process *process, struct nvtx_event *event, con
 {
     if (process->waiting_count == process->waiting_capacity) {
         size_t capacity = process->waiting_capacity ? process->waiting_capacity * 2 : 64;
-        struct nvtx_row *waiting =
-            capacity <= WAITING_MAX ? realloc(process->waiting, capacity * sizeof *waiting) : NULL;
+        struct nvtx_row *waiting = capacity <= WAITING_MAX ? realloc(process->waiting, capacity * sizeof *waiting)
+                                                           : NULL;
         if (!waiting) {
             nvtx_write_row(process, event, place);
             return;
@@ -183,7 +183,7 @@ void nvtx_write_waiting(struct nvtx_process *process, int force)
     process->waiting_count = kept;
 }
 
-/* ---- Reading an event ------------------------------------------------------------------------------------------------ */
+/* ---- Reading an event ------------------------------------------------------------------------------------------ */
 
 /* The body from `at` on. 0, or -1 when it is shorter than its flags say. */
 static int read_event(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words, uint32_t at,
@@ -191,7 +191,8 @@ static int read_event(struct nvtx_thread *thread, const struct wire_record *reco
 {
     uint32_t body = words - WIRE_HEAD_WORDS, flags = record->flags;
     uint32_t needed = at + ((flags & (WIRE_NVTX_HAS_CATEGORY | WIRE_NVTX_HAS_COLOR)) != 0) +
-                      ((flags & WIRE_NVTX_PAYLOAD_MASK) != 0) + ((flags & (WIRE_NVTX_REGISTERED | WIRE_NVTX_HAS_TEXT)) != 0);
+                      ((flags & WIRE_NVTX_PAYLOAD_MASK) != 0) +
+                      ((flags & (WIRE_NVTX_REGISTERED | WIRE_NVTX_HAS_TEXT)) != 0);
     if (body < needed)
         return -1;
     event->start = clock_map_time(thread->process->clock, record->ticks);
@@ -213,10 +214,11 @@ static int read_event(struct nvtx_thread *thread, const struct wire_record *reco
     return 0;
 }
 
-/* ---- Push and pop ------------------------------------------------------------------------------------------------------ */
+/* ---- Push and pop ---------------------------------------------------------------------------------------------- */
 
 /* The level's place, made if need be; NULL when there is no memory for it. */
-static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_thread *thread, uint16_t domain, uint16_t level)
+static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_thread *thread, uint16_t domain,
+                                                               uint16_t level)
 {
     if (domain >= thread->stack_count) {
         uint32_t count = thread->stack_count ? thread->stack_count : 4;
@@ -250,7 +252,8 @@ static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_threa
 static inline struct nvtx_event *find_level(const struct nvtx_thread *thread, uint16_t domain, uint16_t level)
 {
     return domain < thread->stack_count && level < thread->stacks[domain].capacity
-               ? &thread->stacks[domain].levels[level] : NULL;
+               ? &thread->stacks[domain].levels[level]
+               : NULL;
 }
 
 static void drop_event(struct nvtx_event *event)
@@ -299,7 +302,8 @@ static void append_parts(struct nvtx_event *event, struct nvtx_part *parts)
 }
 
 /* Payloads of the pop come after those of the push. */
-static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t level, int64_t end, struct nvtx_part *parts)
+static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t level, int64_t end,
+                       struct nvtx_part *parts)
 {
     struct nvtx_event *event = find_level(thread, domain, level);
     if (!event || !event->open) {
@@ -313,13 +317,15 @@ static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t lev
         drop_event(event);
         return;
     }
-    const struct nvtx_place place = { .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid, .has_end = 1, .end = end };
+    const struct nvtx_place place = {
+        .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid, .has_end = 1, .end = end
+    };
     finish_row(thread->process, event, &place);
     event->open = 0;
     event->parts = NULL;
 }
 
-/* ---- Start and end ----------------------------------------------------------------------------------------------------- */
+/* ---- Start and end --------------------------------------------------------------------------------------------- */
 
 static struct nvtx_range *range_slot(const struct nvtx_process *process, uint64_t id)
 {
@@ -348,7 +354,8 @@ static int grow_ranges(struct nvtx_process *process)
 /* Keeps one half of a range until the other one comes: 0, or -1 when there is no place for it. */
 static int keep_half(struct nvtx_process *process, const struct nvtx_range *half)
 {
-    if (process->range_count >= RANGES_MAX || (process->range_count * 2 >= process->range_slots && grow_ranges(process) != 0))
+    if (process->range_count >= RANGES_MAX ||
+        (process->range_count * 2 >= process->range_slots && grow_ranges(process) != 0))
         return -1;
     *range_slot(process, half->id) = *half;
     process->range_count++;
@@ -415,7 +422,8 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
         finish_range(process, &other.row, row);
         return;
     }
-    if (take_half(process, id, 1, &other) == 0) { /* the program ended it twice, which is no event: the first end counts */
+    if (take_half(process, id, 1, &other) == 0) { /* the program ended it twice, which is no
+                                                   * event: the first end counts */
         nvtx_parts_free(row->event.parts);
         half = other;
     }
@@ -423,28 +431,20 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
         nvtx_parts_free(half.row.event.parts);
 }
 
-/* ---- Events, and the payloads behind them ---------------------------------------------------------------------------------- */
+/* ---- Events, and the payloads behind them ---------------------------------------------------------------------- */
 
 static void finish_event(struct nvtx_thread *thread, unsigned type, struct nvtx_row *row, uint16_t level)
 {
     switch (type) {
-    case WIRE_NVTX_PUSH:
-        keep_push(thread, &row->event, level);
-        break;
-    case WIRE_NVTX_POP:
-        finish_pop(thread, row->event.domain, level, row->event.start, row->event.parts);
-        break;
+    case WIRE_NVTX_PUSH: keep_push(thread, &row->event, level); break;
+    case WIRE_NVTX_POP: finish_pop(thread, row->event.domain, level, row->event.start, row->event.parts); break;
     case WIRE_NVTX_MARK:
         row->place.type = NVTX_ROW_MARK;
         row->place.tid = thread->tid;
         finish_row(thread->process, &row->event, &row->place);
         break;
-    case WIRE_NVTX_START:
-        keep_start(thread, row);
-        break;
-    case WIRE_NVTX_END:
-        finish_end(thread, row);
-        break;
+    case WIRE_NVTX_START: keep_start(thread, row); break;
+    case WIRE_NVTX_END: finish_end(thread, row); break;
     }
 }
 
@@ -476,7 +476,8 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
     thread->pending_level = record->b;
 }
 
-/* Most records are pushes and pops without payloads: these are read straight into their level, and written from there. */
+/* Most records are pushes and pops without payloads: these are read straight into their
+ * level, and written from there. */
 static inline void push_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct nvtx_event *place = push_place(thread, record->a, record->b);
@@ -505,15 +506,19 @@ static int binary_record(struct nvtx_thread *thread, const struct wire_record *r
     uint64_t bytes = record->body[1] <= room - 16 ? record->body[1] : room - 16;
     struct nvtx_part *part = count < PARTS_MAX ? malloc(sizeof *part + bytes) : NULL;
     if (part) {
-        *part = (struct nvtx_part){ .id = record->body[0], .bytes = (uint32_t)bytes, .cut = record->body[1] > bytes,
-                                    .pointed = record->flags & WIRE_BINARY_POINTED };
+        *part = (struct nvtx_part){
+            .id = record->body[0],
+            .bytes = (uint32_t)bytes,
+            .cut = record->body[1] > bytes,
+            .pointed = record->flags & WIRE_BINARY_POINTED,
+        };
         memcpy(part->data, record->body + 2, bytes);
         *last = part;
     }
     return (record->flags & WIRE_NVTX_HAS_BINARY) != 0;
 }
 
-/* ---- The records of a thread ---------------------------------------------------------------------------------------------------- */
+/* ---- The records of a thread ----------------------------------------------------------------------------------- */
 
 void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
@@ -534,7 +539,7 @@ void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, u
         thread->process->counts.damaged++;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------------------------ */
 
 struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_map *clock, int64_t global_pid)
 {

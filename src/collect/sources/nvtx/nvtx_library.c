@@ -12,7 +12,8 @@ static const char *const domain_names[] = {
 void library_domain_told(struct nvtx_process *process, uint16_t domain, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
-        if (!library_is_call(process, domain) && strlen(domain_names[i]) == length && memcmp(domain_names[i], name, length) == 0)
+        if (!library_is_call(process, domain) && strlen(domain_names[i]) == length &&
+            memcmp(domain_names[i], name, length) == 0)
             process->own_domains[i] = domain;
 }
 
@@ -29,7 +30,7 @@ int library_range_ends(struct nvtx_thread *thread, const struct nvtx_event *even
     return 0;
 }
 
-/* ---- nsys's tables ---------------------------------------------------------------------------------------------------- */
+/* ---- nsys's tables --------------------------------------------------------------------------------------------- */
 
 #define FILL(table, class)                                                                                           \
     struct row_##table row = {0};                                                                                    \
@@ -42,7 +43,8 @@ int library_range_ends(struct nvtx_thread *thread, const struct nvtx_event *even
 
 enum { CLASS_CUDNN = 28, CLASS_CUBLAS = 29 }; /* of ENUM_NSYS_EVENT_CLASS */
 
-void library_call_row(const struct nvtx_process *process, const struct nvtx_event *event, const struct nvtx_place *place)
+void library_call_row(const struct nvtx_process *process, const struct nvtx_event *event,
+                      const struct nvtx_place *place)
 {
     int64_t name = nvtx_string(process, event->string);
     if (!place->has_end || name < 0)

@@ -1,20 +1,22 @@
-/* What NVTX events refer to: registered strings, domains, categories, names of threads and resources; and synchronisation objects.
- * A string that is told lets the rows go on that waited for it: see nvtx_collect.c. */
+/* What NVTX events refer to: registered strings, domains, categories, names of threads and resources; and
+ * synchronisation objects. A string that is told lets the rows go on that waited for it: see nvtx_collect.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire_nvtx.h"
 #include "collect/core/clock_map.h"
 #include "nvtx_library.h"
 #include "nvtx_state.h"
+#include "wire/wire_nvtx.h"
 
 #define STRING_TEXTS_MAX (32u << 20)
 #define THREAD_NAMES_MAX (1u << 16)
 
 static struct nvtx_row name_row(const struct nvtx_thread *thread, const struct wire_record *record, unsigned type)
 {
-    return (struct nvtx_row){ .place = { .type = (uint8_t)type, .tid = thread->tid },
-                              .event = { .start = clock_map_time(thread->process->clock, record->ticks), .domain = record->a } };
+    return (struct nvtx_row){
+        .place = { .type = (uint8_t)type, .tid = thread->tid },
+        .event = { .start = clock_map_time(thread->process->clock, record->ticks), .domain = record->a },
+    };
 }
 
 static void set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uint64_t *words, uint32_t count)
@@ -60,8 +62,9 @@ static void keep_thread_name(struct nvtx_process *process, uint32_t tid, int64_t
 {
     if (process->thread_name_count == process->thread_name_capacity) {
         size_t capacity = process->thread_name_capacity ? process->thread_name_capacity * 2 : 16;
-        struct nvtx_thread_name *names =
-            capacity <= THREAD_NAMES_MAX ? realloc(process->thread_names, capacity * sizeof *names) : NULL;
+        struct nvtx_thread_name *names = capacity <= THREAD_NAMES_MAX
+                                             ? realloc(process->thread_names, capacity * sizeof *names)
+                                             : NULL;
         if (!names)
             return;
         process->thread_names = names;
@@ -104,8 +107,8 @@ static void cuda_name_row(struct nvtx_thread *thread, const struct wire_record *
 
 static int resource_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
-    static const char *const kinds[] = { "other", "pointer", "handle", "thread", "pthread", "cuda-device", "cuda-context",
-                                         "cuda-stream", "cuda-event", "other" };
+    static const char *const kinds[] = { "other",       "pointer",      "handle",      "thread",     "pthread",
+                                         "cuda-device", "cuda-context", "cuda-stream", "cuda-event", "other" };
     struct nvtx_process *process = thread->process;
     unsigned kind = record->flags & 31;
     if (body < 2 || kind >= sizeof kinds / sizeof *kinds)
@@ -113,7 +116,7 @@ static int resource_record(struct nvtx_thread *thread, const struct wire_record 
     int destroyed = (record->flags & WIRE_RESOURCE_DESTROYED) != 0;
     const char *word = destroyed ? "destroyed" : kinds[kind];
     int64_t name = destroyed ? -1 : name_of(process, record, 2, body);
-    struct row_TACHO_RESOURCE row = {0};
+    struct row_TACHO_RESOURCE row = { 0 };
     ROW_SET(&row, TACHO_RESOURCE, timestamp, clock_map_time(process->clock, record->ticks));
     ROW_SET(&row, TACHO_RESOURCE, globalTid, thread->tid);
     ROW_SET(&row, TACHO_RESOURCE, domainId, record->a);
@@ -131,14 +134,17 @@ static int resource_record(struct nvtx_thread *thread, const struct wire_record 
 
 static int sync_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
-    static const char *const actions[] = { [WIRE_SYNC_CREATE] = "create", [WIRE_SYNC_DESTROY] = "destroy",
-                                           [WIRE_SYNC_ACQUIRE_START] = "acquire-start", [WIRE_SYNC_ACQUIRE_FAILED] = "acquire-failed",
-                                           [WIRE_SYNC_ACQUIRE_SUCCESS] = "acquire-success", [WIRE_SYNC_RELEASING] = "releasing" };
+    static const char *const actions[] = { [WIRE_SYNC_CREATE] = "create",
+                                           [WIRE_SYNC_DESTROY] = "destroy",
+                                           [WIRE_SYNC_ACQUIRE_START] = "acquire-start",
+                                           [WIRE_SYNC_ACQUIRE_FAILED] = "acquire-failed",
+                                           [WIRE_SYNC_ACQUIRE_SUCCESS] = "acquire-success",
+                                           [WIRE_SYNC_RELEASING] = "releasing" };
     struct nvtx_process *process = thread->process;
     unsigned action = record->flags & 31;
     if (body < 1 || action < WIRE_SYNC_CREATE || action > WIRE_SYNC_RELEASING)
         return -1;
-    struct row_TACHO_SYNC row = {0};
+    struct row_TACHO_SYNC row = { 0 };
     ROW_SET(&row, TACHO_SYNC, timestamp, clock_map_time(process->clock, record->ticks));
     ROW_SET(&row, TACHO_SYNC, globalTid, thread->tid);
     ROW_SET(&row, TACHO_SYNC, domainId, record->a);
@@ -165,11 +171,10 @@ static int name_record(struct nvtx_thread *thread, const struct wire_record *rec
     switch (record->type) {
     case WIRE_NVTX_DOMAIN:
         row.place.type = NVTX_ROW_DOMAIN;
-        library_domain_told(thread->process, record->a, (const char *)record->body, nvtx_text_length(record->body, body));
+        library_domain_told(thread->process, record->a, (const char *)record->body,
+                            nvtx_text_length(record->body, body));
         break;
-    case WIRE_NVTX_DOMAIN_END:
-        row.place.type = NVTX_ROW_DOMAIN_END;
-        break;
+    case WIRE_NVTX_DOMAIN_END: row.place.type = NVTX_ROW_DOMAIN_END; break;
     case WIRE_NVTX_CATEGORY:
         row.place.type = NVTX_ROW_CATEGORY;
         row.event.flags |= WIRE_NVTX_HAS_CATEGORY;
@@ -192,15 +197,10 @@ int nvtx_name_record(struct nvtx_thread *thread, const struct wire_record *recor
     case WIRE_NVTX_DOMAIN:
     case WIRE_NVTX_DOMAIN_END:
     case WIRE_NVTX_CATEGORY:
-    case WIRE_NVTX_THREAD:
-        return name_record(thread, record, body);
-    case WIRE_NVTX_STRING:
-        return string_record(thread, record, body);
-    case WIRE_NVTX_RESOURCE:
-        return resource_record(thread, record, body);
-    case WIRE_NVTX_SYNC:
-        return sync_record(thread, record, body);
-    default:
-        return nvtx_payload_record(thread, record, words);
+    case WIRE_NVTX_THREAD: return name_record(thread, record, body);
+    case WIRE_NVTX_STRING: return string_record(thread, record, body);
+    case WIRE_NVTX_RESOURCE: return resource_record(thread, record, body);
+    case WIRE_NVTX_SYNC: return sync_record(thread, record, body);
+    default: return nvtx_payload_record(thread, record, words);
     }
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire_nvtx.h"
 #include "nvtx_schema.h"
+#include "wire/wire_nvtx.h"
 
 #define DEPTH_MAX 16
 #define JSON_MAX 65536u
@@ -20,10 +20,10 @@
 struct reading {
     const struct nvtx_process *process;
     struct nvtx_event *event;
-    const struct nvtx_part *part;  /* the payload being read; what its pointers point to follows it */
+    const struct nvtx_part *part; /* the payload being read; what its pointers point to follows it */
     struct text *json;
     int depth;
-    int budget;                    /* entries that may still be looked at: schemas can refer to each other without end */
+    int budget;                   /* entries that may still be looked at: schemas can refer to each other without end */
 };
 
 /* A stretch of the payload: offsets count from the schema's own first byte. */
@@ -42,7 +42,7 @@ static int full(const struct reading *reading)
     return reading->json->length > JSON_MAX;
 }
 
-/* ---- Text --------------------------------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------------------------ */
 
 static void add_character(struct text *json, uint32_t code)
 {
@@ -57,7 +57,8 @@ static void add_character(struct text *json, uint32_t code)
         bytes[0] = (char)(0xC0 | code >> 6), bytes[1] = (char)(0x80 | (code & 63));
         text_add_bytes(json, bytes, 2);
     } else if (code < 0x10000) {
-        bytes[0] = (char)(0xE0 | code >> 12), bytes[1] = (char)(0x80 | (code >> 6 & 63)), bytes[2] = (char)(0x80 | (code & 63));
+        bytes[0] = (char)(0xE0 | code >> 12), bytes[1] = (char)(0x80 | (code >> 6 & 63)),
+        bytes[2] = (char)(0x80 | (code & 63));
         text_add_bytes(json, bytes, 3);
     } else {
         bytes[0] = (char)(0xF0 | code >> 18), bytes[1] = (char)(0x80 | (code >> 12 & 63));
@@ -69,8 +70,12 @@ static void add_character(struct text *json, uint32_t code)
 /* The code point at the start of UTF-8 bytes and how many they are; U+FFFD and one byte for what is none. */
 static uint32_t utf8_code(const unsigned char *bytes, size_t room, size_t *used)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t length = bytes[0] < 0x80       ? 1
+                    : bytes[0] >> 5 == 6  ? 2
+                    : bytes[0] >> 4 == 14 ? 3
+                    : bytes[0] >> 3 == 30 ? 4
+                                          : 0;
     *used = 1;
     if (length == 0 || length > room)
         return 0xFFFD;
@@ -112,7 +117,8 @@ static void add_string(struct text *json, const unsigned char *bytes, size_t len
 {
     text_add_char(json, '"');
     for (size_t at = 0, used; at + unit <= length && json->length <= JSON_MAX; at += used) {
-        uint32_t code = unit == 1 ? utf8_code(bytes + at, length - at, &used) : wide_code(bytes + at, length - at, unit, &used);
+        uint32_t code = unit == 1 ? utf8_code(bytes + at, length - at, &used)
+                                  : wide_code(bytes + at, length - at, unit, &used);
         if (code == 0)
             break;
         add_character(json, code);
@@ -134,13 +140,14 @@ static size_t terminated(const unsigned char *bytes, size_t length, uint32_t uni
     return at;
 }
 
-/* ---- Single values -------------------------------------------------------------------------------------------------------- */
+/* ---- Single values --------------------------------------------------------------------------------------------- */
 
 static double half_to_double(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
     double value = exponent == 31 ? (fraction ? NAN : INFINITY)
-                                  : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+                   : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                  : ldexp(fraction, -24);
     return bits >> 15 ? -value : value;
 }
 
@@ -172,21 +179,23 @@ static void add_float(struct text *json, uint64_t type, const unsigned char *byt
     long double wide = 0;
     uint32_t bits;
     switch (type) {
-    case 19: case 43: case 52:
+    case 19:
+    case 43:
+    case 52:
         memcpy(&single, bytes, 4);
         add_real(json, (double)single, 9);
         break;
-    case 20: case 44:
+    case 20:
+    case 44:
         memcpy(&real, bytes, 8);
         add_real(json, real, 17);
         break;
-    case 21: case 45:
+    case 21:
+    case 45:
         memcpy(&wide, bytes, sizeof wide);
         add_real(json, type == 21 ? (double)wide : NAN, 17);
         break;
-    case 42:
-        add_real(json, half_to_double((uint16_t)unsigned_at(bytes, 2)), 5);
-        break;
+    case 42: add_real(json, half_to_double((uint16_t)unsigned_at(bytes, 2)), 5); break;
     default: /* bf16: the upper half of a float */
         bits = (uint32_t)unsigned_at(bytes, 2) << 16;
         memcpy(&single, &bits, 4);
@@ -238,7 +247,7 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
             add_string(json, (const unsigned char *)schema->entries[i].name, strlen(schema->entries[i].name), 1);
             return;
         }
-    struct text names = {0};
+    struct text names = { 0 };
     uint64_t rest = value;
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
@@ -256,9 +265,10 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
     text_free(&names);
 }
 
-/* ---- Entries ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Entries --------------------------------------------------------------------------------------------------- */
 
-static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span, uint64_t selected);
+static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span,
+                         uint64_t selected);
 
 /* Size of one element of a type in place: 0 if it is not fixed. */
 static uint64_t element_size(const struct reading *reading, uint64_t type)
@@ -281,7 +291,9 @@ static uint64_t alignment(struct reading *reading, uint64_t type, int depth)
     uint64_t widest = 1;
     for (uint32_t i = 0; i < schema->count && i < schema->capacity && depth < 4 && reading->budget-- > 0; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
-        uint64_t one = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8 : alignment(reading, entry->type, depth + 1);
+        uint64_t one = wire_is_pointer(entry->type, entry->flags, entry->detail)
+                           ? 8
+                           : alignment(reading, entry->type, depth + 1);
         widest = one > widest ? one : widest;
     }
     return schema->align && widest > schema->align ? schema->align : widest;
@@ -310,15 +322,17 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
 {
     size_t at = 0;
     text_add_char(reading->json, '[');
-    for (uint64_t i = 0; i < count && i < ELEMENTS_MAX && at < span.length && !full(reading) && reading->budget-- > 0; i++) {
+    for (uint64_t i = 0; i < count && i < ELEMENTS_MAX && at < span.length && !full(reading) && reading->budget-- > 0;
+         i++) {
         uint64_t size = element_size(reading, type);
-        if (until_zero && size && size <= span.length - at && terminated(span.bytes + at, size, (uint32_t)(size <= 16 ? size : 1)) == 0) {
+        if (until_zero && size && size <= span.length - at &&
+            terminated(span.bytes + at, size, (uint32_t)(size <= 16 ? size : 1)) == 0) {
             at += size;
             break;
         }
         if (i)
             text_add_char(reading->json, ',');
-        size_t used = add_element(reading, type, (struct span){span.bytes + at, span.length - at}, 0);
+        size_t used = add_element(reading, type, (struct span){ span.bytes + at, span.length - at }, 0);
         if (used == 0)
             break;
         at += used;
@@ -328,10 +342,12 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
 }
 
 /* What stands in the entry's place, or behind its pointer; `numbers` are the integers read so far, by entry. */
-static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span, const uint64_t *numbers, uint32_t index)
+static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span,
+                       const uint64_t *numbers, uint32_t index)
 {
     uint64_t array = entry->flags & WIRE_ENTRY_ARRAY;
-    uint64_t count = array == WIRE_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0) : entry->detail;
+    uint64_t count = array == WIRE_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0)
+                                                      : entry->detail;
     if (wire_is_string(entry->type)) {
         uint32_t unit = wire_character_size(entry->type);
         size_t length = span.length;
@@ -351,7 +367,8 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
         add_string(reading->json, span.bytes, length, 1);
         return length + (array == WIRE_ENTRY_ZERO_TERMINATED && length < span.length);
     }
-    return add_array(reading, entry->type, span, array == WIRE_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count, array == WIRE_ENTRY_ZERO_TERMINATED);
+    return add_array(reading, entry->type, span, array == WIRE_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count,
+                     array == WIRE_ENTRY_ZERO_TERMINATED);
 }
 
 /* What the pointer at this offset of the payload points to, if the agent has brought it along. */
@@ -370,7 +387,7 @@ static size_t add_pointer(struct reading *reading, const struct nvtx_entry *entr
     uint64_t address = unsigned_at(span.bytes, 8);
     const struct nvtx_part *part = pointed(reading, offset);
     if (part)
-        add_data(reading, entry, (struct span){part->data, part->bytes}, numbers, index);
+        add_data(reading, entry, (struct span){ part->data, part->bytes }, numbers, index);
     else if (address == 0)
         text_add(reading->json, "null");
     else
@@ -398,7 +415,8 @@ static void take_message(struct reading *reading, size_t from)
     struct nvtx_event *event = reading->event;
     const char *bytes = text_string(reading->json) + from;
     size_t length = reading->json->length - from;
-    if (length < 2 || bytes[0] != '"' || (event->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED)) || memchr(bytes, '\\', length))
+    if (length < 2 || bytes[0] != '"' || (event->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED)) ||
+        memchr(bytes, '\\', length))
         return;
     event->flags |= WIRE_NVTX_HAS_TEXT;
     event->text = writer_string(reading->process->writer, bytes + 1, length - 2);
@@ -450,7 +468,8 @@ static uint64_t member(const struct nvtx_schema *schema, struct span span, uint6
         return selected;
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
-        if (entry->name && entry->type == WIRE_TYPE_SELECTOR && entry->offset + 4 <= span.length && entry->offset < span.length)
+        if (entry->name && entry->type == WIRE_TYPE_SELECTOR && entry->offset + 4 <= span.length &&
+            entry->offset < span.length)
             return unsigned_at(span.bytes + entry->offset, 4);
     }
     return UINT64_MAX;
@@ -469,11 +488,13 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
     uint64_t *numbers = calloc(schema->count ? schema->count : 1, sizeof *numbers);
     const char *comma = "";
     text_add_char(reading->json, '{');
-    for (uint32_t i = 0; numbers && i < schema->count && i < schema->capacity && !full(reading) && reading->budget-- > 0; i++) {
+    for (uint32_t i = 0;
+         numbers && i < schema->count && i < schema->capacity && !full(reading) && reading->budget-- > 0; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
         if (!entry->name || (is_union && i != only))
             continue;
-        uint64_t align = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8 : alignment(reading, entry->type, 0);
+        uint64_t align = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8
+                                                                                   : alignment(reading, entry->type, 0);
         if (schema->align && align > schema->align)
             align = schema->align;
         widest = align > widest ? align : widest;
@@ -486,7 +507,8 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
             comma = ",";
         }
         size_t before = reading->json->length;
-        at = offset + add_entry(reading, entry, (struct span){span.bytes + offset, span.length - offset}, offset, numbers, i);
+        at = offset +
+             add_entry(reading, entry, (struct span){ span.bytes + offset, span.length - offset }, offset, numbers, i);
         if (entry->flags & WIRE_ENTRY_HIDE && reading->json->bytes)
             reading->json->length = before, reading->json->bytes[before] = 0;
         end = at > end ? at : end;
@@ -494,11 +516,12 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
     text_add_char(reading->json, '}');
     free(numbers);
     reading->depth--;
-    uint64_t size = schema->size && schema->type != WIRE_SCHEMA_DYNAMIC ? schema->size : (end + widest - 1) / widest * widest;
+    uint64_t size = schema->size && schema->type != WIRE_SCHEMA_DYNAMIC ? schema->size
+                                                                        : (end + widest - 1) / widest * widest;
     return size < span.length ? (size_t)size : span.length;
 }
 
-/* ---- Events --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
 
 static int is_plain(uint64_t id)
 {
@@ -530,7 +553,7 @@ int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_eve
 static void add_payload(struct reading *reading)
 {
     const struct nvtx_part *part = reading->part;
-    struct span span = {part->data, part->bytes};
+    struct span span = { part->data, part->bytes };
     if (wire_is_string(part->id))
         add_string(reading->json, span.bytes, span.length, wire_character_size(part->id));
     else if (part->id == WIRE_TYPE_RAW)
@@ -550,12 +573,13 @@ static void add_hex(struct text *hex, const struct nvtx_part *part)
     }
 }
 
-void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json, struct text *hex)
+void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json,
+                         struct text *hex)
 {
     size_t count = 0;
     for (const struct nvtx_part *part = event->parts; part; part = part->next)
         count += !part->pointed && part->id != WIRE_TYPE_REFERENCED;
-    struct reading reading = {.process = process, .event = event, .json = json, .budget = BUDGET};
+    struct reading reading = { .process = process, .event = event, .json = json, .budget = BUDGET };
     const char *comma = "";
     if (count > 1)
         text_add_char(json, '[');

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "wire/wire_nvtx.h"
 #include "collect/core/clock_map.h"
+#include "wire/wire_nvtx.h"
 
 #define SCHEMAS_MAX 65536u
 #define COUNTERS_MAX 65536u
@@ -110,7 +110,7 @@ static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
     return schema->entries[index].name ? NULL : &schema->entries[index];
 }
 
-/* ---- Texts of a record: a name, and behind its NUL a description ---------------------------------------------------- */
+/* ---- Texts of a record: a name, and behind its NUL a description ----------------------------------------------- */
 
 struct texts {
     const char *name, *more;
@@ -134,7 +134,7 @@ static int64_t string_id(struct nvtx_process *process, const char *bytes, size_t
     return writer_string(process->writer, bytes, length);
 }
 
-/* ---- Records --------------------------------------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------------------------- */
 
 static int schema_record(struct nvtx_process *process, const struct wire_record *record, uint32_t body)
 {
@@ -152,7 +152,7 @@ static int schema_record(struct nvtx_process *process, const struct wire_record 
         if (schema->count > schema->capacity && schema->count > 0 && !entry_make(schema, schema->count - 1))
             schema->has_head = 0;
     }
-    struct row_NVTX_PAYLOAD_SCHEMAS row = {0};
+    struct row_NVTX_PAYLOAD_SCHEMAS row = { 0 };
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMAS, schemaId, (int64_t)words[WIRE_SCHEMA_ID]);
     if (texts.name_length)
@@ -181,7 +181,7 @@ static int schema_entry_record(struct nvtx_process *process, const struct wire_r
         entry->offset = words[WIRE_ENTRY_OFFSET];
         schema->seen++;
     }
-    struct row_NVTX_PAYLOAD_SCHEMA_ENTRIES row = {0};
+    struct row_NVTX_PAYLOAD_SCHEMA_ENTRIES row = { 0 };
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, schemaId, (int64_t)words[WIRE_ENTRY_SCHEMA]);
     ROW_SET(&row, NVTX_PAYLOAD_SCHEMA_ENTRIES, idx, (int64_t)words[WIRE_ENTRY_INDEX]);
@@ -211,7 +211,7 @@ static int enum_record(struct nvtx_process *process, const struct wire_record *r
         if (schema->count > schema->capacity && schema->count > 0 && !entry_make(schema, schema->count - 1))
             schema->has_head = 0;
     }
-    struct row_NVTX_PAYLOAD_ENUMS row = {0};
+    struct row_NVTX_PAYLOAD_ENUMS row = { 0 };
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_ENUMS, schemaId, (int64_t)words[WIRE_ENUM_ID]);
     if (texts.name_length)
@@ -235,7 +235,7 @@ static int enum_entry_record(struct nvtx_process *process, const struct wire_rec
         entry->flags = words[WIRE_ENUM_ENTRY_FLAG] != 0;
         schema->seen++;
     }
-    struct row_NVTX_PAYLOAD_ENUM_ENTRIES row = {0};
+    struct row_NVTX_PAYLOAD_ENUM_ENTRIES row = { 0 };
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, domainId, record->a);
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, schemaId, (int64_t)words[WIRE_ENUM_ENTRY_ENUM]);
     ROW_SET(&row, NVTX_PAYLOAD_ENUM_ENTRIES, idx, (int64_t)words[WIRE_ENUM_ENTRY_INDEX]);
@@ -252,7 +252,7 @@ static int scope_record(struct nvtx_process *process, const struct wire_record *
     if (body < WIRE_SCOPE_WORDS)
         return -1;
     struct texts texts = texts_of(record, WIRE_SCOPE_WORDS, body);
-    struct row_NVTX_SCOPES row = {0};
+    struct row_NVTX_SCOPES row = { 0 };
     ROW_SET(&row, NVTX_SCOPES, domainId, record->a);
     ROW_SET(&row, NVTX_SCOPES, scopeId, (int64_t)record->body[WIRE_SCOPE_ID]);
     ROW_SET(&row, NVTX_SCOPES, parentScopeId, (int64_t)record->body[WIRE_SCOPE_PARENT]);
@@ -261,7 +261,7 @@ static int scope_record(struct nvtx_process *process, const struct wire_record *
     return 0;
 }
 
-/* ---- Counters ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Counters -------------------------------------------------------------------------------------------------- */
 
 static const struct counter *counter_find(const struct nvtx_payload_state *state, uint32_t domain, uint64_t id)
 {
@@ -290,7 +290,10 @@ static int counter_record(struct nvtx_process *process, const struct wire_record
     char *name = strndup(texts.name, texts.name_length);
     if (name)
         state->counters[state->counter_count++] = (struct counter){
-            .key = key_of(record->a, record->body[WIRE_COUNTER_ID]), .schema = record->body[WIRE_COUNTER_SCHEMA], .name = name };
+            .key = key_of(record->a, record->body[WIRE_COUNTER_ID]),
+            .schema = record->body[WIRE_COUNTER_SCHEMA],
+            .name = name,
+        };
     return 0;
 }
 
@@ -309,7 +312,7 @@ struct number {
 
 static void counter_row(const struct sample *sample, int64_t name, const struct number *number)
 {
-    struct row_TACHO_COUNTER row = {0};
+    struct row_TACHO_COUNTER row = { 0 };
     ROW_SET(&row, TACHO_COUNTER, timestamp, clock_map_time(sample->process->clock, sample->record->ticks));
     ROW_SET(&row, TACHO_COUNTER, globalTid, sample->tid);
     ROW_SET(&row, TACHO_COUNTER, domainId, sample->record->a);
@@ -325,7 +328,7 @@ static void counter_row(const struct sample *sample, int64_t name, const struct 
 /* A number of one of NVTX's own types out of a sample's bytes. */
 static struct number read_number(uint64_t type, const unsigned char *bytes, size_t room)
 {
-    struct number number = {0};
+    struct number number = { 0 };
     uint32_t size = wire_type_size(type);
     if (size == 0 || size > 8 || size > room)
         return number;
@@ -349,7 +352,8 @@ static struct number read_number(uint64_t type, const unsigned char *bytes, size
     return number;
 }
 
-static void sample_group(const struct sample *sample, const struct counter *counter, const struct nvtx_schema *schema, size_t bytes)
+static void sample_group(const struct sample *sample, const struct counter *counter, const struct nvtx_schema *schema,
+                         size_t bytes)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
@@ -360,8 +364,9 @@ static void sample_group(const struct sample *sample, const struct counter *coun
         at = entry->offset ? entry->offset : (at + size - 1) / size * size;
         if (at > bytes || size > bytes - at)
             return;
-        struct number number = read_number(entry->type, (const unsigned char *)(sample->record->body + 2) + at, bytes - at);
-        struct text name = {0};
+        struct number number = read_number(entry->type, (const unsigned char *)(sample->record->body + 2) + at,
+                                           bytes - at);
+        struct text name = { 0 };
         text_addf(&name, "%s/%s", counter->name, entry->name);
         counter_row(sample, string_id(sample->process, text_string(&name), name.length), &number);
         text_free(&name);
@@ -382,18 +387,22 @@ static int sample_record(const struct sample *sample, uint32_t body, int force)
     if (!force && (!counter || (group && record->flags == WIRE_SAMPLE_BYTES && !schema)))
         return 1;
     process->counts.recorded++;
-    size_t bytes = record->flags == WIRE_SAMPLE_BYTES && record->body[1] <= (uint64_t)(body - 2) * 8 ? record->body[1] : 0;
+    size_t bytes = record->flags == WIRE_SAMPLE_BYTES && record->body[1] <= (uint64_t)(body - 2) * 8 ? record->body[1]
+                                                                                                     : 0;
     if (counter && schema && bytes) {
         sample_group(sample, counter, schema, bytes);
         return 0;
     }
-    struct number number = { .known = record->flags == WIRE_SAMPLE_INT64 || record->flags == WIRE_SAMPLE_DOUBLE,
-                             .integer = record->flags == WIRE_SAMPLE_INT64, .whole = (int64_t)record->body[1] };
+    struct number number = {
+        .known = record->flags == WIRE_SAMPLE_INT64 || record->flags == WIRE_SAMPLE_DOUBLE,
+        .integer = record->flags == WIRE_SAMPLE_INT64,
+        .whole = (int64_t)record->body[1],
+    };
     if (record->flags == WIRE_SAMPLE_DOUBLE)
         memcpy(&number.real, &record->body[1], sizeof number.real);
     else if (record->flags == WIRE_SAMPLE_BYTES && counter)
         number = read_number(counter->schema, (const unsigned char *)(record->body + 2), bytes);
-    struct text name = {0};
+    struct text name = { 0 };
     if (counter)
         text_add(&name, counter->name);
     else
@@ -421,7 +430,11 @@ static void postpone(struct nvtx_payload_state *state, const struct sample *samp
         return;
     }
     memcpy(copy, sample->record, (size_t)words * 8);
-    state->postponed[state->postponed_count++] = (struct postponed){ .tid = sample->tid, .words = words, .record = copy };
+    state->postponed[state->postponed_count++] = (struct postponed){
+        .tid = sample->tid,
+        .words = words,
+        .record = copy,
+    };
 }
 
 /* Once in a while, as with the rows that wait. */

@@ -6,13 +6,13 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "wire/wire_libraries.h"
 #include "nvtx_collect.h"
+#include "wire/wire_libraries.h"
 
 /* One payload of an event, in the order in which the program gave them. */
 struct nvtx_part {
-    uint64_t id;        /* schema, or with `pointed` the offset of a pointer in the payload before it */
-    uint32_t bytes;     /* that are here */
+    uint64_t id;    /* schema, or with `pointed` the offset of a pointer in the payload before it */
+    uint32_t bytes; /* that are here */
     uint8_t pointed, cut;
     struct nvtx_part *next;
     unsigned char data[];
@@ -35,7 +35,7 @@ struct nvtx_event {
 struct nvtx_place {
     int64_t end, tid, end_tid;
     uint64_t range;
-    uint8_t type;            /* NVTX_EVENTS.eventType */
+    uint8_t type; /* NVTX_EVENTS.eventType */
     uint8_t has_end;
 };
 
@@ -45,36 +45,44 @@ struct nvtx_row {
 };
 
 enum nvtx_row_type {
-    NVTX_ROW_CATEGORY = 33, NVTX_ROW_MARK = 34, NVTX_ROW_THREAD = 39, NVTX_ROW_PUSH_POP = 59, NVTX_ROW_START_END = 60,
-    NVTX_ROW_DOMAIN = 75, NVTX_ROW_DOMAIN_END = 76, NVTX_ROW_CUDA_DEVICE = 97, NVTX_ROW_CUDA_CONTEXT, NVTX_ROW_CUDA_STREAM,
+    NVTX_ROW_CATEGORY = 33,
+    NVTX_ROW_MARK = 34,
+    NVTX_ROW_THREAD = 39,
+    NVTX_ROW_PUSH_POP = 59,
+    NVTX_ROW_START_END = 60,
+    NVTX_ROW_DOMAIN = 75,
+    NVTX_ROW_DOMAIN_END = 76,
+    NVTX_ROW_CUDA_DEVICE = 97,
+    NVTX_ROW_CUDA_CONTEXT,
+    NVTX_ROW_CUDA_STREAM,
 };
 
-struct nvtx_range {          /* a slot of the table of ranges that lack their other half */
-    uint64_t id;             /* 0: empty */
-    uint8_t ended;           /* the end came first: `row` holds the end only */
+struct nvtx_range { /* a slot of the table of ranges that lack their other half */
+    uint64_t id;    /* 0: empty */
+    uint8_t ended;  /* the end came first: `row` holds the end only */
     struct nvtx_row row;
 };
 
 #define STRINGS_MAX (1u << 24)
 struct nvtx_string {
-    int64_t id;              /* the writer's + 1, or 0 while unknown */
-    const char *text;        /* for payloads that refer to it; NULL when there are too many */
+    int64_t id;       /* the writer's + 1, or 0 while unknown */
+    const char *text; /* for payloads that refer to it; NULL when there are too many */
 };
 
 struct nvtx_thread_name {
     uint32_t tid;
-    int64_t id;              /* of the writer */
+    int64_t id; /* of the writer */
 };
 
 #define NVTX_CACHE_SLOTS 256
 #define NVTX_CACHE_WORDS 6
 struct nvtx_cached {
     uint64_t words[NVTX_CACHE_WORDS];
-    uint32_t count;          /* of words; 0: empty */
+    uint32_t count; /* of words; 0: empty */
     int64_t id;
 };
 
-struct nvtx_payload_state;   /* nvtx_payload.c */
+struct nvtx_payload_state; /* nvtx_payload.c */
 
 struct nvtx_process {
     struct writer *writer;
@@ -99,7 +107,7 @@ struct nvtx_process {
 
     struct nvtx_payload_state *payload;
 
-    uint32_t sources;         /* WIRE_BIT()s of the capture; 0: not said */
+    uint32_t sources;                         /* WIRE_BIT()s of the capture; 0: not said */
     uint16_t own_domains[WIRE_LIBRARY_COUNT]; /* in which libraries annotate themselves; 0: none */
 };
 
@@ -111,11 +119,11 @@ struct nvtx_stack {
 struct nvtx_thread {
     struct nvtx_process *process;
     int64_t tid;
-    struct nvtx_stack *stacks; /* by domain */
+    struct nvtx_stack *stacks;                /* by domain */
     uint32_t stack_count;
-    size_t level_total;        /* of all stacks: bounded */
-    struct nvtx_row pending;   /* an event whose WIRE_NVTX_BINARY records follow */
-    uint8_t pending_type;      /* enum wire_type of it, 0: none */
+    size_t level_total;                       /* of all stacks: bounded */
+    struct nvtx_row pending;                  /* an event whose WIRE_NVTX_BINARY records follow */
+    uint8_t pending_type;                     /* enum wire_type of it, 0: none */
     uint16_t pending_level;
     int64_t own_range_ns[WIRE_LIBRARY_COUNT]; /* when the last range began that a library made itself */
 };
@@ -136,12 +144,12 @@ static inline int64_t nvtx_string(const struct nvtx_process *process, uint64_t i
 /* The row of an event, now; its payloads are no longer the caller's. */
 void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place);
 
-/* ---- nvtx_names.c -------------------------------------------------------------------------------------------------- */
+/* ---- nvtx_names.c ---------------------------------------------------------------------------------------------- */
 
 /* A record that is no event: 0, or -1 if it makes no sense. */
 int nvtx_name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
 
-/* ---- nvtx_payload.c ----------------------------------------------------------------------------------------------- */
+/* ---- nvtx_payload.c -------------------------------------------------------------------------------------------- */
 
 /* SCHEMA, SCHEMA_ENTRY, ENUM, ENUM_ENTRY, SCOPE, COUNTER, SAMPLE: 0, or -1 if the record makes no sense. */
 int nvtx_payload_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
@@ -149,9 +157,10 @@ int nvtx_payload_record(struct nvtx_thread *thread, const struct wire_record *re
 /* All that the event's payloads refer to is known. */
 int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_event *event);
 
-/* What the payloads say, as JSON (one payload: its value, several: an array) and as hex (several: with a comma between).
- * An entry that is the event's message, category or colour goes into the event. */
-void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json, struct text *hex);
+/* What the payloads say, as JSON (one payload: its value, several: an array) and as hex (several: with a comma
+ * between). An entry that is the event's message, category or colour goes into the event. */
+void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json,
+                         struct text *hex);
 
 void nvtx_payload_finish(struct nvtx_process *process); /* samples that waited, in vain */
 void nvtx_parts_free(struct nvtx_part *parts);

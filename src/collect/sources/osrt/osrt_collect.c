@@ -1,4 +1,5 @@
-/* OS runtime records become rows of OSRT_API: see osrt_collect.h. Names are interned once per function, not once per call. */
+/* OS runtime records become rows of OSRT_API: see osrt_collect.h. Names are interned once per
+ * function, not once per call. */
 #include "osrt_collect.h"
 
 #include <string.h>
@@ -34,7 +35,8 @@ static int64_t name_id(struct osrt *osrt, uint32_t function)
 }
 
 /* A row with what every call has; the caller adds the rest and commits. */
-static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uint32_t function, int64_t start_ns, int64_t end_ns)
+static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uint32_t function, int64_t start_ns,
+                                      int64_t end_ns)
 {
     int64_t name = name_id(osrt, function); /* first: a string may make the writer hand on its batches */
     size_t count = 1;
@@ -53,9 +55,17 @@ static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uin
 static int is_lock(uint32_t function)
 {
     static const uint16_t locks[] = {
-        OSRT_pthread_mutex_lock, OSRT_pthread_mutex_timedlock, OSRT_pthread_mutex_clocklock, OSRT_mtx_lock, OSRT_mtx_timedlock,
-        OSRT_pthread_rwlock_rdlock, OSRT_pthread_rwlock_timedrdlock, OSRT_pthread_rwlock_clockrdlock, OSRT_pthread_rwlock_wrlock,
-        OSRT_pthread_rwlock_timedwrlock, OSRT_pthread_rwlock_clockwrlock,
+        OSRT_pthread_mutex_lock,
+        OSRT_pthread_mutex_timedlock,
+        OSRT_pthread_mutex_clocklock,
+        OSRT_mtx_lock,
+        OSRT_mtx_timedlock,
+        OSRT_pthread_rwlock_rdlock,
+        OSRT_pthread_rwlock_timedrdlock,
+        OSRT_pthread_rwlock_clockrdlock,
+        OSRT_pthread_rwlock_wrlock,
+        OSRT_pthread_rwlock_timedwrlock,
+        OSRT_pthread_rwlock_clockwrlock,
     };
     for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
         if (locks[i] == function)
@@ -63,7 +73,8 @@ static int is_lock(uint32_t function)
     return 0;
 }
 
-int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, struct call_chains chains)
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words,
+                struct call_chains chains)
 {
     uint32_t function = record->a;
     if (words < WIRE_HEAD_WORDS + 2 || function >= OSRT_FUNCTION_COUNT)

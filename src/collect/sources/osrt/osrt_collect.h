@@ -7,11 +7,11 @@
 
 #include <stdint.h>
 
-#include "report/writer/writer.h"
-#include "wire/wire_osrt.h"
-#include "wire/wire.h"
 #include "collect/core/call_chains.h"
 #include "collect/core/clock_map.h"
+#include "report/writer/writer.h"
+#include "wire/wire.h"
+#include "wire/wire_osrt.h"
 
 struct osrt {
     struct writer *writer;
@@ -22,8 +22,10 @@ struct osrt {
 /* The writer and the clock must outlive it; nothing needs to be freed. */
 void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map *clock);
 
-/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them), and who made it: 0, or -1 if it makes no sense. */
-int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, struct call_chains chains);
+/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them), and who made it: 0,
+ * or -1 if it makes no sense. */
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words,
+                struct call_chains chains);
 
 /* The thread died, or the capture ended, inside a call (wire_thread.call_function, .call_ticks): a row that ends at
  * end_ns and says incomplete. 0, or -1 if the two make no sense. */

@@ -14,7 +14,11 @@
 #include "perf_events.h"
 
 #define INTERVAL_DEFAULT_MS 10u
-enum { SOURCE_PERF = 0, UNIT_CORE = 1 }; /* PMU_EVENT_REQUESTS: nsys has numbers for the PMUs of Arm's alone; ENUM_PMU_UNIT_TYPE */
+enum {
+    SOURCE_PERF = 0,
+    UNIT_CORE = 1
+}; /* PMU_EVENT_REQUESTS: nsys has numbers for the PMUs of Arm's
+    * alone; ENUM_PMU_UNIT_TYPE */
 
 #define OS(number, name, about, in_kernel) {name, about, PERF_TYPE_SOFTWARE, number, in_kernel}
 #define CORE(number, name, about) {name, about, PERF_TYPE_HARDWARE, number, 0}
@@ -35,15 +39,16 @@ const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
     CORE(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branches", "branches"),
     CORE(PERF_COUNT_HW_BRANCH_MISSES, "branch-misses", "branches that were guessed wrong"),
     CORE(PERF_COUNT_HW_BUS_CYCLES, "bus-cycles", "cycles of the bus"),
-    CORE(PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend", "cycles in which no instruction could be fetched"),
+    CORE(PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend",
+         "cycles in which no instruction could be fetched"),
     CORE(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "cycles in which none could be finished"),
     CORE(PERF_COUNT_HW_REF_CPU_CYCLES, "ref-cycles", "cycles at the nominal frequency"),
-    {0},
+    { 0 },
 };
 
-/* Counts nothing, and so never has to share a place in the CPU: how long it ran is how long the program was on that CPU. What the kernel
- * calls the time enabled is not that: it goes on while the program is on another CPU. */
-static const struct collect_counter presence = {"", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0};
+/* Counts nothing, and so never has to share a place in the CPU: how long it ran is how long the program was on that
+ * CPU. What the kernel calls the time enabled is not that: it goes on while the program is on another CPU. */
+static const struct collect_counter presence = { "", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0 };
 enum { PRESENCE = COLLECT_COUNTERS };
 
 struct counter {
@@ -52,13 +57,19 @@ struct counter {
     uint64_t value, running; /* when it was read last */
 };
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 static int open_counter(const struct collect_counter *event, int with_kernel, int system_wide, pid_t pid, int cpu)
 {
     struct perf_event_attr attributes = {
-        .type = event->type, .config = event->config, .disabled = !system_wide, .inherit = !system_wide, .enable_on_exec = !system_wide && pid,
-        .exclude_kernel = !with_kernel, .exclude_hv = 1, .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .type = event->type,
+        .config = event->config,
+        .disabled = !system_wide,
+        .inherit = !system_wide,
+        .enable_on_exec = !system_wide && pid,
+        .exclude_kernel = !with_kernel,
+        .exclude_hv = 1,
+        .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
     return perf_open(&attributes, system_wide ? -1 : pid, cpu);
 }
@@ -95,7 +106,7 @@ static int add_counter(struct collector *collector, int descriptor, uint32_t cpu
         close(descriptor);
         return -EMFILE;
     }
-    counters->list[counters->count++] = (struct counter){.descriptor = descriptor, .cpu = cpu, .event = event};
+    counters->list[counters->count++] = (struct counter){ .descriptor = descriptor, .cpu = cpu, .event = event };
     return 0;
 }
 
@@ -103,7 +114,7 @@ struct plan {
     uint32_t events[COLLECT_COUNTERS + 1]; /* in their order; PRESENCE before the first of the CPU's own */
     int with_kernel[COLLECT_COUNTERS + 1];
     size_t event_count;
-    int system_wide, shares; /* there are counters of the CPU's own */
+    int system_wide, shares;               /* there are counters of the CPU's own */
 };
 
 static void add_to_plan(struct plan *plan, uint32_t event, int with_kernel)
@@ -123,7 +134,8 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
     counters->event_count = plan->event_count;
     for (size_t i = 0; i < cpu_count; i++)
         for (size_t j = 0; j < plan->event_count; j++) {
-            const struct collect_counter *event = plan->events[j] == PRESENCE ? &presence : &collect_counters[plan->events[j]];
+            const struct collect_counter *event = plan->events[j] == PRESENCE ? &presence
+                                                                              : &collect_counters[plan->events[j]];
             int descriptor = open_counter(event, plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
             int result = descriptor < 0 ? descriptor : add_counter(collector, descriptor, cpus[i], plan->events[j]);
             if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
@@ -132,10 +144,10 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
     return counters->count ? 0 : -ENODEV;
 }
 
-/* ---- Reading -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would have been.
- * *present_ns: how long the program was on this CPU. */
+/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would
+ * have been. *present_ns: how long the program was on this CPU. */
 static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
 {
     uint64_t now[2]; /* value, time running */
@@ -153,7 +165,7 @@ static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
 
 static void write_value(struct collector *collector, const struct counter *counter, uint64_t value)
 {
-    struct row_PMU_EVENT_COUNTERS row = {0};
+    struct row_PMU_EVENT_COUNTERS row = { 0 };
     ROW_SET(&row, PMU_EVENT_COUNTERS, id, collector->counters.row_id);
     ROW_SET(&row, PMU_EVENT_COUNTERS, idx, counter->event);
     ROW_SET(&row, PMU_EVENT_COUNTERS, value, (int64_t)value);
@@ -163,7 +175,7 @@ static void write_value(struct collector *collector, const struct counter *count
 
 static void write_cpu(struct collector *collector, uint32_t cpu, int64_t end_ns)
 {
-    struct row_PMU_EVENTS row = {0};
+    struct row_PMU_EVENTS row = { 0 };
     ROW_SET(&row, PMU_EVENTS, start, collector->counters.read_ns);
     ROW_SET(&row, PMU_EVENTS, end, end_ns);
     ROW_SET(&row, PMU_EVENTS, globalVm, PROCESS_VM_ID);
@@ -203,7 +215,7 @@ void counters_switch(struct collector *collector)
         read_all(collector, collector->capture.on);
 }
 
-/* ---- Life ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------------------------ */
 
 void counters_free(struct counters *counters)
 {
@@ -232,7 +244,8 @@ static void make_plan(struct collector *collector, struct plan *plan)
             plan->shares = i >= COLLECT_COUNTERS_OS;
             add_to_plan(plan, i, with_kernel);
         } else if (!(options->by_default >> i & 1)) {
-            collector_warn(collector, 0, "%s is not counted: %s.", collect_counters[i].name, collect_counter_refusal(&collect_counters[i], result));
+            collector_warn(collector, 0, "%s is not counted: %s.", collect_counters[i].name,
+                           collect_counter_refusal(&collect_counters[i], result));
         }
     }
 }
@@ -243,7 +256,7 @@ static void describe(struct collector *collector, const struct plan *plan)
         if (plan->events[i] == PRESENCE)
             continue;
         const struct collect_counter *event = &collect_counters[plan->events[i]];
-        struct row_PMU_EVENT_REQUESTS row = {0};
+        struct row_PMU_EVENT_REQUESTS row = { 0 };
         ROW_SET(&row, PMU_EVENT_REQUESTS, id, plan->events[i]);
         ROW_SET(&row, PMU_EVENT_REQUESTS, eventid, event->config);
         ROW_SET(&row, PMU_EVENT_REQUESTS, source, SOURCE_PERF);
@@ -255,8 +268,9 @@ static void describe(struct collector *collector, const struct plan *plan)
 
 static int start_timer(struct collector *collector)
 {
-    uint32_t ms = collector->options->counters.interval_ms ? collector->options->counters.interval_ms : INTERVAL_DEFAULT_MS;
-    struct timeval interval = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    uint32_t ms = collector->options->counters.interval_ms ? collector->options->counters.interval_ms
+                                                           : INTERVAL_DEFAULT_MS;
+    struct timeval interval = { .tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
     collector->counters.timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
     return collector->counters.timer && event_add(collector->counters.timer, &interval) == 0 ? 0 : -ENOMEM;
 }
@@ -271,11 +285,13 @@ static int may_be_system_wide(const struct collect_counter_options *options)
 void counters_start(struct collector *collector, pid_t pid)
 {
     const struct collect_counter_options *options = &collector->options->counters;
-    struct plan plan = {.system_wide = options->scope == COLLECT_SCOPE_SYSTEM};
+    struct plan plan = { .system_wide = options->scope == COLLECT_SCOPE_SYSTEM };
     if (options->scope == COLLECT_SCOPE_NONE || !options->events)
         return;
     if (plan.system_wide && !may_be_system_wide(options)) {
-        collector_warn(collector, 0, "--event-sample=system-wide is not allowed here (perf_event_paranoid, CAP_PERFMON): the program's own processes are counted.");
+        collector_warn(collector, 0,
+                       "--event-sample=system-wide is not allowed here (perf_event_paranoid, CAP_PERFMON): the "
+                       "program's own processes are counted.");
         plan.system_wide = 0;
     }
     if (!pid && !plan.system_wide) {
@@ -287,7 +303,9 @@ void counters_start(struct collector *collector, pid_t pid)
     if (result == 0 && plan.event_count)
         result = start_timer(collector);
     if (result != 0) {
-        collector_warn(collector, 0, "Nothing is counted: %s.", result == -EMFILE ? "counters need more descriptors than there may be (ulimit -n)" : strerror(-result));
+        collector_warn(collector, 0, "Nothing is counted: %s.",
+                       result == -EMFILE ? "counters need more descriptors than there may be (ulimit -n)"
+                                         : strerror(-result));
         counters_free(&collector->counters);
         return;
     }

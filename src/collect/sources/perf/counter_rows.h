@@ -1,7 +1,7 @@
 /* Counters of the CPU and of the kernel, read so many times a second: rows of PMU_EVENTS.
  *
- * A counting perf event for each counter and CPU, of the program's processes or of all. They are only read, never sampled, so that
- * they cost the program next to nothing. */
+ * A counting perf event for each counter and CPU, of the program's processes or of all. They are only read, never
+ * sampled, so that they cost the program next to nothing. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_COUNTER_ROWS_H
 #define TACHO_COLLECT_SOURCES_PERF_COUNTER_ROWS_H
 
@@ -13,10 +13,10 @@ struct collector;
 struct event;
 
 struct counters {
-    struct counter *list;  /* by CPU, then by event; NULL: none is counted */
+    struct counter *list; /* by CPU, then by event; NULL: none is counted */
     size_t count, event_count;
     struct event *timer;
-    int64_t read_ns;       /* when they were read last */
+    int64_t read_ns;      /* when they were read last */
     int64_t row_id;
 };
 

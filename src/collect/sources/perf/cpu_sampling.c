@@ -11,18 +11,26 @@
 
 #define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
 
-static const char *const scope_names[] = {[COLLECT_SCOPE_NONE] = "none", [COLLECT_SCOPE_TREE] = "process-tree", [COLLECT_SCOPE_SYSTEM] = "system-wide"};
-static const char *const backtrace_names[] = {[COLLECT_BACKTRACE_NONE] = "none", [COLLECT_BACKTRACE_FP] = "fp",
-                                              [COLLECT_BACKTRACE_DWARF] = "dwarf", [COLLECT_BACKTRACE_LBR] = "lbr"};
-static const char *const method_names[] = {[COLLECT_BY_NOTHING] = "none", [COLLECT_BY_PERF] = "perf", [COLLECT_BY_TIMER] = "timer"};
+static const char *const scope_names[] = {
+    [COLLECT_SCOPE_NONE] = "none", [COLLECT_SCOPE_TREE] = "process-tree", [COLLECT_SCOPE_SYSTEM] = "system-wide"
+};
+static const char *const backtrace_names[] = { [COLLECT_BACKTRACE_NONE] = "none",
+                                               [COLLECT_BACKTRACE_FP] = "fp",
+                                               [COLLECT_BACKTRACE_DWARF] = "dwarf",
+                                               [COLLECT_BACKTRACE_LBR] = "lbr" };
+static const char *const method_names[] = {
+    [COLLECT_BY_NOTHING] = "none", [COLLECT_BY_PERF] = "perf", [COLLECT_BY_TIMER] = "timer"
+};
 
-/* ---- The choice ------------------------------------------------------------------------------------------------------------------ */
+/* ---- The choice ------------------------------------------------------------------------------------------------ */
 
 /* CPU timers are looked at when the kernel's clock ticks: more often than that is not to be had. */
 static uint64_t timer_period_ns(const struct collect_cpu_options *options)
 {
-    struct timespec tick = {0};
-    uint64_t period = options->period ? options->period : 1000000000u / (options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL);
+    struct timespec tick = { 0 };
+    uint64_t period = options->period
+                          ? options->period
+                          : 1000000000u / (options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL);
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     uint64_t tick_ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
     return period < tick_ns ? tick_ns : period;
@@ -39,7 +47,8 @@ struct wire_sample_settings cpu_wire_settings(const struct collector *collector)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     return (struct wire_sample_settings){
-        .period_ns = timer_period_ns(options), .sums = (uint32_t)collector->sched.wanted,
+        .period_ns = timer_period_ns(options),
+        .sums = (uint32_t)collector->sched.wanted,
         .stack_bytes = timer_stack_bytes(options),
     };
 }
@@ -59,7 +68,7 @@ static void describe(struct collector *collector, const char *refusal)
     const struct perf_choice *choice = &collector->perf.events.choice;
     const struct collect_cpu_result *result = &collector->result->cpu;
     int by_perf = collector->perf.is_open;
-    struct row_TACHO_SAMPLING row = {0};
+    struct row_TACHO_SAMPLING row = { 0 };
     ROW_SET(&row, TACHO_SAMPLING, timestamp, collector_now(collector));
     ROW_SET(&row, TACHO_SAMPLING, method, collector_string(collector, method_names[result->method]));
     if (result->method != COLLECT_BY_NOTHING) {
@@ -68,13 +77,21 @@ static void describe(struct collector *collector, const char *refusal)
             ROW_SET(&row, TACHO_SAMPLING, frequency, choice->frequency);
         else
             ROW_SET(&row, TACHO_SAMPLING, period, (int64_t)(by_perf ? choice->period : timer_period_ns(&options->cpu)));
-        ROW_SET(&row, TACHO_SAMPLING, scope, collector_string(collector, scope_names[by_perf && choice->system_wide ? options->cpu.samples : COLLECT_SCOPE_TREE]));
-        ROW_SET(&row, TACHO_SAMPLING, backtrace, collector_string(collector, backtrace_names[by_perf ? choice->backtrace : options->cpu.backtrace ? COLLECT_BACKTRACE_DWARF : COLLECT_BACKTRACE_NONE]));
+        ROW_SET(&row, TACHO_SAMPLING, scope,
+                collector_string(collector, scope_names[by_perf && choice->system_wide ? options->cpu.samples
+                                                                                       : COLLECT_SCOPE_TREE]));
+        ROW_SET(&row, TACHO_SAMPLING, backtrace,
+                collector_string(collector, backtrace_names[by_perf                  ? choice->backtrace
+                                                            : options->cpu.backtrace ? COLLECT_BACKTRACE_DWARF
+                                                                                     : COLLECT_BACKTRACE_NONE]));
         if ((by_perf ? choice->backtrace : options->cpu.backtrace) == COLLECT_BACKTRACE_DWARF)
             ROW_SET(&row, TACHO_SAMPLING, stackBytes, by_perf ? choice->stack_bytes : timer_stack_bytes(&options->cpu));
         ROW_SET(&row, TACHO_SAMPLING, kernelMode, by_perf && choice->kernel);
     }
-    ROW_SET(&row, TACHO_SAMPLING, switches, collector_string(collector, result->has_switches ? "perf" : collector->sched.wanted ? "schedstat" : "none"));
+    ROW_SET(&row, TACHO_SAMPLING, switches,
+            collector_string(collector, result->has_switches      ? "perf"
+                                        : collector->sched.wanted ? "schedstat"
+                                                                  : "none"));
     if (refusal)
         ROW_SET(&row, TACHO_SAMPLING, refusal, collector_string(collector, refusal));
     writer_append(collector->writer, TABLE_TACHO_SAMPLING, &row);
@@ -87,8 +104,11 @@ static void tell_refusal(struct collector *collector, const char *refusal, const
     int is_asked = options->cpu.samples_asked || options->cpu.switches_asked;
     char text[400];
     snprintf(text, sizeof text, "%s: %s%s; %s.", refusal,
-             collector->sources & WIRE_BIT(SAMPLES) ? "samples are taken by timers in the program, without the kernel's part" : "there are no CPU samples",
-             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "", remedy);
+             collector->sources & WIRE_BIT(SAMPLES)
+                 ? "samples are taken by timers in the program, without the kernel's part"
+                 : "there are no CPU samples",
+             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "",
+             remedy);
     collector_diagnostic(collector, collector_now(collector), is_asked ? 2 : 1, 0, text);
 }
 
@@ -118,7 +138,9 @@ void cpu_start(struct collector *collector, pid_t pid)
         return;
     }
     if (result != 0) {
-        snprintf(refusal, sizeof refusal, pid ? "the kernel refuses perf events (%s)" : "perf events cannot follow a process that runs already", strerror(-result));
+        snprintf(refusal, sizeof refusal,
+                 pid ? "the kernel refuses perf events (%s)" : "perf events cannot follow a process that runs already",
+                 strerror(-result));
         fall_back(collector, refusal, "tacho doctor says how to allow more");
         return;
     }
@@ -129,13 +151,13 @@ void cpu_start(struct collector *collector, pid_t pid)
     sched_tick(collector);
 }
 
-/* ---- What agents say ---------------------------------------------------------------------------------------------------------------- */
+/* ---- What agents say ------------------------------------------------------------------------------------------- */
 
 int cpu_sample(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collector *collector = origin->collector;
     uint32_t count = record->a, stack_bytes = record->b;
-    struct symbols_registers registers = {0};
+    struct symbols_registers registers = { 0 };
     if (count == 0 || count > SYMBOLS_REGISTERS || words < WIRE_HEAD_WORDS + 2 + count + (stack_bytes + 7u) / 8)
         return -1;
     struct symbols_process *process = origin->process->space;
@@ -143,12 +165,18 @@ int cpu_sample(const struct origin *origin, const struct wire_record *record, ui
         return -1;
     registers.known = (UINT64_C(1) << count) - 1;
     memcpy(registers.value, record->body + 2, count * sizeof *registers.value);
-    struct symbols_sample sample = {.registers = &registers, .stack = record->body + 2 + count, .stack_bytes = stack_bytes};
+    struct symbols_sample sample = {
+        .registers = &registers,
+        .stack = record->body + 2 + count,
+        .stack_bytes = stack_bytes,
+    };
     uint64_t address = registers.value[count - 1]; /* the instruction's */
-    struct symbols_chain chain = {.addresses = &address, .count = 1, .method = SYMBOLS_BY_UNKNOWN};
+    struct symbols_chain chain = { .addresses = &address, .count = 1, .method = SYMBOLS_BY_UNKNOWN };
     struct samples_event event = {
-        .time_ns = clock_map_time(&collector->clock, record->ticks), .global_tid = process_global_tid(origin->process, origin->reader->tid),
-        .weight = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : 0, .cpu = -1,
+        .time_ns = clock_map_time(&collector->clock, record->ticks),
+        .global_tid = process_global_tid(origin->process, origin->reader->tid),
+        .weight = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : 0,
+        .cpu = -1,
         .python = python_calls_find(origin->process, record->body[1]),
         .walk = stack_bytes ? symbols_unwind(process, &sample) : symbols_stack_from_chain(process, &chain),
     };
@@ -160,11 +188,12 @@ int cpu_thread_sums(const struct origin *origin, const struct wire_record *recor
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
-    sched_note_end(origin->collector, process_global_tid(origin->process, origin->reader->tid), record->body[0], record->body[1]);
+    sched_note_end(origin->collector, process_global_tid(origin->process, origin->reader->tid), record->body[0],
+                   record->body[1]);
     return 0;
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 void cpu_tick(struct collector *collector)
 {
@@ -208,7 +237,9 @@ void cpu_finish(struct collector *collector)
     if (collector->primary)
         count_perf(collector);
     if (cpu->lost_records)
-        collector_warn(collector, 0, "The kernel's rings were full: %" PRIu64 " records were lost; samples, switches and mappings of files may be among them.",
+        collector_warn(collector, 0,
+                       "The kernel's rings were full: %" PRIu64
+                       " records were lost; samples, switches and mappings of files may be among them.",
                        cpu->lost_records);
 }
 

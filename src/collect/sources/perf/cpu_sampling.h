@@ -1,5 +1,5 @@
-/* CPU sampling and scheduling as a whole: by perf events where the kernel lets us, by timers in the agent where it does not; and what
- * the report says of which it was. */
+/* CPU sampling and scheduling as a whole: by perf events where the kernel lets us, by timers in the agent where it does
+ * not; and what the report says of which it was. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_CPU_SAMPLING_H
 #define TACHO_COLLECT_SOURCES_PERF_CPU_SAMPLING_H
 
@@ -11,7 +11,8 @@ struct collector;
 struct origin;
 struct process;
 
-/* Before the program runs, and before agents come in. The first process is there, and has not called exec; pid 0: it runs already. */
+/* Before the program runs, and before agents come in. The first process is there, and has not called
+ * exec; pid 0: it runs already. */
 void cpu_start(struct collector *collector, pid_t pid);
 
 /* What agents are to do. */

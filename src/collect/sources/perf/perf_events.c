@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbols/symbols.h"
 #include "collect/core/procfs.h"
+#include "symbols/symbols.h"
 
 #define STACK_MAX 65528u                /* a record's size is 16 bits */
 #define STACKS_IN_RING 32u              /* so many samples must fit, or the collector is not in time for them */
@@ -28,7 +28,7 @@ int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu)
     return descriptor >= 0 ? descriptor : -errno;
 }
 
-/* ---- Attributes -------------------------------------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------------------------ */
 
 static void set_common(struct perf_event_attr *attributes, const struct perf_choice *choice)
 {
@@ -54,11 +54,8 @@ static void set_tracking(struct perf_event_attr *attributes, const struct perf_c
 static void set_backtrace(struct perf_event_attr *attributes, const struct perf_choice *choice)
 {
     switch (choice->backtrace) {
-    case COLLECT_BACKTRACE_NONE:
-        break;
-    case COLLECT_BACKTRACE_FP:
-        attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
-        break;
+    case COLLECT_BACKTRACE_NONE: break;
+    case COLLECT_BACKTRACE_FP: attributes->sample_type |= PERF_SAMPLE_CALLCHAIN; break;
     case COLLECT_BACKTRACE_LBR:
         attributes->sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
         attributes->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
@@ -92,7 +89,7 @@ static void set_rate(struct perf_event_attr *attributes, const struct perf_choic
 
 static struct perf_event_attr attributes_of(const struct perf_choice *choice, enum perf_kind kind)
 {
-    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+    struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
     int own_tracking = !choice->event || choice->starts_later;
     set_common(&attributes, choice);
     if (kind == PERF_KIND_TRACK) {
@@ -118,16 +115,13 @@ static struct perf_event_attr attributes_of(const struct perf_choice *choice, en
 static int wants(const struct perf_choice *choice, enum perf_kind kind)
 {
     switch (kind) {
-    case PERF_KIND_TRACK:
-        return !choice->event || choice->starts_later;
-    case PERF_KIND_STACKS:
-        return choice->event != NULL;
-    default:
-        return choice->event && choice->samples_per_backtrace > 1;
+    case PERF_KIND_TRACK: return !choice->event || choice->starts_later;
+    case PERF_KIND_STACKS: return choice->event != NULL;
+    default: return choice->event && choice->samples_per_backtrace > 1;
     }
 }
 
-/* ---- What can be had ---------------------------------------------------------------------------------------------------------- */
+/* ---- What can be had ------------------------------------------------------------------------------------------- */
 
 static int try_choice(const struct perf_choice *choice)
 {
@@ -150,9 +144,13 @@ static int try_with_kernel(struct perf_choice *choice)
     return try_choice(choice);
 }
 
-static const struct { const char *name; uint32_t type; uint64_t config; } sample_events[] = {
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+static const struct {
+    const char *name;
+    uint32_t type;
+    uint64_t config;
+} sample_events[] = {
+    { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+    { "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
 };
 #define SAMPLE_EVENTS (sizeof sample_events / sizeof *sample_events)
 
@@ -174,7 +172,7 @@ static int choose_event(struct perf_choice *choice)
 
 static uint32_t rate_allowed(void)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     unsigned long rate = 0;
     if (procfs_read("/proc/sys/kernel/perf_event_max_sample_rate", &text) == 0)
         rate = strtoul(text_string(&text), NULL, 10);
@@ -186,11 +184,15 @@ static void set_wishes(struct perf_choice *choice, const struct collect_cpu_opti
 {
     *choice = (struct perf_choice){
         .system_wide = options->samples == COLLECT_SCOPE_SYSTEM || options->switches == COLLECT_SCOPE_SYSTEM,
-        .switches = options->switches != COLLECT_SCOPE_NONE, .backtrace = options->backtrace, .period = options->period,
+        .switches = options->switches != COLLECT_SCOPE_NONE,
+        .backtrace = options->backtrace,
+        .period = options->period,
         .frequency = options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL,
         .samples_per_backtrace = options->samples_per_backtrace ? options->samples_per_backtrace : 1,
-        .stack_bytes = options->stack_bytes ? options->stack_bytes & ~7u : STACK_MAX, .stack_is_asked = options->stack_bytes != 0,
-        .starts_later = starts_later, .registers = symbols_perf_mask(),
+        .stack_bytes = options->stack_bytes ? options->stack_bytes & ~7u : STACK_MAX,
+        .stack_is_asked = options->stack_bytes != 0,
+        .starts_later = starts_later,
+        .registers = symbols_perf_mask(),
     };
     if (choice->stack_bytes > STACK_MAX)
         choice->stack_bytes = STACK_MAX;
@@ -203,12 +205,16 @@ static int choose_with_less(struct perf_choice *choice, const struct collect_cpu
     int wants_samples = options->samples != COLLECT_SCOPE_NONE;
     int result = wants_samples ? choose_event(choice) : try_with_kernel(choice);
     if (result != 0 && choice->backtrace == COLLECT_BACKTRACE_LBR) {
-        note(context, 1, "--backtrace=lbr: this CPU, or the machine that it is part of, keeps no record of branches for us; stacks are taken by DWARF");
+        note(context, 1,
+             "--backtrace=lbr: this CPU, or the machine that it is part of, keeps no record of branches for us; stacks "
+             "are taken by DWARF");
         choice->backtrace = COLLECT_BACKTRACE_DWARF;
         result = choose_event(choice);
     }
     if (result != 0 && choice->system_wide) {
-        note(context, 1, "system-wide sampling is not allowed here (perf_event_paranoid, CAP_PERFMON): the program's own processes are sampled");
+        note(context, 1,
+             "system-wide sampling is not allowed here (perf_event_paranoid, CAP_PERFMON): the program's own processes "
+             "are sampled");
         choice->system_wide = 0;
         result = wants_samples ? choose_event(choice) : try_with_kernel(choice);
     }
@@ -223,22 +229,26 @@ int perf_events_choose(const struct collect_cpu_options *options, int starts_lat
                        void (*note)(void *context, int is_asked, const char *sentence), void *context)
 {
     uint32_t rate = rate_allowed();
-    set_wishes(choice, options, starts_later || options->samples == COLLECT_SCOPE_SYSTEM || options->switches == COLLECT_SCOPE_SYSTEM);
+    set_wishes(choice, options,
+               starts_later || options->samples == COLLECT_SCOPE_SYSTEM || options->switches == COLLECT_SCOPE_SYSTEM);
     if (!choice->period && choice->frequency > rate) {
         char sentence[160];
-        snprintf(sentence, sizeof sentence, "the kernel allows %u samples a second, not %u (perf_event_max_sample_rate)", rate, choice->frequency);
+        snprintf(sentence, sizeof sentence,
+                 "the kernel allows %u samples a second, not %u (perf_event_max_sample_rate)", rate, choice->frequency);
         note(context, options->frequency != 0, sentence);
         choice->frequency = rate;
     }
     return choose_with_less(choice, options, note, context);
 }
 
-static void ignore_note(void *context, int is_asked, const char *sentence) {}
+static void ignore_note(void *context, int is_asked, const char *sentence)
+{
+}
 
 struct collect_cpu_probe collect_cpu_probe(void)
 {
-    struct collect_cpu_options options = {.samples = COLLECT_SCOPE_TREE, .backtrace = COLLECT_BACKTRACE_DWARF};
-    struct collect_cpu_probe probe = {0};
+    struct collect_cpu_options options = { .samples = COLLECT_SCOPE_TREE, .backtrace = COLLECT_BACKTRACE_DWARF };
+    struct collect_cpu_probe probe = { 0 };
     struct perf_choice choice, wider;
     probe.error = -perf_events_choose(&options, 0, &choice, ignore_note, NULL);
     if (probe.error)
@@ -257,7 +267,7 @@ struct collect_cpu_probe collect_cpu_probe(void)
     return probe;
 }
 
-/* ---- On every CPU ------------------------------------------------------------------------------------------------------------- */
+/* ---- On every CPU ---------------------------------------------------------------------------------------------- */
 
 /* "0-3,8": the numbers, as many as there is room for. */
 static size_t parse_cpus(const char *list, uint32_t *numbers, size_t room)
@@ -275,7 +285,7 @@ static size_t parse_cpus(const char *list, uint32_t *numbers, size_t room)
 
 size_t perf_online_cpus(uint32_t *numbers, size_t room)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     size_t count = 0;
     if (procfs_read("/sys/devices/system/cpu/online", &text) == 0)
         count = parse_cpus(text_string(&text), numbers, room);
@@ -302,7 +312,8 @@ static void fit_stack(struct perf_choice *choice, size_t bytes)
 }
 
 /* One event of a CPU. The first one has the ring, the others write there too. */
-static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, enum perf_kind kind, pid_t pid, size_t bytes)
+static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, enum perf_kind kind, pid_t pid,
+                       size_t bytes)
 {
     struct perf_event_attr attributes = attributes_of(choice, kind);
     attributes.wakeup_watermark = (uint32_t)bytes / 4;
@@ -311,13 +322,18 @@ static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, e
         return descriptor;
     cpu->descriptors[kind] = descriptor;
     struct perf_layout *layout = &cpu->layouts[cpu->layout_count];
-    *layout = (struct perf_layout){.sample_type = attributes.sample_type, .registers = attributes.sample_regs_user, .kind = kind};
+    *layout = (struct perf_layout){
+        .sample_type = attributes.sample_type,
+        .registers = attributes.sample_regs_user,
+        .kind = kind,
+    };
     if (ioctl(descriptor, PERF_EVENT_IOC_ID, &layout->id) != 0)
         return -errno;
     cpu->layout_count++;
     if (!cpu->ring.page)
         return perf_ring_map(&cpu->ring, descriptor, bytes);
-    int first = cpu->descriptors[PERF_KIND_TRACK] >= 0 ? cpu->descriptors[PERF_KIND_TRACK] : cpu->descriptors[PERF_KIND_STACKS];
+    int first = cpu->descriptors[PERF_KIND_TRACK] >= 0 ? cpu->descriptors[PERF_KIND_TRACK]
+                                                       : cpu->descriptors[PERF_KIND_STACKS];
     return ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, first) == 0 ? 0 : -errno;
 }
 
@@ -344,7 +360,7 @@ static int open_all(struct perf_events *events, const uint32_t *numbers, size_t 
     fit_stack(&events->choice, bytes);
     for (size_t i = 0; i < count; i++) {
         struct perf_cpu *cpu = &events->cpus[events->cpu_count];
-        *cpu = (struct perf_cpu){.number = numbers[i]};
+        *cpu = (struct perf_cpu){ .number = numbers[i] };
         memset(cpu->descriptors, -1, sizeof cpu->descriptors);
         int result = open_cpu(cpu, &events->choice, pid, bytes);
         if (result != 0)
@@ -367,7 +383,7 @@ int perf_events_open(struct perf_events *events, const struct perf_choice *choic
 {
     uint32_t numbers[PERF_CPUS_MAX];
     size_t count = perf_online_cpus(numbers, PERF_CPUS_MAX), bytes = most_ring_bytes(choice, count);
-    *events = (struct perf_events){.choice = *choice, .cpus = calloc(count, sizeof *events->cpus)};
+    *events = (struct perf_events){ .choice = *choice, .cpus = calloc(count, sizeof *events->cpus) };
     int result = events->cpus ? open_all(events, numbers, count, pid, bytes) : -ENOMEM;
     for (; result == -EPERM && bytes > RING_LEAST; result = open_all(events, numbers, count, pid, bytes)) {
         close_all(events);
@@ -395,5 +411,5 @@ void perf_events_close(struct perf_events *events)
 {
     close_all(events);
     free(events->cpus);
-    *events = (struct perf_events){0};
+    *events = (struct perf_events){ 0 };
 }

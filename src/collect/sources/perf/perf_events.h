@@ -1,7 +1,8 @@
 /* Opening perf events: which ones, with which attributes, on which CPUs; and switching them on and off.
  *
- * One event for each CPU with inherit, on the program's first process before it calls exec, so that all that it starts is followed
- * (inherit on all CPUs at once cannot be mapped); or one for each CPU on everything. Events of a CPU share its ring. */
+ * One event for each CPU with inherit, on the program's first process before it calls exec, so that all that
+ * it starts is followed (inherit on all CPUs at once cannot be mapped); or one for each CPU on everything.
+ * Events of a CPU share its ring. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_PERF_EVENTS_H
 #define TACHO_COLLECT_SOURCES_PERF_PERF_EVENTS_H
 
@@ -12,7 +13,8 @@
 #include "perf_ring.h"
 
 enum perf_kind {
-    PERF_KIND_TRACK,     /* no samples: mappings, names, begin and end of threads; and switches, where nothing else is open */
+    PERF_KIND_TRACK,     /* no samples: mappings, names, begin and end of threads; and switches,
+                          * where nothing else is open */
     PERF_KIND_STACKS,    /* samples with a stack */
     PERF_KIND_ADDRESSES, /* samples with an address alone, where only some have a stack */
     PERF_KINDS
@@ -28,18 +30,18 @@ struct perf_cpu {
 
 /* What was chosen, which the machine may have changed. */
 struct perf_choice {
-    const char *event;           /* "cycles", "cpu-clock"; NULL: no samples */
-    uint32_t type;               /* PERF_TYPE_… and its config */
+    const char *event; /* "cycles", "cpu-clock"; NULL: no samples */
+    uint32_t type;     /* PERF_TYPE_… and its config */
     uint64_t config;
-    int kernel;                  /* the kernel's part too */
+    int kernel;        /* the kernel's part too */
     int system_wide;
     int switches;
     enum collect_backtrace backtrace;
     uint64_t period;
     uint32_t frequency, samples_per_backtrace;
-    uint32_t stack_bytes;        /* that are copied; fitted to the rings when they are opened, unless asked for */
+    uint32_t stack_bytes; /* that are copied; fitted to the rings when they are opened, unless asked for */
     int stack_is_asked;
-    int starts_later;            /* not with the program: perf_events_switch() does */
+    int starts_later;     /* not with the program: perf_events_switch() does */
     uint64_t registers;
 };
 
@@ -49,8 +51,8 @@ struct perf_events {
     size_t cpu_count;
 };
 
-/* Finds out what can be had of what is asked for: 0, or -errno with nothing of it. Notes, one sentence for each wish that the machine does
- * not grant, go to note(). */
+/* Finds out what can be had of what is asked for: 0, or -errno with nothing of it. Notes, one sentence for each wish
+ * that the machine does not grant, go to note(). */
 int perf_events_choose(const struct collect_cpu_options *options, int starts_later, struct perf_choice *choice,
                        void (*note)(void *context, int is_asked, const char *sentence), void *context);
 

@@ -20,7 +20,7 @@ static int64_t time_of(const struct collector *collector, const struct perf_reco
     return clock_map_monotonic(&collector->clock, (int64_t)record->time_ns);
 }
 
-/* ---- What becomes of a record -------------------------------------------------------------------------------------------------- */
+/* ---- What becomes of a record ---------------------------------------------------------------------------------- */
 
 /* Is it of a thread that is wanted, at a time that is? Thread 0 is no thread, but a CPU that has nothing to do. */
 static int is_wanted(struct collector *collector, const struct perf_record *record, enum collect_scope scope)
@@ -49,7 +49,8 @@ static void process_begins(struct collector *collector, const struct perf_record
     if (record->pid == record->other_pid)
         return;
     samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid, record->time_ns);
-    tell_of_child(collector, record, &(struct child_news){.parent_pid = (pid_t)record->other_pid, .what = WIRE_CHILD_FORKED});
+    tell_of_child(collector, record,
+                  &(struct child_news){ .parent_pid = (pid_t)record->other_pid, .what = WIRE_CHILD_FORKED });
 }
 
 static void program_begins(struct collector *collector, const struct perf_record *record)
@@ -57,15 +58,21 @@ static void program_begins(struct collector *collector, const struct perf_record
     if (!(record->misc & PERF_RECORD_MISC_COMM_EXEC))
         return;
     samples_execed(collector, (pid_t)record->pid, record->time_ns);
-    tell_of_child(collector, record, &(struct child_news){.what = WIRE_CHILD_EXECS, .name = record->name});
+    tell_of_child(collector, record, &(struct child_news){ .what = WIRE_CHILD_EXECS, .name = record->name });
 }
 
 static void is_mapped(struct collector *collector, const struct perf_record *record)
 {
     const struct perf_mapping *from = &record->mapping;
     struct symbols_mapping mapping = {
-        .address = from->address, .bytes = from->bytes, .offset = from->offset, .device = from->device, .inode = from->inode,
-        .path = from->path, .build_id = from->build_id, .build_id_bytes = from->build_id_bytes,
+        .address = from->address,
+        .bytes = from->bytes,
+        .offset = from->offset,
+        .device = from->device,
+        .inode = from->inode,
+        .path = from->path,
+        .build_id = from->build_id,
+        .build_id_bytes = from->build_id_bytes,
     };
     if (from->is_code && record->pid != UINT32_MAX)
         samples_mapped(collector, (pid_t)record->pid, record->time_ns, &mapping);
@@ -96,9 +103,9 @@ static void thread_ends(struct collector *collector, const struct perf_record *r
 
 static void is_switched(struct collector *collector, const struct perf_record *record)
 {
-    enum sched_change change = !(record->misc & PERF_RECORD_MISC_SWITCH_OUT)         ? SCHED_IN
+    enum sched_change change = !(record->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? SCHED_IN
                                : record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? SCHED_PREEMPTED
-                                                                                     : SCHED_WAITS;
+                                                                                    : SCHED_WAITS;
     if (is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), change);
 }
@@ -120,22 +127,23 @@ static void is_throttled(struct collector *collector, const struct perf_record *
     collector->result->cpu.throttled++;
 }
 
-/* ---- Samples -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------------------------- */
 
 static int in_kernel(const struct perf_record *record)
 {
     return (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 }
 
-static struct symbols_walk walk_chain(struct symbols_process *process, const uint64_t *addresses, size_t count, enum symbols_method method)
+static struct symbols_walk walk_chain(struct symbols_process *process, const uint64_t *addresses, size_t count,
+                                      enum symbols_method method)
 {
-    struct symbols_chain chain = {.addresses = addresses, .count = count, .method = method};
+    struct symbols_chain chain = { .addresses = addresses, .count = count, .method = method };
     return symbols_stack_from_chain(process, &chain);
 }
 
 static struct symbols_walk walk_address(struct symbols_process *process, const struct perf_record *record)
 {
-    uint64_t addresses[2] = {in_kernel(record) ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER, record->sample.ip};
+    uint64_t addresses[2] = { in_kernel(record) ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER, record->sample.ip };
     return walk_chain(process, addresses, 2, SYMBOLS_BY_UNKNOWN);
 }
 
@@ -162,7 +170,10 @@ static struct symbols_walk walk_copy(struct symbols_process *process, const stru
         return walk_address(process, record);
     symbols_registers_from_perf(&registers, mask, from->registers);
     struct symbols_sample sample = {
-        .registers = &registers, .stack = from->stack, .stack_bytes = from->stack_bytes, .kernel = kernel,
+        .registers = &registers,
+        .stack = from->stack,
+        .stack_bytes = from->stack_bytes,
+        .kernel = kernel,
         .kernel_count = kernel_part(from, kernel),
     };
     return symbols_unwind(process, &sample);
@@ -189,7 +200,7 @@ static struct symbols_walk walk(struct collector *collector, const struct perf_r
     const struct perf_choice *choice = &collector->perf.events.choice;
     struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
     if (!process)
-        return (struct symbols_walk){.stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN};
+        return (struct symbols_walk){ .stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN };
     if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_DWARF)
         return walk_copy(process, record, choice->registers);
     if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_FP && record->sample.chain_count)
@@ -211,8 +222,11 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
     if (!is_wanted(collector, record, collector->options->cpu.samples))
         return;
     struct samples_event event = {
-        .time_ns = time_of(collector, record), .global_tid = global_tid(record), .cpu = record->cpu,
-        .weight = weight_of(&collector->perf.events.choice, record), .walk = walk(collector, record),
+        .time_ns = time_of(collector, record),
+        .global_tid = global_tid(record),
+        .cpu = record->cpu,
+        .weight = weight_of(&collector->perf.events.choice, record),
+        .walk = walk(collector, record),
     };
     samples_add(collector, &event);
 }
@@ -220,20 +234,22 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
 typedef void (*handler)(struct collector *collector, const struct perf_record *record);
 
 /* By type of record: what is said of processes is heard first. */
-static const struct { handler first, then; } handlers[] = {
-    [PERF_RECORD_FORK] = {process_begins, NULL},
-    [PERF_RECORD_COMM] = {program_begins, program_runs},
-    [PERF_RECORD_MMAP2] = {is_mapped, NULL},
-    [PERF_RECORD_EXIT] = {process_ends, thread_ends},
-    [PERF_RECORD_LOST] = {records_are_lost, NULL},
-    [PERF_RECORD_LOST_SAMPLES] = {NULL, samples_are_lost},
-    [PERF_RECORD_THROTTLE] = {NULL, is_throttled},
-    [PERF_RECORD_SWITCH] = {NULL, is_switched},
-    [PERF_RECORD_SWITCH_CPU_WIDE] = {NULL, is_switched},
-    [PERF_RECORD_SAMPLE] = {NULL, is_sampled},
+static const struct {
+    handler first, then;
+} handlers[] = {
+    [PERF_RECORD_FORK] = { process_begins, NULL },
+    [PERF_RECORD_COMM] = { program_begins, program_runs },
+    [PERF_RECORD_MMAP2] = { is_mapped, NULL },
+    [PERF_RECORD_EXIT] = { process_ends, thread_ends },
+    [PERF_RECORD_LOST] = { records_are_lost, NULL },
+    [PERF_RECORD_LOST_SAMPLES] = { NULL, samples_are_lost },
+    [PERF_RECORD_THROTTLE] = { NULL, is_throttled },
+    [PERF_RECORD_SWITCH] = { NULL, is_switched },
+    [PERF_RECORD_SWITCH_CPU_WIDE] = { NULL, is_switched },
+    [PERF_RECORD_SAMPLE] = { NULL, is_sampled },
 };
 
-/* ---- Rounds -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Rounds ---------------------------------------------------------------------------------------------------- */
 
 static void handle(struct collector *collector, struct perf_cpu *cpu, const void *bytes, size_t size, int is_first)
 {
@@ -275,7 +291,8 @@ void perf_round(struct collector *collector)
     }
 }
 
-/* All tasks of an event have ended: it is ready for ever, and would keep us awake. What is left in its ring the tick reads. */
+/* All tasks of an event have ended: it is ready for ever, and would keep us awake. What is left
+ * in its ring the tick reads. */
 static void stop_listening(struct perf *perf, int descriptor)
 {
     for (size_t i = 0; i < perf->events.cpu_count; i++)
@@ -286,13 +303,13 @@ static void stop_listening(struct perf *perf, int descriptor)
 static void wake_up(evutil_socket_t descriptor, short what, void *argument)
 {
     struct collector *collector = argument;
-    struct pollfd state = {.fd = descriptor, .events = POLLIN};
+    struct pollfd state = { .fd = descriptor, .events = POLLIN };
     if (poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)))
         stop_listening(&collector->perf, descriptor);
     perf_round(collector);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------------------------ */
 
 /* What was asked for by name is worth a warning; what is only a default is in the report all the same. */
 static void note(void *context, int is_asked, const char *sentence)
@@ -372,7 +389,7 @@ void perf_switch(struct collector *collector, int on)
     if (!perf->is_open)
         return;
     if (!on)
-        perf_round(collector); /* while it still counts as on */
+        perf_round(collector);                            /* while it still counts as on */
     if (perf->was_on || perf->events.choice.starts_later) /* else exec switches them on */
         perf_events_switch(&perf->events, on);
     perf->was_on = 1;

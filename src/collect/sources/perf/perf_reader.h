@@ -1,7 +1,8 @@
 /* CPU samples and context switches from perf events: reads the rings in the collector's loop and makes rows of them.
  *
- * Each round reads twice: first what is said of processes (forks, programs, mappings), up to now; then samples and switches, up to
- * where the rings stood before that. So a sample on one CPU never comes before the mapping that another CPU has told of. */
+ * Each round reads twice: first what is said of processes (forks, programs, mappings), up to now; then samples
+ * and switches, up to where the rings stood before that. So a sample on one CPU never comes before the mapping
+ * that another CPU has told of. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_PERF_READER_H
 #define TACHO_COLLECT_SOURCES_PERF_PERF_READER_H
 
@@ -15,14 +16,15 @@ struct event;
 
 struct perf {
     int is_open;
-    int was_on;                /* has been switched on before */
+    int was_on;             /* has been switched on before */
     struct perf_events events;
-    struct event **wakeups;    /* one for each CPU */
-    uint64_t *heads;           /* of this round, one for each CPU */
+    struct event **wakeups; /* one for each CPU */
+    uint64_t *heads;        /* of this round, one for each CPU */
     uint64_t damaged;
 };
 
-/* Opens what the options ask for, on a process that has not called exec yet: 0, or -errno if nothing can be had. Wishes that the machine does not grant are told. */
+/* Opens what the options ask for, on a process that has not called exec yet: 0, or -errno if nothing can be had. Wishes
+ * that the machine does not grant are told. */
 int perf_start(struct collector *collector, pid_t pid);
 
 /* Recording goes on or off. */

@@ -70,14 +70,15 @@ static const char *take_text(struct cursor *cursor)
     return text;
 }
 
-/* ---- Samples --------------------------------------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------------------------- */
 
 static void parse_registers(struct cursor *cursor, const struct perf_layout *layout, struct perf_sample *sample)
 {
     uint64_t abi = take_word(cursor);
     if (abi == PERF_SAMPLE_REGS_ABI_NONE)
         return;
-    const uint64_t *registers = take_items(cursor, (uint64_t)__builtin_popcountll(layout->registers), sizeof *registers);
+    const uint64_t *registers = take_items(cursor, (uint64_t)__builtin_popcountll(layout->registers),
+                                           sizeof *registers);
     if (abi == PERF_SAMPLE_REGS_ABI_64) /* a 32-bit program's are not unwound */
         sample->registers = registers;
 }
@@ -127,7 +128,8 @@ static void parse_sample(struct cursor *cursor, const struct perf_layout *layout
     out->kind = layout->kind;
 }
 
-static int parse_any_sample(struct cursor *cursor, const struct perf_layout *layouts, size_t count, struct perf_record *out)
+static int parse_any_sample(struct cursor *cursor, const struct perf_layout *layouts, size_t count,
+                            struct perf_record *out)
 {
     uint64_t id = take_word(cursor);
     for (size_t i = 0; i < count; i++)
@@ -138,7 +140,7 @@ static int parse_any_sample(struct cursor *cursor, const struct perf_layout *lay
     return -1;
 }
 
-/* ---- Other records ---------------------------------------------------------------------------------------------------------- */
+/* ---- Other records --------------------------------------------------------------------------------------------- */
 
 /* Behind every record that is no sample: who, when, where, which event. */
 static void parse_identity(struct cursor *cursor, struct perf_record *out)
@@ -149,7 +151,7 @@ static void parse_identity(struct cursor *cursor, struct perf_record *out)
         cursor->failed = 1;
         return;
     }
-    struct cursor identity = {cursor->at + cursor->left - BYTES, BYTES, 0};
+    struct cursor identity = { cursor->at + cursor->left - BYTES, BYTES, 0 };
     take_halves(&identity, &out->pid, &out->tid);
     out->time_ns = take_word(&identity);
     take_halves(&identity, &out->cpu, &reserved);
@@ -221,7 +223,8 @@ static void (*const parsers[])(struct cursor *cursor, struct perf_record *out) =
     [PERF_RECORD_SWITCH_CPU_WIDE] = parse_switch_cpu_wide,
 };
 
-int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, const void *bytes, size_t size, struct perf_record *out)
+int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, const void *bytes, size_t size,
+                      struct perf_record *out)
 {
     struct perf_event_header header;
     memset(out, 0, sizeof *out);
@@ -232,7 +235,7 @@ int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, co
         return -1;
     out->type = header.type;
     out->misc = header.misc;
-    struct cursor cursor = {(const unsigned char *)bytes + sizeof header, size - sizeof header, 0};
+    struct cursor cursor = { (const unsigned char *)bytes + sizeof header, size - sizeof header, 0 };
     if (header.type == PERF_RECORD_SAMPLE)
         return parse_any_sample(&cursor, layouts, layout_count, out);
     parse_identity(&cursor, out);

@@ -1,35 +1,41 @@
 /* One record of a perf ring: from bytes to a struct. Pure: no system calls, no memory of its own.
  *
- * The kernel writes the rings, but a ring that wrapped, an unknown kernel or a test may hold anything: every count and offset is
- * checked against the record's size before it is used. Pointers in the result lie inside the bytes that were handed in. */
+ * The kernel writes the rings, but a ring that wrapped, an unknown kernel or a test may hold anything: every
+ * count and offset is checked against the record's size before it is used. Pointers in the result lie inside the
+ * bytes that were handed in. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_PERF_RECORD_H
 #define TACHO_COLLECT_SOURCES_PERF_PERF_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an event's samples hold; which event wrote one stands first in it. All events ask for the same identity behind other records. */
+/* What an event's samples hold; which event wrote one stands first in it. All events ask for the same
+ * identity behind other records. */
 struct perf_layout {
-    uint64_t id;          /* PERF_EVENT_IOC_ID */
+    uint64_t id;        /* PERF_EVENT_IOC_ID */
     uint64_t sample_type;
-    uint64_t registers;   /* sample_regs_user */
-    uint32_t kind;        /* the opener's own word for it */
+    uint64_t registers; /* sample_regs_user */
+    uint32_t kind;      /* the opener's own word for it */
 };
 
-#define PERF_IDENTITY (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER) /* with sample_id_all */
+/* with sample_id_all */
+#define PERF_IDENTITY (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-struct perf_branch { uint64_t from, to, flags; };
+struct perf_branch {
+    uint64_t from, to, flags;
+};
 
 struct perf_sample {
     uint64_t ip, period;
-    const uint64_t *chain;         /* innermost first, with words of PERF_CONTEXT_… among them; NULL: none */
+    const uint64_t *chain;              /* innermost first, with words of PERF_CONTEXT_… among them; NULL: none */
     size_t chain_count;
     const struct perf_branch *branches; /* newest first; NULL: none */
     size_t branch_count;
-    const uint64_t *registers;     /* one for each bit of the layout's mask; NULL: the sample has none of user space */
-    const unsigned char *stack;    /* from the stack pointer upwards; NULL: none */
-    size_t stack_bytes;            /* what was copied */
-    size_t stack_room;             /* what would have been; equal: the stack may go on above it */
+    const uint64_t *registers;          /* one for each bit of the layout's mask; NULL: the
+                                         * sample has none of user space */
+    const unsigned char *stack;         /* from the stack pointer upwards; NULL: none */
+    size_t stack_bytes;                 /* what was copied */
+    size_t stack_room;                  /* what would have been; equal: the stack may go on above it */
 };
 
 struct perf_mapping {
@@ -53,8 +59,9 @@ struct perf_record {
     uint64_t lost;                 /* LOST, LOST_SAMPLES */
 };
 
-/* 0; -1 if it makes no sense, or if no layout is its event's. `bytes` is the whole record, 8-byte aligned. Types that are not in
- * struct perf_record's comments come back with their type alone. */
-int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, const void *bytes, size_t size, struct perf_record *out);
+/* 0; -1 if it makes no sense, or if no layout is its event's. `bytes` is the whole record, 8-byte aligned. Types that
+ * are not in struct perf_record's comments come back with their type alone. */
+int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, const void *bytes, size_t size,
+                      struct perf_record *out);
 
 #endif

@@ -36,7 +36,8 @@ uint64_t perf_ring_head(const struct perf_ring *ring)
 /* Copies from the ring, around its end. */
 static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t bytes)
 {
-    size_t at = (size_t)(from & (ring->data_bytes - 1)), first = ring->data_bytes - at < bytes ? ring->data_bytes - at : bytes;
+    size_t at = (size_t)(from & (ring->data_bytes - 1)),
+           first = ring->data_bytes - at < bytes ? ring->data_bytes - at : bytes;
     memcpy(to, ring->data + at, first);
     memcpy((unsigned char *)to + first, ring->data, bytes - first);
 }

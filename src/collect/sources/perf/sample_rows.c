@@ -11,8 +11,8 @@
 
 enum { THREAD_RUNNING = 1 }; /* of nsys's ENUM_SAMPLING_THREAD_STATE */
 
-/* What a process had mapped from a time on, up to that of the next: rings tell of a program that begins before the last samples of the
- * one that it took the place of are read, and a number may be another process's later. */
+/* What a process had mapped from a time on, up to that of the next: rings tell of a program that begins before the last
+ * samples of the one that it took the place of are read, and a number may be another process's later. */
 struct samples_space {
     struct samples_space *older;
     uint64_t since_ns;
@@ -23,7 +23,7 @@ struct samples_process {
     struct samples_process *next;
     pid_t pid;
     struct samples_space *newest;
-    uint64_t doubts;    /* of struct samples, as of the last look */
+    uint64_t doubts; /* of struct samples, as of the last look */
     int64_t looked_ns;
 };
 #define LOOK_EVERY_NS INT64_C(200000000) /* rings that are full are no time for long reading */
@@ -47,11 +47,12 @@ void samples_free(struct samples *samples)
     memset(samples, 0, sizeof *samples);
 }
 
-/* ---- Processes -------------------------------------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------------------------- */
 
 static struct samples_process **place_of(struct collector *collector, pid_t pid)
 {
-    struct samples_process **place = &collector->samples.buckets[hash_number((uint64_t)pid) >> 20 & (SAMPLES_BUCKETS - 1)];
+    struct samples_process **place = &collector->samples
+                                          .buckets[hash_number((uint64_t)pid) >> 20 & (SAMPLES_BUCKETS - 1)];
     while (*place && (*place)->pid != pid)
         place = &(*place)->next;
     return place;
@@ -77,14 +78,16 @@ static struct samples_space *space_at(const struct samples_process *process, uin
 }
 
 /* Takes over from this time on. Rings are read one after the other, so that it need not be the newest. */
-static struct symbols_process *begin_space(struct samples_process *process, uint64_t since_ns, struct symbols_process *space)
+static struct symbols_process *begin_space(struct samples_process *process, uint64_t since_ns,
+                                           struct symbols_process *space)
 {
-    struct samples_space *begun = process && space ? malloc(sizeof *begun) : NULL, **place = begun ? &process->newest : NULL;
+    struct samples_space *begun = process && space ? malloc(sizeof *begun) : NULL,
+                         **place = begun ? &process->newest : NULL;
     if (!begun)
         return NULL;
     while (*place && (*place)->since_ns > since_ns)
         place = &(*place)->older;
-    *begun = (struct samples_space){*place, since_ns, space};
+    *begun = (struct samples_space){ *place, since_ns, space };
     *place = begun;
     if (begun->older)
         symbols_process_end(begun->older->space); /* what /proc tells is not of it any more */
@@ -98,7 +101,9 @@ static struct symbols_process *find_space(struct collector *collector, pid_t pid
 {
     struct samples_process *process = add(collector, pid);
     struct samples_space *known = space_at(process, time_ns);
-    return known ? known->space : process ? begin_space(process, 0, symbols_process_new(stacks_symbols(collector), pid)) : NULL;
+    return known     ? known->space
+           : process ? begin_space(process, 0, symbols_process_new(stacks_symbols(collector), pid))
+                     : NULL;
 }
 
 static void look(const struct collector *collector, struct samples_process *process)
@@ -131,7 +136,9 @@ void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint
     struct samples_space *begun_by = space_at(*place_of(collector, parent), time_ns);
     struct samples_process *process = add(collector, child);
     if (process) /* another one may have had this pid */
-        begin_space(process, time_ns, begun_by ? symbols_process_fork(begun_by->space, child) : symbols_process_new(stacks_symbols(collector), child));
+        begin_space(process, time_ns,
+                    begun_by ? symbols_process_fork(begun_by->space, child)
+                             : symbols_process_new(stacks_symbols(collector), child));
 }
 
 void samples_execed(struct collector *collector, pid_t pid, uint64_t time_ns)
@@ -155,11 +162,11 @@ void samples_mapped(struct collector *collector, pid_t pid, uint64_t time_ns, co
         symbols_process_map(space, mapping);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 void samples_add(struct collector *collector, const struct samples_event *event)
 {
-    struct row_COMPOSITE_EVENTS row = {0};
+    struct row_COMPOSITE_EVENTS row = { 0 };
     int64_t id = (int64_t)++collector->result->cpu.samples;
     ROW_SET(&row, COMPOSITE_EVENTS, id, id);
     ROW_SET(&row, COMPOSITE_EVENTS, start, event->time_ns);

@@ -1,5 +1,5 @@
-/* CPU samples: rows of COMPOSITE_EVENTS, whose stacks follow at the end of the capture (stack_rows.h); and the address spaces of processes as
- * the kernel's perf events tell of them, programs without an agent included. */
+/* CPU samples: rows of COMPOSITE_EVENTS, whose stacks follow at the end of the capture (stack_rows.h); and the address
+ * spaces of processes as the kernel's perf events tell of them, programs without an agent included. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_SAMPLE_ROWS_H
 #define TACHO_COLLECT_SOURCES_PERF_SAMPLE_ROWS_H
 
@@ -22,8 +22,8 @@ struct samples {
 
 void samples_free(struct samples *samples);
 
-/* The address space of this pid at this time (CLOCK_MONOTONIC, as all here), as it is known so far; a pid that is new is looked up in
- * /proc. NULL when memory is short. */
+/* The address space of this pid at this time (CLOCK_MONOTONIC, as all here), as it is known so far; a pid that is new
+ * is looked up in /proc. NULL when memory is short. */
 struct symbols_process *samples_process(struct collector *collector, pid_t pid, uint64_t time_ns);
 
 /* What perf events tell of. */
@@ -37,9 +37,9 @@ void samples_doubt_mappings(struct collector *collector);
 
 struct samples_event {
     int64_t time_ns, global_tid;
-    int64_t weight;           /* in units of the event that was sampled */
-    int64_t cpu;              /* -1: not known */
-    int64_t python;           /* the id of its Python stack; 0: none */
+    int64_t weight; /* in units of the event that was sampled */
+    int64_t cpu;    /* -1: not known */
+    int64_t python; /* the id of its Python stack; 0: none */
     struct symbols_walk walk;
 };
 void samples_add(struct collector *collector, const struct samples_event *event);

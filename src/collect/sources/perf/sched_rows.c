@@ -13,14 +13,18 @@
 
 #define THREADS_A_LOOK 4096 /* of one process: more would take the collector's time from its other work */
 
-/* ---- Switches ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Switches -------------------------------------------------------------------------------------------------- */
 
 /* nsys's ENUM_SAMPLING_THREAD_STATE. */
 static const int64_t states[] = {
-    [SCHED_IN] = 1 /* Running */, [SCHED_PREEMPTED] = 6 /* Unscheduled */, [SCHED_WAITS] = 7 /* Waiting */, [SCHED_ENDS] = 5 /* Terminated */,
+    [SCHED_IN] = 1 /* Running */,
+    [SCHED_PREEMPTED] = 6 /* Unscheduled */,
+    [SCHED_WAITS] = 7 /* Waiting */,
+    [SCHED_ENDS] = 5 /* Terminated */,
 };
 
-void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, int64_t global_tid, enum sched_change change)
+void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, int64_t global_tid,
+                  enum sched_change change)
 {
     size_t count = 1;
     struct row_SCHED_EVENTS *row = writer_reserve(collector->writer, TABLE_SCHED_EVENTS, &count);
@@ -34,9 +38,11 @@ void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, in
     collector->result->cpu.switches++;
 }
 
-/* ---- Sums of threads ------------------------------------------------------------------------------------------------------------ */
+/* ---- Sums of threads ------------------------------------------------------------------------------------------- */
 
-struct sched_sums { uint64_t run_ns, queue_ns, slices; };
+struct sched_sums {
+    uint64_t run_ns, queue_ns, slices;
+};
 
 struct sched_thread {
     int64_t global_tid; /* 0: free */
@@ -79,7 +85,9 @@ static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
 
 void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
 {
-    struct sched_sums *sums = collector->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX ? sums_of(&collector->sched, global_tid) : NULL;
+    struct sched_sums *sums = collector->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
+                                  ? sums_of(&collector->sched, global_tid)
+                                  : NULL;
     if (!sums)
         return;
     sums->run_ns = run_ns;
@@ -88,7 +96,8 @@ void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t ru
 
 static void note_look(struct sched *sched, int64_t global_tid, const struct sched_sums *look)
 {
-    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX ? sums_of(sched, global_tid) : NULL;
+    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX ? sums_of(sched, global_tid)
+                                                                                       : NULL;
     if (sums)
         *sums = *look;
 }
@@ -97,7 +106,8 @@ static void note_look(struct sched *sched, int64_t global_tid, const struct sche
 static int read_sums(const char *path, struct sched_sums *sums)
 {
     FILE *file = fopen(path, "re");
-    int got = file ? fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums->run_ns, &sums->queue_ns, &sums->slices) : 0;
+    int got = file ? fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums->run_ns, &sums->queue_ns, &sums->slices)
+                   : 0;
     if (file)
         fclose(file);
     return got == 3 ? 0 : -1;
@@ -124,11 +134,11 @@ void sched_look(struct process *process)
         closedir(folder);
 }
 
-/* ---- Load of CPUs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Load of CPUs ---------------------------------------------------------------------------------------------- */
 
 static void cpu_row(struct collector *collector, int64_t now, unsigned cpu, int64_t busy_ns, int64_t idle_ns)
 {
-    struct row_TACHO_CPU_TIME row = {0};
+    struct row_TACHO_CPU_TIME row = { 0 };
     ROW_SET(&row, TACHO_CPU_TIME, timestamp, now);
     ROW_SET(&row, TACHO_CPU_TIME, cpu, cpu);
     ROW_SET(&row, TACHO_CPU_TIME, busyNs, busy_ns);
@@ -139,7 +149,7 @@ static void cpu_row(struct collector *collector, int64_t now, unsigned cpu, int6
 /* "cpuN user nice system idle iowait irq softirq steal …", in ticks. */
 static void read_loads(struct collector *collector)
 {
-    struct text text = {0};
+    struct text text = { 0 };
     int64_t now = collector_now(collector), tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
     if (procfs_read("/proc/stat", &text) != 0)
         return;
@@ -148,9 +158,10 @@ static void read_loads(struct collector *collector)
         unsigned cpu;
         uint64_t user, nice, system, idle, io, interrupt, soft;
         if (strncmp(line, "cpu", 3) == 0 && line[3] != ' ' && /* that line is the sum */
-            sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu, &user, &nice,
-                   &system, &idle, &io, &interrupt, &soft) == 8)
-            cpu_row(collector, now, cpu, (int64_t)(user + nice + system + interrupt + soft) * tick_ns, (int64_t)(idle + io) * tick_ns);
+            sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu,
+                   &user, &nice, &system, &idle, &io, &interrupt, &soft) == 8)
+            cpu_row(collector, now, cpu, (int64_t)(user + nice + system + interrupt + soft) * tick_ns,
+                    (int64_t)(idle + io) * tick_ns);
     }
     text_free(&text);
 }
@@ -165,14 +176,14 @@ void sched_tick(struct collector *collector)
             sched_look(process);
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 void sched_finish(struct collector *collector)
 {
     struct sched *sched = &collector->sched;
     for (size_t i = 0; i < sched->thread_capacity; i++) {
         const struct sched_thread *thread = &sched->threads[i];
-        struct row_TACHO_THREAD_SCHED row = {0};
+        struct row_TACHO_THREAD_SCHED row = { 0 };
         if (!thread->global_tid)
             continue;
         ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, thread->global_tid);
@@ -187,5 +198,5 @@ void sched_finish(struct collector *collector)
 void sched_free(struct sched *sched)
 {
     free(sched->threads);
-    *sched = (struct sched){0};
+    *sched = (struct sched){ 0 };
 }

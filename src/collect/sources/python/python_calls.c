@@ -1,4 +1,5 @@
-/* Python stacks of calls and samples: see python_calls.h. The program may have written over its side: every text is checked. */
+/* Python stacks of calls and samples: see python_calls.h. The program may have written over its
+ * side: every text is checked. */
 #include "python_calls.h"
 
 #include <stdlib.h>
@@ -17,13 +18,13 @@ struct python_numbers {
     size_t room;
 };
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 /* The next piece of the text, up to this character or the end; *at goes behind it. */
 static struct intern_string next_piece(const char **at, const char *end, char separator)
 {
     const char *found = memchr(*at, separator, (size_t)(end - *at));
-    struct intern_string piece = {*at, (size_t)((found ? found : end) - *at)};
+    struct intern_string piece = { *at, (size_t)((found ? found : end) - *at) };
     *at = found ? found + 1 : end;
     return piece;
 }
@@ -48,8 +49,12 @@ static void write_rows(struct collector *collector, int64_t id, const char *text
         int64_t line = line_number(next_piece(&part, behind, '\t'));
         struct intern_string file = next_piece(&part, behind, '\t'), name = next_piece(&part, behind, '\t');
         struct python_chain_row row = {
-            .id = id, .depth = depth, .line = line, .is_entry = is_entry,
-            .module = writer_string(collector->writer, file.bytes, file.length), .symbol = writer_string(collector->writer, name.bytes, name.length),
+            .id = id,
+            .depth = depth,
+            .line = line,
+            .is_entry = is_entry,
+            .module = writer_string(collector->writer, file.bytes, file.length),
+            .symbol = writer_string(collector->writer, name.bytes, name.length),
         };
         python_write_chain_row(collector, &row);
     }
@@ -70,13 +75,13 @@ static int64_t id_of_text(struct collector *collector, const char *text, size_t 
     return calls->ids[place];
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
 static void forget(struct python_numbers *numbers)
 {
     intern_free(&numbers->known);
     free(numbers->ids);
-    *numbers = (struct python_numbers){0};
+    *numbers = (struct python_numbers){ 0 };
 }
 
 int python_calls_record(struct process *process, const struct wire_record *record, uint32_t words)

@@ -1,7 +1,7 @@
 /* Python stacks of calls and samples, as agents tell of them: rows of TACHO_PYTHON_CALLCHAINS.
  *
- * An agent numbers stacks as it likes and tells the text of a number before it uses it. Equal texts have the same rows, whoever
- * told them. */
+ * An agent numbers stacks as it likes and tells the text of a number before it uses it. Equal texts have the
+ * same rows, whoever told them. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_CALLS_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_CALLS_H
 

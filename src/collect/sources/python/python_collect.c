@@ -1,4 +1,5 @@
-/* Python sampling, the main thread's side: which processes are looked at, and rows of what the sampler has seen. See python_collect.h. */
+/* Python sampling, the main thread's side: which processes are looked at, and rows of what the sampler has
+ * seen. See python_collect.h. */
 #include "python_collect.h"
 
 #include <errno.h>
@@ -10,10 +11,12 @@
 
 struct python {
     struct python_sampler *sampler;
-    struct python_batch batch;                       /* the one that is being written, or empty */
-    struct { int64_t name, file; } *codes;           /* by number: ids of their texts */
+    struct python_batch batch; /* the one that is being written, or empty */
+    struct {
+        int64_t name, file;
+    } *codes;                  /* by number: ids of their texts */
     struct python_place *places;
-    int64_t *chain_ids;                              /* by chain */
+    int64_t *chain_ids;        /* by chain */
     size_t code_count, code_room, place_count, place_room, chain_count, chain_room;
 };
 
@@ -27,7 +30,8 @@ void python_start(struct collector *collector)
     if (python)
         python->sampler = python_sampler_start(collector->options->python_frequency);
     if (!python || !python->sampler) {
-        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).", strerror(errno));
+        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).",
+                       strerror(errno));
         free(python);
         return;
     }
@@ -40,7 +44,7 @@ void python_switch(struct collector *collector, int on)
         python_sampler_switch(collector->python->sampler, on);
 }
 
-/* ---- Processes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Processes ------------------------------------------------------------------------------------------------- */
 
 void python_process_begins(struct process *process)
 {
@@ -64,11 +68,11 @@ void python_process_ends(struct process *process)
     process_count_row(process, source, "recorded", "cut", (int64_t)outcome.counts.cut);
     process_count_row(process, source, "lost", "torn", (int64_t)outcome.counts.torn);
     if (outcome.refusal && result->refused++ == 0)
-        collector_warn(collector, process->global_pid, "Python stacks of process %d (%s) were not sampled: %s.", (int)process->pid,
-                       process->name, outcome.refusal);
+        collector_warn(collector, process->global_pid, "Python stacks of process %d (%s) were not sampled: %s.",
+                       (int)process->pid, process->name, outcome.refusal);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static int take_names(struct collector *collector, struct python *python)
 {
@@ -81,7 +85,8 @@ static int take_names(struct collector *collector, struct python *python)
         python->codes[python->code_count].name = collector_string(collector, name);
         python->codes[python->code_count++].file = collector_string(collector, file);
     }
-    if (python_make_room(&python->places, &python->place_room, python->place_count + batch->place_count, sizeof *python->places) != 0)
+    if (python_make_room(&python->places, &python->place_room, python->place_count + batch->place_count,
+                         sizeof *python->places) != 0)
         return -1;
     if (batch->place_count)
         memcpy(python->places + python->place_count, batch->places, batch->place_count * sizeof *batch->places);
@@ -91,7 +96,7 @@ static int take_names(struct collector *collector, struct python *python)
 
 void python_write_chain_row(struct collector *collector, const struct python_chain_row *from)
 {
-    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, from->id);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, from->symbol);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, from->module);
@@ -106,14 +111,19 @@ void python_write_chain_row(struct collector *collector, const struct python_cha
 /* Other stacks may have ids in between. */
 static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
 {
-    if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) != 0)
+    if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) !=
+        0)
         return -1;
     int64_t id = python->chain_ids[python->chain_count++] = ++collector->python_chains;
     for (uint32_t depth = 0; depth < count; depth++) {
         const struct python_place *place = &python->places[places[depth] & ~PYTHON_ENTRY];
         struct python_chain_row row = {
-            .id = id, .symbol = python->codes[place->code].name, .module = python->codes[place->code].file, .line = place->line,
-            .depth = depth, .is_entry = (places[depth] & PYTHON_ENTRY) != 0,
+            .id = id,
+            .symbol = python->codes[place->code].name,
+            .module = python->codes[place->code].file,
+            .line = place->line,
+            .depth = depth,
+            .is_entry = (places[depth] & PYTHON_ENTRY) != 0,
         };
         python_write_chain_row(collector, &row);
     }
@@ -134,7 +144,7 @@ static void write_samples(struct collector *collector, const struct python *pyth
     const struct python_batch *batch = &python->batch;
     for (size_t i = 0; i < batch->sample_count; i++) {
         const struct python_sample *sample = &batch->samples[i];
-        struct row_TACHO_PYTHON_SAMPLE row = {0};
+        struct row_TACHO_PYTHON_SAMPLE row = { 0 };
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, clock_map_monotonic(&collector->clock, sample->monotonic_ns));
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, process_global_tid(sample->process, sample->tid));
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, sample->state);
@@ -153,7 +163,8 @@ void python_write(struct collector *collector)
     python_batch_clear(&python->batch);
     python_sampler_take(python->sampler, &python->batch, &late);
     const struct python_batch *batch = &python->batch;
-    if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) { /* numbers would not fit to names any more */
+    /* numbers would not fit to names any more */
+    if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) {
         collector_warn(collector, 0, "Python sampling has ended early: memory is short.");
         python_sampler_switch(python->sampler, 0);
         return;

@@ -1,7 +1,7 @@
 /* Python sampling: the stacks of all Python threads of the program, read from outside so many times a second.
  *
- * A thread of the collector reads (python_sampler.c), the main thread writes rows. The program is never stopped, knows nothing of
- * it, and its GIL is not touched. */
+ * A thread of the collector reads (python_sampler.c), the main thread writes rows. The program is never stopped, knows
+ * nothing of it, and its GIL is not touched. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_COLLECT_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_COLLECT_H
 

@@ -1,7 +1,7 @@
 /* Finds the Python interpreter in a process: see python_find.h.
  *
- * Symbols are looked up in the memory of the process, by its loader's own tables: no file has to be opened, which may lie in
- * another container or be gone, and stripping leaves those tables alone. Nothing that they say is trusted. */
+ * Symbols are looked up in the memory of the process, by its loader's own tables: no file has to be opened, which may
+ * lie in another container or be gone, and stripping leaves those tables alone. Nothing that they say is trusted. */
 #include "python_find.h"
 
 #include <elf.h>
@@ -16,10 +16,10 @@
 #define CHAIN_MAX 65536 /* steps along one chain of a hash table */
 #define NAME_MAX_BYTES 32
 
-/* ---- Symbols -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Symbols --------------------------------------------------------------------------------------------------- */
 
 struct tables {
-    uint64_t base;                 /* what is to be added to the file's addresses */
+    uint64_t base; /* what is to be added to the file's addresses */
     uint64_t symbols, strings, gnu_hash;
 };
 
@@ -41,8 +41,10 @@ static int read_tables(const struct python_memory *memory, uint64_t dynamic, uin
     if (read_at(memory, dynamic, entries, count * sizeof *entries) != 0)
         return -1;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
-        uint64_t *place = entries[i].d_tag == DT_SYMTAB ? &tables->symbols : entries[i].d_tag == DT_STRTAB ? &tables->strings
-                          : entries[i].d_tag == DT_GNU_HASH ? &tables->gnu_hash : NULL;
+        uint64_t *place = entries[i].d_tag == DT_SYMTAB     ? &tables->symbols
+                          : entries[i].d_tag == DT_STRTAB   ? &tables->strings
+                          : entries[i].d_tag == DT_GNU_HASH ? &tables->gnu_hash
+                                                            : NULL;
         if (place)
             *place = loaded(tables, entries[i].d_un.d_ptr);
     }
@@ -56,8 +58,9 @@ static int find_tables(const struct python_memory *memory, uint64_t address, str
     Elf64_Phdr segments[SEGMENTS_MAX];
     const Elf64_Phdr *dynamic = NULL;
     uint64_t first = UINT64_MAX;
-    if (read_at(memory, address, &head, sizeof head) != 0 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        head.e_phentsize != sizeof *segments || head.e_phnum > SEGMENTS_MAX || head.e_phoff > 1 << 20 ||
+    if (read_at(memory, address, &head, sizeof head) != 0 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *segments || head.e_phnum > SEGMENTS_MAX ||
+        head.e_phoff > 1 << 20 ||
         read_at(memory, address + head.e_phoff, segments, head.e_phnum * sizeof *segments) != 0)
         return -1;
     for (size_t i = 0; i < head.e_phnum; i++) {
@@ -68,7 +71,7 @@ static int find_tables(const struct python_memory *memory, uint64_t address, str
     }
     if (!dynamic || first > address)
         return -1;
-    *tables = (struct tables){.base = address - first};
+    *tables = (struct tables){ .base = address - first };
     return read_tables(memory, tables->base + dynamic->p_vaddr, dynamic->p_memsz, tables);
 }
 
@@ -80,11 +83,13 @@ static uint32_t gnu_hash_of(const char *name)
     return hash;
 }
 
-static int is_called(const struct python_memory *memory, const struct tables *tables, const Elf64_Sym *symbol, const char *name)
+static int is_called(const struct python_memory *memory, const struct tables *tables, const Elf64_Sym *symbol,
+                     const char *name)
 {
     char text[NAME_MAX_BYTES];
     size_t size = strlen(name) + 1;
-    return size <= sizeof text && read_at(memory, tables->strings + symbol->st_name, text, size) == 0 && memcmp(text, name, size) == 0;
+    return size <= sizeof text && read_at(memory, tables->strings + symbol->st_name, text, size) == 0 &&
+           memcmp(text, name, size) == 0;
 }
 
 /* The GNU hash table: four numbers, a filter of words, the buckets, and chains that end with an odd hash. */
@@ -100,7 +105,8 @@ static uint64_t look_up(const struct python_memory *memory, const struct tables 
         Elf64_Sym symbol;
         if (read_at(memory, chains + 4 * (uint64_t)(index - head[1]), &found, sizeof found) != 0)
             return 0;
-        if ((found | 1) == (hash | 1) && read_at(memory, tables->symbols + index * sizeof symbol, &symbol, sizeof symbol) == 0 &&
+        if ((found | 1) == (hash | 1) &&
+            read_at(memory, tables->symbols + index * sizeof symbol, &symbol, sizeof symbol) == 0 &&
             symbol.st_shndx != SHN_UNDEF && is_called(memory, tables, &symbol, name))
             return tables->base + symbol.st_value;
         if (found & 1)
@@ -109,7 +115,8 @@ static uint64_t look_up(const struct python_memory *memory, const struct tables 
     return 0;
 }
 
-int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count, uint64_t *addresses)
+int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
+                        uint64_t *addresses)
 {
     struct tables tables;
     int found = 0;
@@ -122,14 +129,15 @@ int python_find_symbols(const struct python_memory *memory, uint64_t base, const
     return found;
 }
 
-/* ---- Mappings ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Mappings -------------------------------------------------------------------------------------------------- */
 
 /* A line of /proc/PID/maps that begins a file: its address and path. */
 static const char *begins_file(char *line, uint64_t *address)
 {
     unsigned long long start, offset;
     int path_at = 0;
-    if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &start, &offset, &path_at) < 2 || offset != 0 || !path_at || line[path_at] != '/')
+    if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &start, &offset, &path_at) < 2 || offset != 0 || !path_at ||
+        line[path_at] != '/')
         return NULL;
     *address = start;
     return line + path_at;
@@ -144,10 +152,11 @@ static int may_be_python(const char *path, const char *program)
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT])
 {
     char file[64], *rest = NULL;
-    struct text maps = {0}, program = {0};
+    struct text maps = { 0 }, program = { 0 };
     snprintf(file, sizeof file, "/proc/%d/maps", (int)pid);
     int found = procfs_read(file, &maps) != 0 || maps.length == 0 || procfs_exe(pid, &program) != 0 ? -1 : 0;
-    for (char *line = found < 0 ? NULL : strtok_r(maps.bytes, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = found < 0 ? NULL : strtok_r(maps.bytes, "\n", &rest); line && !found;
+         line = strtok_r(NULL, "\n", &rest)) {
         uint64_t address;
         const char *path = begins_file(line, &address);
         if (path && may_be_python(path, text_string(&program)) &&

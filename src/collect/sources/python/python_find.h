@@ -6,11 +6,13 @@
 
 #include "abi/python_layout.h"
 
-/* 1 and the addresses of python_symbols[], 0 if there is none (yet), -1 if the process is gone or may not be looked at. */
+/* 1 and the addresses of python_symbols[], 0 if there is none (yet), -1 if the process is
+ * gone or may not be looked at. */
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
-/* Symbols that a loaded file exports, found in its memory as its own loader finds them; base: where its first byte is mapped.
- * How many there are; 0 for what is no such file. Addresses of those that are not there become 0. */
-int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count, uint64_t *addresses);
+/* Symbols that a loaded file exports, found in its memory as its own loader finds them; base: where its first byte is
+ * mapped. How many there are; 0 for what is no such file. Addresses of those that are not there become 0. */
+int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
+                        uint64_t *addresses);
 
 #endif

@@ -9,7 +9,7 @@
 #define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
 #define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
 
-/* ---- Batches ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Batches --------------------------------------------------------------------------------------------------- */
 
 int python_make_room(void *array, size_t *room, size_t count, size_t size)
 {
@@ -38,7 +38,7 @@ void python_batch_free(struct python_batch *batch)
     free(batch->places);
     free(batch->chains);
     text_free(&batch->codes);
-    *batch = (struct python_batch){0};
+    *batch = (struct python_batch){ 0 };
 }
 
 void python_batch_add(struct python_batch *batch, const struct python_sample *sample)
@@ -49,7 +49,7 @@ void python_batch_add(struct python_batch *batch, const struct python_sample *sa
         batch->failed = 1;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------------------------- */
 
 void python_names_free(struct python_names *names)
 {
@@ -85,7 +85,7 @@ static int64_t number_code(struct python_names *names, const struct python_code 
 static int64_t number_place(struct python_names *names, uint32_t code, uint32_t line)
 {
     struct python_batch *batch = names->batch;
-    struct python_place place = {code, line};
+    struct python_place place = { code, line };
     int is_new;
     if (python_make_room(&batch->places, &batch->place_room, batch->place_count + 1, sizeof place) != 0)
         return -1;
@@ -110,18 +110,21 @@ int64_t python_names_chain(struct python_names *names, const uint32_t *places, s
     return number;
 }
 
-/* ---- Code objects ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Code objects ---------------------------------------------------------------------------------------------- */
 
 struct python_code_entry {
     uint64_t address;
     struct python_code_mark mark;
     int64_t checked_ns;
     uint32_t code;
-    unsigned char *lines;          /* its table of lines */
+    unsigned char *lines; /* its table of lines */
     uint32_t lines_bytes;
-    uint32_t frame_bytes;          /* how far behind its frames those of callees lie, … */
-    int frame_trust;               /* … and how sure that is; 0: not known */
-    struct { int64_t instruction; uint32_t place, known; } kept[LINES_KEPT];
+    uint32_t frame_bytes; /* how far behind its frames those of callees lie, … */
+    int frame_trust;      /* … and how sure that is; 0: not known */
+    struct {
+        int64_t instruction;
+        uint32_t place, known;
+    } kept[LINES_KEPT];
 };
 
 static void free_entry(struct python_code_entry *entry)
@@ -136,7 +139,7 @@ void python_codes_free(struct python_codes *codes)
     for (size_t i = 0; i < codes->slot_count; i++)
         free_entry(codes->slots[i]);
     free(codes->slots);
-    *codes = (struct python_codes){0};
+    *codes = (struct python_codes){ 0 };
 }
 
 static struct python_code_entry **slot_of(const struct python_codes *codes, uint64_t address)
@@ -155,7 +158,8 @@ static int make_slots(struct python_codes *codes)
         return 0;
     if (codes->slot_count >= MOST)
         python_codes_free(codes);
-    struct python_codes larger = {.slot_count = codes->slot_count ? 2 * codes->slot_count : FIRST, .count = codes->count};
+    struct python_codes larger = { .slot_count = codes->slot_count ? 2 * codes->slot_count : FIRST,
+                                   .count = codes->count };
     larger.slots = calloc(larger.slot_count, sizeof(struct python_code_entry *));
     if (!larger.slots)
         return -1;
@@ -167,7 +171,8 @@ static int make_slots(struct python_codes *codes)
     return 0;
 }
 
-static struct python_code_entry *read_entry(const struct python_look *look, uint64_t address, const struct python_code_mark *mark)
+static struct python_code_entry *read_entry(const struct python_look *look, uint64_t address,
+                                            const struct python_code_mark *mark)
 {
     struct python_code code;
     struct python_code_entry *entry = NULL;
@@ -180,7 +185,9 @@ static struct python_code_entry *read_entry(const struct python_look *look, uint
         free(entry);
         return NULL;
     }
-    *entry = (struct python_code_entry){.address = address, .mark = *mark, .checked_ns = look->now_ns, .code = (uint32_t)number};
+    *entry = (struct python_code_entry){
+        .address = address, .mark = *mark, .checked_ns = look->now_ns, .code = (uint32_t)number
+    };
     entry->lines = code.lines_bytes ? malloc(code.lines_bytes) : NULL;
     if (entry->lines && look->memory->read_at(look->memory->context, code.lines, entry->lines, code.lines_bytes) == 0)
         entry->lines_bytes = code.lines_bytes;
@@ -193,7 +200,8 @@ static int is_same_code(const struct python_code_mark *a, const struct python_co
 }
 
 /* The entry of a code object, read anew if it is not known or another one by now. */
-static struct python_code_entry *find_entry(struct python_codes *codes, const struct python_look *look, uint64_t address)
+static struct python_code_entry *find_entry(struct python_codes *codes, const struct python_look *look,
+                                            uint64_t address)
 {
     struct python_code_mark mark;
     if (make_slots(codes) != 0)
@@ -244,7 +252,8 @@ int python_codes_place(struct python_codes *codes, const struct python_look *loo
         *place = entry->kept[at].place;
         return 0;
     }
-    int32_t line = python_line(look->python, entry->mark.first_line, entry->lines, entry->lines_bytes, frame->instruction);
+    int32_t line = python_line(look->python, entry->mark.first_line, entry->lines, entry->lines_bytes,
+                               frame->instruction);
     int64_t number = number_place(look->names, entry->code, line > 0 ? (uint32_t)line : 0);
     if (number < 0)
         return -1;

@@ -1,17 +1,21 @@
 /* Names of Python frames: code objects by their address, and everything that was seen as small numbers.
  *
- * A code object has a number by its name and file, a place is a code object's number and a line, a chain is the places of a
- * stack. What is new goes into a batch, so that whoever writes rows sees each once, in the order of the numbers. */
+ * A code object has a number by its name and file, a place is a code object's number and a line, a chain
+ * is the places of a stack. What is new goes into a batch, so that whoever writes rows sees each once, in
+ * the order of the numbers. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_NAMES_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_NAMES_H
 
+#include "abi/python_layout.h"
 #include "base/intern.h"
 #include "base/text.h"
-#include "abi/python_layout.h"
 
 struct process;
 
-struct python_place { uint32_t code, line; }; /* line 0: none */
+/* line 0: none */
+struct python_place {
+    uint32_t code, line;
+};
 
 #define PYTHON_ENTRY (UINT32_C(1) << 31) /* with a place of a chain: C code called it */
 
@@ -19,8 +23,8 @@ struct python_sample {
     struct process *process;
     int64_t monotonic_ns;
     uint32_t tid, chain;
-    uint8_t state;   /* a value of ENUM_SAMPLING_THREAD_STATE */
-    uint8_t gil;     /* enum python_gil */
+    uint8_t state; /* a value of ENUM_SAMPLING_THREAD_STATE */
+    uint8_t gil;   /* enum python_gil */
 };
 enum python_gil { PYTHON_GIL_NONE, PYTHON_GIL_HOLDS, PYTHON_GIL_WAITS };
 
@@ -28,12 +32,12 @@ enum python_gil { PYTHON_GIL_NONE, PYTHON_GIL_HOLDS, PYTHON_GIL_WAITS };
 struct python_batch {
     struct python_sample *samples;
     size_t sample_count, sample_room;
-    struct text codes;            /* name, NUL, file, NUL; for each new one */
+    struct text codes; /* name, NUL, file, NUL; for each new one */
     struct python_place *places;
     size_t place_count, place_room;
-    uint32_t *chains;             /* number of places, then places, innermost first, some with PYTHON_ENTRY; for each new one */
+    uint32_t *chains;  /* number of places, then places, innermost first, some with PYTHON_ENTRY; for each new one */
     size_t chain_words, chain_room;
-    int failed;                   /* memory was short: something is missing */
+    int failed;        /* memory was short: something is missing */
 };
 
 /* Makes an array (a pointer to its pointer) large enough for `count` things: 0, or -1 when memory is short. */
@@ -45,7 +49,7 @@ void python_batch_add(struct python_batch *batch, const struct python_sample *sa
 
 struct python_names {
     struct intern codes, places, chains;
-    struct python_batch *batch;   /* where what is new goes */
+    struct python_batch *batch; /* where what is new goes */
     struct text key;
 };
 
@@ -57,7 +61,7 @@ int64_t python_names_chain(struct python_names *names, const uint32_t *places, s
 /* Code objects of one process. */
 struct python_codes {
     struct python_code_entry **slots;
-    size_t slot_count, count;     /* slots: a power of two, or 0 */
+    size_t slot_count, count; /* slots: a power of two, or 0 */
 };
 
 void python_codes_free(struct python_codes *codes);
@@ -67,12 +71,14 @@ struct python_look {
     const struct python_memory *memory; /* as it is now: what is read here is read once */
     struct python_names *names;
     int64_t now_ns;
-    int64_t believed_ns;                /* what was read of a code object counts for so long: then another may have taken its place */
+    int64_t believed_ns;                /* what was read of a code object counts for so long: then
+                                         * another may have taken its place */
 };
 
-/* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. callee: the frame that it has
- * called; NULL: none. *fits: 0 if that lies elsewhere than callees of this code object use to, which may mean that the two are not
- * of the same moment: frames on Python's own stack have a size that depends on their code alone. */
+/* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. callee: the
+ * frame that it has called; NULL: none. *fits: 0 if that lies elsewhere than callees of this code object use
+ * to, which may mean that the two are not of the same moment: frames on Python's own stack have a size that
+ * depends on their code alone. */
 int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame,
                        const struct python_frame *callee, uint32_t *place, int *fits);
 

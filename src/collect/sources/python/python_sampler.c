@@ -1,8 +1,8 @@
 /* The thread that samples Python stacks: wakes up so many times a second, looks at every process once, goes to sleep.
  *
- * One lock guards all of it. The sampler holds it for a round, some microseconds for each thread that runs; the main thread
- * holds it to add or remove a process or to exchange batches, never while it writes. A round that takes long delays the next, so
- * that sampling never takes more than a fourth of a CPU; what is left out then counts as late. */
+ * One lock guards all of it. The sampler holds it for a round, some microseconds for each thread that runs; the main
+ * thread holds it to add or remove a process or to exchange batches, never while it writes. A round that takes long
+ * delays the next, so that sampling never takes more than a fourth of a CPU; what is left out then counts as late. */
 #include "python_sampler.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 struct python_sampler {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;           /* on, off or to stop; else the sampler wakes by itself */
+    pthread_cond_t wake; /* on, off or to stop; else the sampler wakes by itself */
     int stop, on;
     int64_t interval_ns;
     uint32_t random;
@@ -29,12 +29,12 @@ struct python_sampler {
     size_t target_count, target_room;
     struct python_names names;
     struct python_batch batch;
-    size_t last_samples;           /* of the last round */
+    size_t last_samples; /* of the last round */
     uint64_t late;
     int64_t cpu_ns;
 };
 
-/* ---- The thread ----------------------------------------------------------------------------------------------------------------- */
+/* ---- The thread ------------------------------------------------------------------------------------------------ */
 
 /* Rounds are not quite regular: else a program that works in step with them would always be met at the same place. */
 static int64_t jitter(struct python_sampler *sampler)
@@ -45,7 +45,7 @@ static int64_t jitter(struct python_sampler *sampler)
 
 static void wait_until(struct python_sampler *sampler, int64_t time_ns)
 {
-    struct timespec until = {time_ns / 1000000000, time_ns % 1000000000};
+    struct timespec until = { time_ns / 1000000000, time_ns % 1000000000 };
     while (!sampler->stop && pthread_cond_timedwait(&sampler->wake, &sampler->lock, &until) == 0)
         ;
 }
@@ -103,7 +103,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ---- What the main thread calls --------------------------------------------------------------------------------------------------- */
+/* ---- What the main thread calls -------------------------------------------------------------------------------- */
 
 struct python_sampler *python_sampler_start(unsigned frequency)
 {
@@ -165,7 +165,8 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
 {
     pthread_mutex_lock(&sampler->lock);
     if (place_of(sampler, process) == sampler->target_count &&
-        python_make_room(&sampler->targets, &sampler->target_room, sampler->target_count + 1, sizeof *sampler->targets) == 0) {
+        python_make_room(&sampler->targets, &sampler->target_room, sampler->target_count + 1,
+                         sizeof *sampler->targets) == 0) {
         struct python_target *target = python_target_new(process, pid);
         if (target)
             sampler->targets[sampler->target_count++] = target;
@@ -180,7 +181,8 @@ int python_sampler_remove(struct python_sampler *sampler, const struct process *
     int found = at < sampler->target_count;
     if (found) {
         struct python_target *target = sampler->targets[at];
-        *outcome = (struct python_outcome){*python_target_counts(target), python_target_is_python(target), python_target_refusal(target)};
+        *outcome = (struct python_outcome){ *python_target_counts(target), python_target_is_python(target),
+                                            python_target_refusal(target) };
         python_target_free(target);
         sampler->targets[at] = sampler->targets[--sampler->target_count];
     }

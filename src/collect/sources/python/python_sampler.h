@@ -1,4 +1,5 @@
-/* The thread that samples Python stacks. Everything of it is behind one lock, which a round holds: see python_sampler.c. */
+/* The thread that samples Python stacks. Everything of it is behind one lock, which a round
+ * holds: see python_sampler.c. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SAMPLER_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SAMPLER_H
 
@@ -24,12 +25,13 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
 struct python_outcome {
     struct python_target_counts counts;
     int is_python;
-    const char *refusal;       /* NULL: none */
+    const char *refusal; /* NULL: none */
 };
-int python_sampler_remove(struct python_sampler *sampler, const struct process *process, struct python_outcome *outcome);
+int python_sampler_remove(struct python_sampler *sampler, const struct process *process,
+                          struct python_outcome *outcome);
 
-/* Exchanges the batch that was filled for an empty one; *late: samples that would have been taken at times at which the sampler
- * was kept from running, or was behind, since the last time. */
+/* Exchanges the batch that was filled for an empty one; *late: samples that would have been taken at times at which the
+ * sampler was kept from running, or was behind, since the last time. */
 void python_sampler_take(struct python_sampler *sampler, struct python_batch *batch, uint64_t *late);
 
 #endif

@@ -18,19 +18,20 @@
 
 void snapshot_init(struct snapshot *snapshot, pid_t pid)
 {
-    *snapshot = (struct snapshot){.pid = pid};
+    *snapshot = (struct snapshot){ .pid = pid };
 }
 
 void snapshot_free(struct snapshot *snapshot)
 {
     free(snapshot->spans);
     free(snapshot->bytes);
-    *snapshot = (struct snapshot){0};
+    *snapshot = (struct snapshot){ 0 };
 }
 
-static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size, const struct iovec *pieces, size_t count)
+static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size, const struct iovec *pieces,
+                           size_t count)
 {
-    struct iovec here = {buffer, size};
+    struct iovec here = { buffer, size };
     ssize_t got = process_vm_readv(snapshot->pid, &here, 1, pieces, count, 0);
     if (got < 0 && errno != EFAULT)
         snapshot->error = errno;
@@ -39,11 +40,11 @@ static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size,
 
 int snapshot_read_now(void *context, uint64_t address, void *buffer, size_t size)
 {
-    struct iovec there = {(void *)(uintptr_t)address, size};
+    struct iovec there = { (void *)(uintptr_t)address, size };
     return read_pieces(context, buffer, size, &there, 1) == (ssize_t)size ? 0 : -1;
 }
 
-/* ---- The plan ------------------------------------------------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------------------------------------- */
 
 static int by_address(const void *left, const void *right)
 {
@@ -64,7 +65,8 @@ static void plan_anew(struct snapshot *snapshot)
         if (snapshot->round - span.last_used > ROUNDS_KEPT)
             continue;
         uint64_t end = span.address + span.wanted;
-        if (before && before->order == span.order && span.address <= before->address + before->wanted + GAP_BYTES && end - before->address <= SPAN_BYTES) {
+        if (before && before->order == span.order && span.address <= before->address + before->wanted + GAP_BYTES &&
+            end - before->address <= SPAN_BYTES) {
             uint32_t wanted = (uint32_t)(end - before->address);
             total += wanted > before->wanted ? wanted - before->wanted : 0;
             before->wanted = wanted > before->wanted ? wanted : before->wanted;
@@ -106,7 +108,7 @@ static size_t read_some(struct snapshot *snapshot, size_t first)
     size_t count = 0, size = 0;
     for (size_t i = first; i < snapshot->starts[SNAPSHOT_ORDERS] && count < PIECES_MAX; i++, count++) {
         struct snapshot_span *span = &snapshot->spans[i];
-        pieces[count] = (struct iovec){(void *)(uintptr_t)span->address, span->wanted};
+        pieces[count] = (struct iovec){ (void *)(uintptr_t)span->address, span->wanted };
         span->at = snapshot->used + size;
         span->bytes = 0;
         size += span->wanted;
@@ -138,11 +140,12 @@ void snapshot_take(struct snapshot *snapshot)
         next = read_some(snapshot, next);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
 
 static int holds(const struct snapshot_span *span, uint64_t address, size_t size)
 {
-    return address >= span->address && address - span->address <= span->bytes && size <= span->bytes - (address - span->address);
+    return address >= span->address && address - span->address <= span->bytes &&
+           size <= span->bytes - (address - span->address);
 }
 
 static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, size_t size)
@@ -174,8 +177,13 @@ static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t addres
         snapshot_read_now(snapshot, address, snapshot->bytes + snapshot->used, wanted) != 0)
         return NULL;
     struct snapshot_span *span = &snapshot->spans[snapshot->count++];
-    *span = (struct snapshot_span){.address = address, .bytes = (uint32_t)wanted, .wanted = (uint32_t)wanted, .at = snapshot->used,
-                                   .order = snapshot->order};
+    *span = (struct snapshot_span){
+        .address = address,
+        .bytes = (uint32_t)wanted,
+        .wanted = (uint32_t)wanted,
+        .at = snapshot->used,
+        .order = snapshot->order,
+    };
     snapshot->used += wanted;
     return span;
 }

@@ -1,8 +1,8 @@
 /* One process whose Python stacks are sampled: see python_target.h.
  *
- * A round reads the process at one moment (python_snapshot.h) and walks what it got. A stack that needed more than that, or whose
- * frames do not look as if they belonged together, is read again, three times at most, then dropped and counted. A thread that
- * waits and was not given a CPU since has the stack that it had: then nothing of it is read. */
+ * A round reads the process at one moment (python_snapshot.h) and walks what it got. A stack that needed more than
+ * that, or whose frames do not look as if they belonged together, is read again, three times at most, then dropped and
+ * counted. A thread that waits and was not given a CPU since has the stack that it had: then nothing of it is read. */
 #include "python_target.h"
 
 #include <errno.h>
@@ -25,21 +25,21 @@
 #define WATCHED_MAX 512            /* threads of a process with open files in /proc */
 
 struct thread {
-    uint64_t address, pthread;     /* of its thread state */
-    uint32_t tid;                  /* as it calls itself; 0: there is no such thread (any more, or yet) */
+    uint64_t address, pthread;   /* of its thread state */
+    uint32_t tid;                /* as it calls itself; 0: there is no such thread (any more, or yet) */
     struct thread_watch watch;
-    uint32_t seen;                 /* round */
-    int waits;                     /* it did when last looked at, … */
-    uint64_t slices;               /* … having been given a CPU so often */
-    int is_settled;                /* the stack below was read after that */
-    struct python_frame *frames;   /* of the last sample */
+    uint32_t seen;               /* round */
+    int waits;                   /* it did when last looked at, … */
+    uint64_t slices;             /* … having been given a CPU so often */
+    int is_settled;              /* the stack below was read after that */
+    struct python_frame *frames; /* of the last sample */
     int frame_count;
     size_t frame_room;
     uint32_t chain;
     int has_chain, is_cut;
-    int64_t since_ns;              /* its frames are these, … */
-    int is_confirmed;              /* … and the code objects are really those that they were taken for */
-    uint8_t gil;                   /* enum python_gil, while it waits */
+    int64_t since_ns; /* its frames are these, … */
+    int is_confirmed; /* … and the code objects are really those that they were taken for */
+    uint8_t gil;      /* enum python_gil, while it waits */
 };
 
 enum stage { LOOKING, READING, REFUSED };
@@ -72,8 +72,8 @@ struct python_target *python_target_new(struct process *process, pid_t pid)
     target->pid = pid;
     target->look_interval_ns = FIRST_LOOK_NS;
     snapshot_init(&target->snapshot, pid);
-    target->memory = (struct python_memory){snapshot_read, &target->snapshot};
-    target->memory_now = (struct python_memory){snapshot_read_now, &target->snapshot};
+    target->memory = (struct python_memory){ snapshot_read, &target->snapshot };
+    target->memory_now = (struct python_memory){ snapshot_read_now, &target->snapshot };
     return target;
 }
 
@@ -95,12 +95,24 @@ void python_target_free(struct python_target *target)
     free(target);
 }
 
-struct process *python_target_process(const struct python_target *target) { return target->process; }
-const struct python_target_counts *python_target_counts(const struct python_target *target) { return &target->counts; }
-int python_target_is_python(const struct python_target *target) { return target->stage == READING; }
-const char *python_target_refusal(const struct python_target *target) { return target->refusal; }
+struct process *python_target_process(const struct python_target *target)
+{
+    return target->process;
+}
+const struct python_target_counts *python_target_counts(const struct python_target *target)
+{
+    return &target->counts;
+}
+int python_target_is_python(const struct python_target *target)
+{
+    return target->stage == READING;
+}
+const char *python_target_refusal(const struct python_target *target)
+{
+    return target->refusal;
+}
 
-/* ---- Looking for the interpreter ------------------------------------------------------------------------------------------------- */
+/* ---- Looking for the interpreter ------------------------------------------------------------------------------- */
 
 static void refuse(struct python_target *target, const char *why)
 {
@@ -115,7 +127,8 @@ static void look(struct python_target *target, int64_t now_ns)
     int found = python_find(target->pid, &target->memory_now, symbols);
     enum python_status status = found > 0 ? python_open(&target->python, &target->memory_now, symbols) : PYTHON_TORN;
     target->next_look_ns = now_ns + target->look_interval_ns;
-    target->look_interval_ns = 2 * target->look_interval_ns < LAST_LOOK_NS ? 2 * target->look_interval_ns : LAST_LOOK_NS;
+    target->look_interval_ns = 2 * target->look_interval_ns < LAST_LOOK_NS ? 2 * target->look_interval_ns
+                                                                           : LAST_LOOK_NS;
     if (status == PYTHON_OK)
         target->stage = READING;
     else if (status != PYTHON_TORN && status != PYTHON_UNREADABLE)
@@ -125,7 +138,7 @@ static void look(struct python_target *target, int64_t now_ns)
             refuse(target, "the kernel does not let us read its memory (process_vm_readv)");
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 /* The number under which /proc has the thread. */
 static pid_t number_of(struct python_target *target, const struct python_thread *read)
@@ -150,7 +163,8 @@ static void identify(struct python_target *target, struct thread *thread, const 
 
 static struct thread *add_thread(struct python_target *target)
 {
-    if (python_make_room(&target->threads, &target->thread_room, target->thread_count + 1, sizeof *target->threads) != 0)
+    if (python_make_room(&target->threads, &target->thread_room, target->thread_count + 1, sizeof *target->threads) !=
+        0)
         return NULL;
     return &target->threads[target->thread_count++];
 }
@@ -169,7 +183,7 @@ static struct thread *find_thread(struct python_target *target, const struct pyt
     struct thread *thread = add_thread(target);
     if (!thread)
         return NULL;
-    *thread = (struct thread){.address = read->address, .pthread = read->pthread, .watch = {-1, -1, 0}};
+    *thread = (struct thread){ .address = read->address, .pthread = read->pthread, .watch = { -1, -1, 0 } };
     identify(target, thread, read);
     target->next_thread = target->thread_count;
     return thread;
@@ -188,9 +202,10 @@ static void forget_ended(struct python_target *target)
     target->next_thread = 0;
 }
 
-/* ---- Stacks ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-static int is_same_stack(const struct python_frame *frames, int count, const struct python_frame *others, int other_count)
+static int is_same_stack(const struct python_frame *frames, int count, const struct python_frame *others,
+                         int other_count)
 {
     int same = count == other_count;
     for (int i = 0; same && i < count; i++)
@@ -222,9 +237,10 @@ static int is_due(const struct thread *thread, const struct python_look *with)
     return thread->has_chain && !thread->is_confirmed && with->now_ns - thread->since_ns > CONFIRM_NS;
 }
 
-/* Finds the place of each frame: 1, 0 if they can hardly be of one moment, -1 if they cannot. A thread's outermost frame stays as
- * long as there are any; the others lie behind each other. */
-static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with, int count)
+/* Finds the place of each frame: 1, 0 if they can hardly be of one moment, -1 if they cannot. A thread's outermost
+ * frame stays as long as there are any; the others lie behind each other. */
+static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with,
+                        int count)
 {
     struct python_look look = *with;
     int is_likely = 1, is_held = 1, fits, has_stack = target->python.at[PYTHON_FRAME_OWNER] != PYTHON_NO_FIELD;
@@ -234,7 +250,8 @@ static int place_frames(struct python_target *target, const struct thread *threa
         look.believed_ns = is_due(thread, with) ? 0 : is_held ? HELD_NS : CHECK_NS;
         if (i == count - 1)
             is_likely = is_held;
-        if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i], &fits) != 0)
+        if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i],
+                               &fits) != 0)
             return -1;
         target->places[i] |= frame->is_entry ? PYTHON_ENTRY : 0;
         is_likely &= fits;
@@ -243,20 +260,25 @@ static int place_frames(struct python_target *target, const struct thread *threa
 }
 
 /* Is its innermost frame still the same, and running the same code? */
-static int is_top_unchanged(struct python_target *target, const struct python_thread *read, const struct python_frame *top)
+static int is_top_unchanged(struct python_target *target, const struct python_thread *read,
+                            const struct python_frame *top)
 {
     struct python_thread now;
     struct python_frame frame;
     uint64_t next;
-    return python_thread_read(&target->python, &target->memory_now, read->address, &now) == PYTHON_OK && now.frame == read->frame &&
-           python_frames(&target->python, &target->memory_now, now.frame, &frame, 1, &next) == 1 && frame.code == top->code;
+    return python_thread_read(&target->python, &target->memory_now, read->address, &now) == PYTHON_OK &&
+           now.frame == read->frame &&
+           python_frames(&target->python, &target->memory_now, now.frame, &frame, 1, &next) == 1 &&
+           frame.code == top->code;
 }
 
-static int read_frames(struct python_target *target, struct thread *thread, struct python_thread *read, int is_first, uint64_t *next)
+static int read_frames(struct python_target *target, struct thread *thread, struct python_thread *read, int is_first,
+                       uint64_t *next)
 {
     if (!is_first) {
         snapshot_take(&target->snapshot);
-        if (python_thread_read(&target->python, &target->memory, read->address, read) != PYTHON_OK || read->pthread != thread->pthread)
+        if (python_thread_read(&target->python, &target->memory, read->address, read) != PYTHON_OK ||
+            read->pthread != thread->pthread)
             return -PYTHON_TORN;
     }
     target->snapshot.order = SNAPSHOT_SECOND;
@@ -265,9 +287,10 @@ static int read_frames(struct python_target *target, struct thread *thread, stru
     return count;
 }
 
-/* The stack of a thread becomes its chain: 1, 0 if it has no Python frames, or -1 if it could not be read as a whole. What is not
- * likely is believed when it is met a second time. */
-static int read_stack(struct python_target *target, struct thread *thread, struct python_thread *read, const struct python_look *with)
+/* The stack of a thread becomes its chain: 1, 0 if it has no Python frames, or -1 if it could not be read as a whole.
+ * What is not likely is believed when it is met a second time. */
+static int read_stack(struct python_target *target, struct thread *thread, struct python_thread *read,
+                      const struct python_look *with)
 {
     int before = 0; /* frames of the try before this one */
     for (int attempt = 0; attempt < TRIES; attempt++) {
@@ -296,10 +319,10 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
     return -1;
 }
 
-/* ---- A round ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- A round --------------------------------------------------------------------------------------------------- */
 
-/* Whether it waits, and whether for the lock. One that has the lock and a CPU is not looked up any further. The slices are those of this
- * wait only if it is the same wait before they are read and after. */
+/* Whether it waits, and whether for the lock. One that has the lock and a CPU is not looked up any further. The slices
+ * are those of this wait only if it is the same wait before they are read and after. */
 static int look_at_state(struct thread *thread, const struct python_interpreter *interpreter)
 {
     uint64_t futex, futex_then;
@@ -317,7 +340,8 @@ static int look_at_state(struct thread *thread, const struct python_interpreter 
     return state;
 }
 
-/* With several interpreters an OS thread may have a state in each: the one that has a lock, or the first, stands for it. */
+/* With several interpreters an OS thread may have a state in each: the one that has a lock, or
+ * the first, stands for it. */
 static int is_double(struct python_batch *batch, size_t first, uint32_t tid, int holds)
 {
     for (size_t i = first; i < batch->sample_count; i++) {
@@ -332,8 +356,9 @@ static int is_double(struct python_batch *batch, size_t first, uint32_t tid, int
     return 0;
 }
 
-static void sample_thread(struct python_target *target, const struct python_interpreter *interpreter, struct thread *thread,
-                          struct python_thread *read, const struct python_look *with, size_t first_sample)
+static void sample_thread(struct python_target *target, const struct python_interpreter *interpreter,
+                          struct thread *thread, struct python_thread *read, const struct python_look *with,
+                          size_t first_sample)
 {
     thread->seen = target->round;
     if (!thread->tid && target->round % ROUNDS_TO_IDENTIFY == 0)
@@ -358,30 +383,38 @@ static void sample_thread(struct python_target *target, const struct python_inte
         return;
     target->counts.cut += (uint64_t)thread->is_cut;
     python_batch_add(with->names->batch, &(struct python_sample){
-        .process = target->process, .monotonic_ns = with->now_ns, .tid = thread->tid, .chain = thread->chain, .state = (uint8_t)state,
-        .gil = holds ? PYTHON_GIL_HOLDS : thread->gil});
+                                             .process = target->process,
+                                             .monotonic_ns = with->now_ns,
+                                             .tid = thread->tid,
+                                             .chain = thread->chain,
+                                             .state = (uint8_t)state,
+                                             .gil = holds ? PYTHON_GIL_HOLDS : thread->gil,
+                                         });
 }
 
-static void sample_interpreter(struct python_target *target, const struct python_interpreter *interpreter, const struct python_look *with,
-                               size_t first_sample)
+static void sample_interpreter(struct python_target *target, const struct python_interpreter *interpreter,
+                               const struct python_look *with, size_t first_sample)
 {
     struct python_thread read;
     unsigned count = 0;
     for (uint64_t at = interpreter->first_thread; at && count++ < PYTHON_THREADS_MAX; at = read.next) {
-        if (python_thread_read(&target->python, &target->memory, at, &read) != PYTHON_OK || read.interpreter != interpreter->address)
-            return; /* the list was changed: those behind are missing this once */
+        if (python_thread_read(&target->python, &target->memory, at, &read) != PYTHON_OK ||
+            read.interpreter != interpreter->address)
+            return;                                   /* the list was changed: those behind are missing this once */
         uint64_t next = read.next;
         struct thread *thread = find_thread(target, &read);
         if (!thread || thread->seen == target->round) /* the list leads round in circles */
             return;
         sample_thread(target, interpreter, thread, &read, with, first_sample);
-        read.next = next; /* as it was in the snapshot that the list was begun in */
+        read.next = next;                             /* as it was in the snapshot that the list was begun in */
     }
 }
 
 static void sample(struct python_target *target, struct python_names *names, int64_t now_ns)
 {
-    const struct python_look with = {.python = &target->python, .memory = &target->memory_now, .names = names, .now_ns = now_ns};
+    const struct python_look with = {
+        .python = &target->python, .memory = &target->memory_now, .names = names, .now_ns = now_ns
+    };
     size_t first_sample = names->batch->sample_count;
     struct python_interpreter interpreter;
     unsigned count = 0;

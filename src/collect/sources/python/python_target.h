@@ -12,8 +12,8 @@ struct process;
 
 struct python_target_counts {
     uint64_t samples;
-    uint64_t torn;       /* stacks that changed under our hands, three times in a row */
-    uint64_t cut;        /* of the samples, those with more frames than are kept */
+    uint64_t torn; /* stacks that changed under our hands, three times in a row */
+    uint64_t cut;  /* of the samples, those with more frames than are kept */
 };
 
 /* The process stays the caller's and is only named in samples. NULL when memory is short. */

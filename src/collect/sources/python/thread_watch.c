@@ -30,7 +30,11 @@ static ssize_t read_again(int file, char *text, size_t size)
 void thread_watch_open(struct thread_watch *watch, pid_t pid, pid_t tid)
 {
     char text[256];
-    *watch = (struct thread_watch){.state_file = open_of(pid, tid, "syscall"), .slices_file = open_of(pid, tid, "schedstat"), .is_syscall = 1};
+    *watch = (struct thread_watch){
+        .state_file = open_of(pid, tid, "syscall"),
+        .slices_file = open_of(pid, tid, "schedstat"),
+        .is_syscall = 1,
+    };
     if (read_again(watch->state_file, text, sizeof text) > 0)
         return;
     if (watch->state_file >= 0)
@@ -87,7 +91,7 @@ static int is_thread(pid_t pid, pid_t tid)
 static pid_t inner_number(pid_t pid, pid_t tid)
 {
     char path[80];
-    struct text status = {0};
+    struct text status = { 0 };
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
     const char *line = procfs_read(path, &status) == 0 ? strstr(text_string(&status), "\nNSpid:") : NULL;
     const char *last = line ? line + 8 : NULL;
@@ -129,7 +133,8 @@ pid_t thread_of_pthread(pid_t pid, const unsigned char *bytes, size_t size)
     for (size_t at = 0; at + 4 <= size; at += 4) {
         int32_t number;
         memcpy(&number, bytes + at, sizeof number);
-        if (number >= pid && is_thread(pid, number)) /* threads are younger than their process, whose number is the first one's */
+        /* threads are younger than their process, whose number is the first one's */
+        if (number >= pid && is_thread(pid, number))
             return number;
     }
     return 0;

@@ -8,31 +8,36 @@
 #include "base/parallel.h"
 #include "collect/core/collector.h"
 
-struct sample { int64_t id; uint32_t stack; };
+struct sample {
+    int64_t id;
+    uint32_t stack;
+};
 
 /* Ids in the writer's string pool, of one line of a frame; symbol 0: not asked for yet. */
-struct line_ids { int64_t symbol, module, file; };
+struct line_ids {
+    int64_t symbol, module, file;
+};
 
 struct stacks {
     struct symbols *symbols;
-    unsigned char *used;      /* enum stacks_use bits, by stack */
+    unsigned char *used; /* enum stacks_use bits, by stack */
     size_t used_room;
     struct sample *samples;
     size_t sample_count, sample_room;
-    uint64_t unkept;          /* samples whose stack there was no memory for */
-    struct line_ids *ids;     /* by line, once names are known */
+    uint64_t unkept;      /* samples whose stack there was no memory for */
+    struct line_ids *ids; /* by line, once names are known */
 };
 
 /* Innermost frames in these files are not the program's. */
-static const char *const own_files[] = {"libtacho-", "libcupti.so", NULL};
+static const char *const own_files[] = { "libtacho-", "libcupti.so", NULL };
 
 void stacks_start(struct collector *collector)
 {
     struct stacks *stacks = calloc(1, sizeof *stacks);
     if (!stacks)
         return;
-    const struct symbols_settings settings = {.debug_paths = collector->options->debug_paths,
-                                              .no_names = collector->options->no_names};
+    const struct symbols_settings settings = { .debug_paths = collector->options->debug_paths,
+                                               .no_names = collector->options->no_names };
     stacks->symbols = symbols_new(&settings);
     if (stacks->symbols)
         collector->stacks = stacks;
@@ -58,16 +63,19 @@ struct symbols *stacks_symbols(struct collector *collector)
     return collector->stacks ? collector->stacks->symbols : NULL;
 }
 
-/* ---- Processes ------------------------------------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------------------------- */
 
 void stacks_process_begins(struct process *process)
 {
     struct symbols *symbols = stacks_symbols(process->collector);
-    const struct process *parent = strcmp(process->origin, "fork") == 0 ? process_find(process->collector, process->parent_pid) : NULL;
+    const struct process *parent = strcmp(process->origin, "fork") == 0
+                                       ? process_find(process->collector, process->parent_pid)
+                                       : NULL;
     if (!symbols || process->space)
         return;
     /* The loader tells a forked child nothing anew. */
-    process->space = parent && parent->space ? symbols_process_fork(parent->space, process->pid) : symbols_process_new(symbols, process->pid);
+    process->space = parent && parent->space ? symbols_process_fork(parent->space, process->pid)
+                                             : symbols_process_new(symbols, process->pid);
 }
 
 void stacks_process_ends(struct process *process)
@@ -88,7 +96,7 @@ void stacks_module_ends(struct process *process, uint64_t address, uint64_t byte
         symbols_process_unmap(process->space, address, bytes);
 }
 
-/* ---- Stacks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 static int note_use(struct stacks *stacks, uint32_t stack, enum stacks_use use)
 {
@@ -108,7 +116,7 @@ static int note_use(struct stacks *stacks, uint32_t stack, enum stacks_use use)
 uint32_t stacks_record(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use)
 {
     struct stacks *stacks = process->collector->stacks;
-    struct symbols_registers registers = {0};
+    struct symbols_registers registers = { 0 };
     if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 3)
         return SYMBOLS_NO_STACK;
     registers.known = record->body[2] & ((UINT64_C(1) << SYMBOLS_REGISTERS) - 1);
@@ -119,8 +127,13 @@ uint32_t stacks_record(struct process *process, const struct wire_record *record
                 return SYMBOLS_NO_STACK;
             registers.value[i] = *at++;
         }
-    struct symbols_sample sample = {.registers = &registers, .stack = at, .stack_bytes = (size_t)(end - at) * 8, .skip_files = own_files,
-                                    .depth_max = use == STACKS_OSRT ? process->collector->options->osrt_backtrace_depth : 0};
+    struct symbols_sample sample = {
+        .registers = &registers,
+        .stack = at,
+        .stack_bytes = (size_t)(end - at) * 8,
+        .skip_files = own_files,
+        .depth_max = use == STACKS_OSRT ? process->collector->options->osrt_backtrace_depth : 0,
+    };
     uint32_t stack = symbols_unwind(process->space, &sample).stack;
     return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, use) == 0 ? stack : SYMBOLS_NO_STACK;
 }
@@ -131,12 +144,12 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
     if (!stacks || stack == SYMBOLS_NO_STACK)
         return;
     if (array_reserve(&stacks->samples, &stacks->sample_room, stacks->sample_count + 1, sizeof *stacks->samples) == 0)
-        stacks->samples[stacks->sample_count++] = (struct sample){sample_id, stack};
+        stacks->samples[stacks->sample_count++] = (struct sample){ sample_id, stack };
     else
         stacks->unkept++;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static const struct line_ids *ids_of(struct collector *collector, uint32_t number)
 {
@@ -185,7 +198,7 @@ struct chain_row {
 
 static void write_osrt(struct writer *writer, const struct chain_row *from)
 {
-    struct row_OSRT_CALLCHAINS row = {0};
+    struct row_OSRT_CALLCHAINS row = { 0 };
     FILL(OSRT_CALLCHAINS, &row, from);
     FILL_KERNEL(OSRT_CALLCHAINS, &row, from);
     writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
@@ -193,23 +206,24 @@ static void write_osrt(struct writer *writer, const struct chain_row *from)
 
 static void write_cuda(struct writer *writer, const struct chain_row *from)
 {
-    struct row_CUDA_CALLCHAINS row = {0};
+    struct row_CUDA_CALLCHAINS row = { 0 };
     FILL(CUDA_CALLCHAINS, &row, from);
     writer_append(writer, TABLE_CUDA_CALLCHAINS, &row);
 }
 
 static void write_sampled(struct writer *writer, const struct chain_row *from)
 {
-    struct row_SAMPLING_CALLCHAINS row = {0};
+    struct row_SAMPLING_CALLCHAINS row = { 0 };
     FILL(SAMPLING_CALLCHAINS, &row, from);
     FILL_KERNEL(SAMPLING_CALLCHAINS, &row, from);
     writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
 }
 
-static void write_stack(struct collector *collector, int64_t id, uint32_t stack, void (*write)(struct writer *, const struct chain_row *))
+static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
+                        void (*write)(struct writer *, const struct chain_row *))
 {
     const struct symbols *symbols = collector->stacks->symbols;
-    struct chain_row row = {.id = id};
+    struct chain_row row = { .id = id };
     while (stack != SYMBOLS_NO_STACK) {
         struct symbols_node node = symbols_stack(symbols, stack);
         row.frame = symbols_frame(symbols, node.frame);
@@ -225,7 +239,9 @@ static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
 /* How many walks came to which end. */
 static void write_counts(struct collector *collector)
 {
-    static const char *const ends[] = {[SYMBOLS_WHOLE] = "whole", [SYMBOLS_CUT] = "cut", [SYMBOLS_TOO_DEEP] = "too-deep", [SYMBOLS_BROKEN] = "broken"};
+    static const char *const ends[] = {
+        [SYMBOLS_WHOLE] = "whole", [SYMBOLS_CUT] = "cut", [SYMBOLS_TOO_DEEP] = "too-deep", [SYMBOLS_BROKEN] = "broken"
+    };
     const struct symbols_counts *counts = symbols_counts(collector->stacks->symbols);
     for (size_t i = 0; collector->primary && i < sizeof ends / sizeof *ends; i++)
         process_count_row(collector->primary, "callchains", "recorded", ends[i], (int64_t)counts->by_end[i]);
@@ -242,7 +258,9 @@ void stacks_write(struct collector *collector)
     symbols_resolve(stacks->symbols, pool);
     parallel_delete(pool);
     if (symbols_counts(stacks->symbols)->maps_cut)
-        collector_warn(collector, 0, "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first 256 MiB are read.");
+        collector_warn(collector, 0,
+                       "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first "
+                       "256 MiB are read.");
     stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
     if (!stacks->ids) {
         stacks->unkept += stacks->sample_count;

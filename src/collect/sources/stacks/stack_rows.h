@@ -1,7 +1,7 @@
 /* Stacks of the capture: those of calls that took long, copied by the agent, and those of samples.
  *
- * While the program runs a stack is a number (src/symbols). When it has ended all addresses get their names at once, and the stacks
- * that events refer to become rows of OSRT_CALLCHAINS, CUDA_CALLCHAINS and SAMPLING_CALLCHAINS. */
+ * While the program runs a stack is a number (src/symbols). When it has ended all addresses get their names at once,
+ * and the stacks that events refer to become rows of OSRT_CALLCHAINS, CUDA_CALLCHAINS and SAMPLING_CALLCHAINS. */
 #ifndef TACHO_COLLECT_SOURCES_STACKS_STACK_ROWS_H
 #define TACHO_COLLECT_SOURCES_STACKS_STACK_ROWS_H
 
@@ -27,7 +27,8 @@ void stacks_process_ends(struct process *process);
 void stacks_module(struct process *process, const struct symbols_mapping *mapping);
 void stacks_module_ends(struct process *process, uint64_t address, uint64_t bytes);
 
-/* The stack in a WIRE_STACK record of `words` words: its number, which is also the id of its rows, or 0 if there is none. */
+/* The stack in a WIRE_STACK record of `words` words: its number, which is also the id of its
+ * rows, or 0 if there is none. */
 uint32_t stacks_record(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use);
 
 /* A row of COMPOSITE_EVENTS has this stack. */

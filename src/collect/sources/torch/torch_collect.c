@@ -1,7 +1,8 @@
 /* Operators, modules, steps and memory of PyTorch: see torch_collect.h.
  *
- * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An end that its own thread
- * does not know belongs to an asynchronous operator of another one, whose begin may not have been read yet. */
+ * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An
+ * end that its own thread does not know belongs to an asynchronous operator of another one, whose begin
+ * may not have been read yet. */
 #include "torch_collect.h"
 
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "report/schema/torch_names.h"
-#include "wire/wire_torch.h"
 #include "collect/core/clock_map.h"
 #include "collect/sources/nvtx/nvtx_state.h"
+#include "report/schema/torch_names.h"
+#include "wire/wire_torch.h"
 
 enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 22 };
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
@@ -23,9 +24,9 @@ struct open {
     uint64_t number;
     int64_t start_ns, sequence, forward_thread;
     int64_t name, dims, types, strides, values, range, stack;
-    int64_t modules; /* those around it, the outermost first; of a call with its own, which… */
+    int64_t modules;   /* those around it, the outermost first; of a call with its own, which… */
     size_t path_bytes; /* …are so much of the thread's path */
-    int64_t step;  /* N of ProfilerStep#N, or -1 */
+    int64_t step;      /* N of ProfilerStep#N, or -1 */
     uint16_t scope;
     uint8_t is_engine; /* of autograd, with nothing within yet */
 };
@@ -48,7 +49,7 @@ struct torch_process {
     struct torch_thread *threads;
     struct end *ends;
     size_t end_count;
-    struct stack *stacks; /* open addressing; stack_room is a power of two */
+    struct stack *stacks;  /* open addressing; stack_room is a power of two */
     size_t stack_count, stack_room;
     int64_t categories[2]; /* cpu_op, user_annotation; 0: not needed yet */
     struct text dims, types, strides, values, sizes, range, modules;
@@ -64,7 +65,7 @@ struct torch_thread {
     struct text path;  /* of the call that began last */
 };
 
-/* ---- Rows ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static int64_t category(struct torch_process *process, int is_annotation)
 {
@@ -77,7 +78,7 @@ static int64_t category(struct torch_process *process, int is_annotation)
 
 static void step_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
 {
-    struct row_TACHO_TORCH_STEP row = {0};
+    struct row_TACHO_TORCH_STEP row = { 0 };
     ROW_SET(&row, TACHO_TORCH_STEP, start, operator->start_ns);
     ROW_SET(&row, TACHO_TORCH_STEP, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_STEP, globalTid, thread->tid);
@@ -88,7 +89,7 @@ static void step_row(const struct torch_thread *thread, const struct open *opera
 /* As a range of the program's own would have been, in the default domain. */
 static void range_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
 {
-    struct row_NVTX_EVENTS row = {0};
+    struct row_NVTX_EVENTS row = { 0 };
     ROW_SET(&row, NVTX_EVENTS, start, operator->start_ns);
     ROW_SET(&row, NVTX_EVENTS, end, end_ns);
     ROW_SET(&row, NVTX_EVENTS, eventType, NVTX_ROW_PUSH_POP);
@@ -129,7 +130,7 @@ static int64_t unfinished_mark(const struct torch_process *process)
 static void call_row(const struct torch_thread *thread, const struct open *call, int64_t end_ns, int is_unfinished)
 {
     const struct open *around = call_around(thread, (size_t)(call - thread->open));
-    struct row_TACHO_TORCH_PYTHON row = {0};
+    struct row_TACHO_TORCH_PYTHON row = { 0 };
     ROW_SET(&row, TACHO_TORCH_PYTHON, start, call->start_ns);
     ROW_SET(&row, TACHO_TORCH_PYTHON, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, thread->tid);
@@ -144,10 +145,11 @@ static void call_row(const struct torch_thread *thread, const struct open *call,
     thread->process->counts.recorded++;
 }
 
-static void operator_rows(const struct torch_thread *thread, const struct open *operator, int64_t end_ns, int is_unfinished)
+static void operator_rows(const struct torch_thread *thread, const struct open *operator, int64_t end_ns,
+                          int is_unfinished)
 {
     struct torch_process *process = thread->process;
-    struct row_TACHO_TORCH_OP row = {0};
+    struct row_TACHO_TORCH_OP row = { 0 };
     ROW_SET(&row, TACHO_TORCH_OP, start, operator->start_ns);
     ROW_SET(&row, TACHO_TORCH_OP, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread->tid);
@@ -188,7 +190,7 @@ static void take_off(struct torch_thread *thread, size_t place)
     memmove(thread->open + place, thread->open + place + 1, (--thread->open_count - place) * sizeof *thread->open);
 }
 
-/* ---- Stacks --------------------------------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 /* Its place, or the free one where it belongs. There always is one. */
 static struct stack *stack_place(const struct torch_process *process, uint64_t number)
@@ -224,19 +226,21 @@ static void stack_record(struct torch_process *process, const struct wire_record
     }
     struct stack *stack = stack_place(process, number);
     process->stack_count += !stack->number;
-    *stack = (struct stack){ number, writer_string(process->setup.writer, text, strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8)) };
+    *stack = (struct stack){ number, writer_string(process->setup.writer, text,
+                                                   strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8)) };
 }
 
-/* ---- The begin ------------------------------------------------------------------------------------------------------------ */
+/* ---- The begin ------------------------------------------------------------------------------------------------- */
 
 static int64_t pool(struct torch_process *process, const struct text *text)
 {
     return text_failed(text) ? 0 : writer_string(process->setup.writer, text->bytes, text->length);
 }
 
-static int take_inputs(struct torch_process *process, struct open *operator, const uint64_t *words, uint32_t count)
+static int take_inputs(struct torch_process *process, struct open *operator, const uint64_t * words, uint32_t count)
 {
-    const struct torch_texts texts = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes };
+    const struct torch_texts texts = { &process->dims, &process->types, &process->strides, &process->values,
+                                       &process->sizes };
     if (torch_inputs_text(words, count, &texts) != 0)
         return -1;
     operator->dims = pool(process, &process->dims);
@@ -247,7 +251,8 @@ static int take_inputs(struct torch_process *process, struct open *operator, con
 }
 
 /* The text of emit_nvtx, which observes operators, backward ones and annotations. */
-static int64_t range_text(struct torch_process *process, const struct open *operator, const char *name, size_t length, int has_inputs)
+static int64_t range_text(struct torch_process *process, const struct open *operator, const char * name, size_t length,
+                          int has_inputs)
 {
     struct text *out = &process->range;
     if (operator->scope != SCOPE_FUNCTION && operator->scope != SCOPE_BACKWARD && operator->scope != SCOPE_USER)
@@ -277,17 +282,23 @@ static void name_call(struct torch_process *process, struct open *call, const ch
         call->sequence = call->sequence * 10 + (name[digits] - '0');
 }
 
-static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *operator)
+static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words,
+                      struct open *operator)
 {
-    uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b, first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
+    uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b,
+             first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
     if (words < WIRE_HEAD_WORDS + before)
         return -1;
     const char *name = (const char *)(record->body + before);
     size_t length = strnlen(name, (size_t)(words - WIRE_HEAD_WORDS - before) * 8);
-    *operator = (struct open){
-        .number = record->body[0], .start_ns = clock_map_time(process->setup.clock, record->ticks), .sequence = (int64_t)record->body[1],
-        .forward_thread = (int64_t)record->body[2], .name = writer_string(process->setup.writer, name, length),
-        .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1, .scope = record->a,
+    *operator=(struct open){
+        .number = record->body[0],
+        .start_ns = clock_map_time(process->setup.clock, record->ticks),
+        .sequence = (int64_t)record->body[1],
+        .forward_thread = (int64_t)record->body[2],
+        .name = writer_string(process->setup.writer, name, length),
+        .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1,
+        .scope = record->a,
         .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
     if (is_call(operator))
@@ -305,7 +316,8 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
 /* Room for one more; when there is none, the oldest is given up, as one without an end. */
 static int make_room(struct torch_thread *thread, int64_t now_ns)
 {
-    if (thread->open_count < OPEN_MAX && array_reserve(&thread->open, &thread->open_capacity, thread->open_count + 1, sizeof *thread->open) == 0)
+    if (thread->open_count < OPEN_MAX &&
+        array_reserve(&thread->open, &thread->open_capacity, thread->open_count + 1, sizeof *thread->open) == 0)
         return 0;
     if (!thread->open_count)
         return -1;
@@ -325,7 +337,8 @@ static int end_was_here(struct torch_process *process, uint64_t number, int64_t 
     return 0;
 }
 
-/* Autograd's engine has an operator around each of its own; torch's profiler gives it the numbers of the first one within. */
+/* Autograd's engine has an operator around each of its own; torch's profiler gives it the
+ * numbers of the first one within. */
 static void number_engine(struct torch_thread *thread, const struct open *operator)
 {
     struct open *around = thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
@@ -337,8 +350,8 @@ static void number_engine(struct torch_thread *thread, const struct open *operat
         around->is_engine = 0;
 }
 
-/* Calls of modules end in the order of a stack: the end of one within a call that has ended was lost. Without it, all that follows would be in
- * that module. */
+/* Calls of modules end in the order of a stack: the end of one within a call that has ended was lost. Without it, all
+ * that follows would be in that module. */
 static void give_up_calls(struct torch_thread *thread, size_t above, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > above;)
@@ -363,7 +376,8 @@ static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
 }
 
 /* In which modules it is: "Net_0.Linear_3". */
-static void place_in_modules(struct torch_thread *thread, struct open *open, const struct wire_record *record, uint32_t words)
+static void place_in_modules(struct torch_thread *thread, struct open *open, const struct wire_record *record,
+                             uint32_t words)
 {
     const struct open *around = call_around(thread, thread->open_count);
     open->modules = around ? around->modules : 0;
@@ -394,7 +408,7 @@ static void begin_record(struct torch_thread *thread, const struct wire_record *
         end_in(thread, operator.number, end_ns);
 }
 
-/* ---- The end --------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 static void end_record(struct torch_thread *thread, const struct wire_record *record)
 {
@@ -414,12 +428,12 @@ static void end_record(struct torch_thread *thread, const struct wire_record *re
         process->counts.damaged++;
 }
 
-/* ---- Memory ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 static void memory_record(struct torch_thread *thread, const struct wire_record *record)
 {
     struct torch_process *process = thread->process;
-    struct row_TACHO_TORCH_MEMORY row = {0};
+    struct row_TACHO_TORCH_MEMORY row = { 0 };
     const char *event = record->flags ? "[OutOfMemory]" : "[memory]";
     ROW_SET(&row, TACHO_TORCH_MEMORY, timestamp, clock_map_time(process->setup.clock, record->ticks));
     ROW_SET(&row, TACHO_TORCH_MEMORY, globalTid, thread->tid);
@@ -436,7 +450,7 @@ static void memory_record(struct torch_thread *thread, const struct wire_record 
     process->counts.recorded++;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------------------------ */
 
 void torch_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
@@ -486,8 +500,8 @@ void torch_thread_finish(struct torch_thread *thread, int64_t end_ns)
 
 void torch_process_free(struct torch_process *process)
 {
-    struct text *const texts[] = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes, &process->range,
-                                   &process->modules };
+    struct text *const texts[] = { &process->dims,  &process->types, &process->strides, &process->values,
+                                   &process->sizes, &process->range, &process->modules };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     free(process->ends);

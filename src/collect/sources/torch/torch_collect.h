@@ -1,8 +1,8 @@
-/* What the observer of PyTorch recorded becomes rows: operators and annotations, calls of modules, steps, memory, and on demand the NVTX ranges that
- * torch.autograd.profiler.emit_nvtx would have made of them.
+/* What the observer of PyTorch recorded becomes rows: operators and annotations, calls of modules, steps, memory, and
+ * on demand the NVTX ranges that torch.autograd.profiler.emit_nvtx would have made of them.
  *
- * One torch_process per process, one torch_thread per thread of it that runs operators. All of it belongs to the thread that owns
- * the writer. Records lie in memory that the program can overwrite: every word is checked. */
+ * One torch_process per process, one torch_thread per thread of it that runs operators. All of it belongs to the thread
+ * that owns the writer. Records lie in memory that the program can overwrite: every word is checked. */
 #ifndef TACHO_COLLECT_SOURCES_TORCH_TORCH_COLLECT_H
 #define TACHO_COLLECT_SOURCES_TORCH_TORCH_COLLECT_H
 
@@ -42,7 +42,7 @@ void torch_thread_finish(struct torch_thread *thread, int64_t end_ns);
 void torch_process_free(struct torch_process *process);
 const struct torch_counts *torch_process_counts(const struct torch_process *process);
 
-/* ---- torch_inputs.c ------------------------------------------------------------------------------------------------- */
+/* ---- torch_inputs.c -------------------------------------------------------------------------------------------- */
 
 struct text;
 

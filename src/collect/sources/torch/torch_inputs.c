@@ -1,20 +1,45 @@
-/* The inputs of an operator in the words of torch's own profiler: shapes, strides, types and values. See wire/wire_torch.h for how they
- * come. */
+/* The inputs of an operator in the words of torch's own profiler: shapes, strides, types and values. See
+ * wire/wire_torch.h for how they come. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "wire/wire_torch.h"
 #include "torch_collect.h"
+#include "wire/wire_torch.h"
 
 /* Types by torch's own numbers, under the names that C++ has for them. */
 static const char *const type_names[] = {
-    "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "float", "double", "c10::complex<c10::Half>",
-    "c10::complex<float>", "c10::complex<double>", "bool", "c10::qint8", "c10::quint8", "c10::qint32", "c10::BFloat16",
-    "c10::quint4x2", "c10::quint2x4", "c10::bits1x8", "c10::bits2x4", "c10::bits4x2", "c10::bits8", "c10::bits16",
-    "c10::Float8_e5m2", "c10::Float8_e4m3fn", "c10::Float8_e5m2fnuz", "c10::Float8_e4m3fnuz", "short unsigned int", "unsigned int",
+    "unsigned char",
+    "signed char",
+    "short int",
+    "int",
+    "long int",
+    "c10::Half",
+    "float",
+    "double",
+    "c10::complex<c10::Half>",
+    "c10::complex<float>",
+    "c10::complex<double>",
+    "bool",
+    "c10::qint8",
+    "c10::quint8",
+    "c10::qint32",
+    "c10::BFloat16",
+    "c10::quint4x2",
+    "c10::quint2x4",
+    "c10::bits1x8",
+    "c10::bits2x4",
+    "c10::bits4x2",
+    "c10::bits8",
+    "c10::bits16",
+    "c10::Float8_e5m2",
+    "c10::Float8_e4m3fn",
+    "c10::Float8_e5m2fnuz",
+    "c10::Float8_e4m3fnuz",
+    "short unsigned int",
+    "unsigned int",
     "long unsigned int",
 };
 
@@ -35,11 +60,18 @@ static int next_item(struct cursor *cursor, struct item *item)
         return -1;
     uint64_t head = *cursor->words++;
     cursor->left--;
-    *item = (struct item){ .kind = (enum wire_torch_input)(head & 0xffff), .type = (uint32_t)(head >> 16 & 0xffff), .count = (uint32_t)(head >> 32),
-                           .words = cursor->words };
-    uint32_t words = item->kind == WIRE_TORCH_TENSOR ? 2 * item->count
-                     : item->kind == WIRE_TORCH_INT || item->kind == WIRE_TORCH_DOUBLE || item->kind == WIRE_TORCH_BOOL;
-    if (item->kind > WIRE_TORCH_CUT || (item->kind == WIRE_TORCH_TENSOR && item->count > WIRE_TORCH_DIMENSIONS) || words > cursor->left)
+    *item = (struct item){
+        .kind = (enum wire_torch_input)(head & 0xffff),
+        .type = (uint32_t)(head >> 16 & 0xffff),
+        .count = (uint32_t)(head >> 32),
+        .words = cursor->words,
+    };
+    uint32_t words = item->kind == WIRE_TORCH_TENSOR
+                         ? 2 * item->count
+                         : item->kind == WIRE_TORCH_INT || item->kind == WIRE_TORCH_DOUBLE ||
+                               item->kind == WIRE_TORCH_BOOL;
+    if (item->kind > WIRE_TORCH_CUT || (item->kind == WIRE_TORCH_TENSOR && item->count > WIRE_TORCH_DIMENSIONS) ||
+        words > cursor->left)
         return -1;
     cursor->words += words;
     cursor->left -= words;
@@ -96,7 +128,8 @@ static void add_left_out(const struct torch_texts *texts, int *is_first)
     *is_first = 0;
 }
 
-static int add_tensor_list(struct cursor *cursor, const struct torch_texts *texts, const struct item *list, int *is_first)
+static int add_tensor_list(struct cursor *cursor, const struct torch_texts *texts, const struct item *list,
+                           int *is_first)
 {
     uint32_t count = list->type == WIRE_TORCH_LEFT_OUT ? 0 : list->count;
     struct item item;
@@ -140,7 +173,9 @@ static int add_scalar_list(struct cursor *cursor, const struct torch_texts *text
 
 static void add_plain(const struct torch_texts *texts, const struct item *item)
 {
-    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < sizeof type_names / sizeof *type_names ? type_names[item->type] : "";
+    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < sizeof type_names / sizeof *type_names
+                           ? type_names[item->type]
+                           : "";
     add_tensor(texts, item);
     text_addf(texts->types, "\"%s\"", is_scalar(item) ? "Scalar" : type);
     text_add_char(texts->values, '"');
