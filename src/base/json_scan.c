@@ -104,6 +104,7 @@ static const unsigned char classes[256] = {
 static int scan_nested(struct scan *scan)
 {
     uint64_t objects = 0; /* a bit for each level: whether it is one */
+    int deepest = scan->levels ? scan->levels : DEEPEST;
     int depth = 0, key = 0, found;
     struct slice string;
 
@@ -116,7 +117,7 @@ static int scan_nested(struct scan *scan)
                 return found;
             break;
         case OPEN:
-            if (depth++ == DEEPEST)
+            if (depth++ == deepest)
                 return SCAN_BAD;
             key = *scan->at++ == '{';
             objects = objects << 1 | (uint64_t)key;

@@ -18,6 +18,7 @@ enum { SCAN_OK = 0, SCAN_CUT = 1, SCAN_BAD = 2 };
 struct scan {
     const char *at, *end;
     int whole;         /* nothing follows the end */
+    int levels;        /* of brackets that a value may have; 0: as many as the scanner can count */
     uint64_t repaired; /* quotes that should have been escaped */
 };
 

@@ -6,67 +6,38 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_scan.h"
 #include "base/utf8.h"
 
-#define DEPTH_MOST 16
+#define LEVELS_MOST 16 /* of brackets */
 
-static const char *skip_space(const char *at, const char *end)
-{
-    while (at < end && strchr(" \t\r\n", *at) && *at)
-        at++;
-    return at;
-}
-
-/* Whether brackets and quotes are closed, and nothing follows the last of them: what cut or foreign files are not. */
-static int is_closed(const char *bytes, size_t length)
-{
-    char open[DEPTH_MOST];
-    int depth = 0, in_string = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        char c = bytes[i];
-        if (in_string) {
-            i += c == '\\';
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = 1;
-        } else if (c == '{' || c == '[') {
-            if (depth == DEPTH_MOST)
-                return 0;
-            open[depth++] = c == '{' ? '}' : ']';
-        } else if (c == '}' || c == ']') {
-            if (depth == 0 || open[--depth] != c)
-                return 0;
-            if (depth == 0)
-                return skip_space(bytes + i + 1, bytes + length) == bytes + length;
-        }
-    }
-    return 0;
-}
-
-/* {"notes": [ at the beginning. */
-static int begins_well(const char *bytes, size_t length)
-{
-    static const char *const pieces[] = { "{", "\"notes\"", ":", "[" };
-    const char *end = bytes + length, *at = bytes;
-
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        size_t wanted = strlen(pieces[i]);
-        at = skip_space(at, end);
-        if ((size_t)(end - at) < wanted || memcmp(at, pieces[i], wanted) != 0)
-            return 0;
-        at += wanted;
-    }
-    return 1;
-}
-
+/* {"notes": [...]} with nothing behind it. Files that were cut, or that belong to somebody else, are not. */
 static int are_notes(const char *bytes, size_t length)
 {
-    return begins_well(bytes, length) && is_closed(bytes, length) && utf8_valid_length(bytes, length) == length;
+    struct text guarded = { 0 };
+    struct slice whole, name, list;
+
+    if (utf8_valid_length(bytes, length) != length)
+        return 0;
+    text_add_bytes(&guarded, bytes, length);
+    text_add_repeat(&guarded, '\0', SCAN_GUARD);
+    struct scan scan = { .at = text_string(&guarded), .whole = 1, .levels = LEVELS_MOST };
+    scan.end = scan.at + length;
+    int is_good = !text_failed(&guarded) && json_scan_value(&scan, PLACE_ARRAY, &whole) == SCAN_OK &&
+                  *whole.bytes == '{' && scan.repaired == 0;
+    if (is_good) {
+        struct scan members = json_slice_parts(whole);
+        is_good = json_scan_part(&members, 1, &name, &list) && json_slice_is(name, "notes") && *list.bytes == '[';
+    }
+    if (is_good) {
+        json_scan_space(&scan);
+        is_good = scan.at == scan.end;
+    }
+    text_free(&guarded);
+    return is_good;
 }
 
 /* Whatever errno says, the server is at fault, not the one who asks. */

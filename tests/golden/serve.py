@@ -150,7 +150,7 @@ def notes(server, path):
     check("for the next one who asks", NOTES, server.json("notes"))
     with open(path) as file:
         check("beside the report", NOTES, json.load(file))
-    for bad in ("", "[]", "{}", '{"notes"}', '{"notes": "x"}', '{"notes" []}', '{"notes": [', '{"notes": []} x', '{"other": []}', b'{"notes": ["\xff"]}', '{"notes": ' + "[" * 40 + "]" * 40 + "}"):
+    for bad in ("", "[]", "{}", '{"notes"}', '{"notes": "x"}', '{"notes" []}', '{"notes": [', '{"notes": []} x', '{"other": []}', b'{"notes": ["\xff"]}', '{"notes": ["a"b"]}', '{"notes": ' + "[" * 40 + "]" * 40 + "}"):
         check(f"{bad!r} is refused", 400, server.status("/api/notes", body=bad))
     check("so is what is too much", 400, server.status("/api/notes", body='{"notes": ["' + "x" * (1 << 20) + '"]}'))
     check("and the old ones stay", NOTES, server.json("notes"))
