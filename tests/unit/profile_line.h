@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cmd/profile/profile.h"
+#include "cmd/profile/profile_options.h"
 
 static struct profile_settings settings;
 static const char *program[64];
@@ -24,7 +24,7 @@ static int parse(const char *line)
         argv[argc++] = word;
     argv[argc] = NULL;
     profile_settings_free(&settings);
-    profile_settings_init(&settings);
+    profile_options_init(&settings);
     memset(&err, 0, sizeof err);
     text_clear(&warnings);
     struct option_parse rules = {
@@ -35,7 +35,7 @@ static int parse(const char *line)
     text_add(&warnings, text_string(&rules.warnings));
     text_free(&rules.warnings);
     if (code == 0)
-        code = profile_settings_finish(&settings, &err);
+        code = profile_options_finish(&settings, &err);
     text_add(&warnings, text_string(&settings.warnings));
     return code;
 }

@@ -1,8 +1,6 @@
 /* tacho profile: runs a program, records it, and ends as the program ended.
  *
  * All that it says itself goes to stderr, so that the program's output stays what it was. */
-#include "profile.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "export/export.h"
 #include "output_name.h"
 #include "profile_counters.h"
+#include "profile_options.h"
 #include "summary.h"
 
 /* One argument as a shell would need it. */
@@ -290,7 +289,7 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!settings)
         return EXIT_FAILED;
-    profile_settings_init(settings);
+    profile_options_init(settings);
     if (command_options(self, argc, argv, settings, program, &count, &status)) {
         program[count] = NULL;
         text_add(&command_line, "tacho");
@@ -316,7 +315,7 @@ static int run(const struct command *self, int argc, char **argv)
         else if (count == 0 && !settings->attach)
             error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
         else
-            profile_settings_finish(settings, &err);
+            profile_options_finish(settings, &err);
         print_warnings(self, &settings->warnings);
         status = err.code ? command_fail(self, &err) : run_program(self, settings, &path, &found);
         if (!found)

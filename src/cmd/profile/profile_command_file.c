@@ -75,7 +75,7 @@ int profile_command_file_take(void *context, const char *value, struct error *er
     size_t count = split_words(text, words + 1, MOST_WORDS + 1);
     if (count > MOST_WORDS)
         return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' has more than %d words", value, MOST_WORDS);
-    struct option_parse parse = { .options = profile_options, .settings = settings, .operands = operands };
+    struct option_parse parse = { .options = settings->options, .settings = settings, .operands = operands };
     for (size_t i = 1; i <= count; i++)
         if (strncmp(words[i], "--command-file", 14) == 0)
             return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' names another command file", value);

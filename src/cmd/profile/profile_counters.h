@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_COUNTERS_H
 #define TACHO_CMD_PROFILE_PROFILE_COUNTERS_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Each reads one option's value into a struct profile_settings. A list is of names or numbers;
  * "help" asks for what there is. */

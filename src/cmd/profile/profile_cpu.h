@@ -3,7 +3,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_CPU_H
 #define TACHO_CMD_PROFILE_PROFILE_CPU_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Each reads one option's value into a struct profile_settings. */
 int profile_cpu_take_sample(void *settings, const char *value, struct error *err);

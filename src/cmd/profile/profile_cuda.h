@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_CUDA_H
 #define TACHO_CMD_PROFILE_PROFILE_CUDA_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 void profile_cuda_init(struct profile_cuda *cuda);
 

@@ -1,11 +1,12 @@
 /* The options of `tacho profile`, with nsys's names and meanings, as rows. How their values are read is a file for each
  * subject: profile_sources.c, profile_window.c, profile_cuda.c, …; here is what belongs to none of them. */
+#include "profile_options.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/export.h"
-#include "profile.h"
 #include "profile_command_file.h"
 #include "profile_counters.h"
 #include "profile_cpu.h"
@@ -267,9 +268,10 @@ const struct option profile_options[] = {
 };
 /* clang-format on */
 
-void profile_settings_init(struct profile_settings *settings)
+void profile_options_init(struct profile_settings *settings)
 {
     *settings = (struct profile_settings){
+        .options = profile_options,
         .output = "report%n",
         .show_output = 1,
         .inherit_environment = 1,
@@ -301,7 +303,7 @@ static size_t names_length(const struct collect_options *collect)
     return length + (collect->range_domain ? strlen(collect->range_domain) : 0);
 }
 
-int profile_settings_finish(struct profile_settings *settings, struct error *err)
+int profile_options_finish(struct profile_settings *settings, struct error *err)
 {
     struct collect_options *collect = &settings->collect;
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_PYTHON_H
 #define TACHO_CMD_PROFILE_PROFILE_PYTHON_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Reads --python-sampling-frequency into a struct profile_settings. */
 int profile_python_take_frequency(void *settings, const char *value, struct error *err);

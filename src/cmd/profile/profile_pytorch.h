@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_PYTORCH_H
 #define TACHO_CMD_PROFILE_PROFILE_PYTORCH_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Reads --pytorch into a struct profile_settings. */
 int profile_pytorch_take(void *settings, const char *value, struct error *err);

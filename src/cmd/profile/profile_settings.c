@@ -2,7 +2,7 @@
  * knows none of the options. */
 #include <stdlib.h>
 
-#include "profile.h"
+#include "profile_settings.h"
 
 void *profile_own(struct profile_settings *settings, void *memory)
 {

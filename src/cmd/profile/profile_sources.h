@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_SOURCES_H
 #define TACHO_CMD_PROFILE_PROFILE_SOURCES_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Each reads one option's value into a struct profile_settings. */
 int profile_sources_take(void *settings, const char *value, struct error *err);

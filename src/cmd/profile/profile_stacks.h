@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_STACKS_H
 #define TACHO_CMD_PROFILE_PROFILE_STACKS_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 void profile_stacks_init(struct profile_settings *settings);
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_PROFILE_WINDOW_H
 #define TACHO_CMD_PROFILE_PROFILE_WINDOW_H
 
-#include "profile.h"
+#include "profile_settings.h"
 
 /* Each reads one option's value into a struct profile_settings. */
 int profile_window_take_delay(void *settings, const char *value, struct error *err);

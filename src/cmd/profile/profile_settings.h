@@ -1,6 +1,6 @@
-/* What the options of `tacho profile` mean. */
-#ifndef TACHO_CMD_PROFILE_PROFILE_H
-#define TACHO_CMD_PROFILE_PROFILE_H
+/* What `tacho profile` is told: the values of its options. */
+#ifndef TACHO_CMD_PROFILE_PROFILE_SETTINGS_H
+#define TACHO_CMD_PROFILE_PROFILE_SETTINGS_H
 
 #include "cmd/option.h"
 #include "collect/collect.h"
@@ -43,8 +43,9 @@ struct profile_python {
     unsigned frequency; /* 0: it was not said */
 };
 
-/* Filled by the options; profile_settings_init() first. */
+/* Filled by the options; profile_options_init() first. */
 struct profile_settings {
+    const struct option *options; /* the table that they are filled by; --command-file reads more with it */
     struct collect_options collect;
     const char *output;
     int overwrite, redact, show_output, inherit_environment, stop_on_exit, trace_fork, preload, resolve_symbols;
@@ -65,14 +66,6 @@ struct profile_settings {
     struct text warnings; /* a line each */
 };
 
-/* profile_options.c */
-extern const struct option profile_options[];
-
-void profile_settings_init(struct profile_settings *settings);
-/* What can be said only when all options are known; fills in settings->collect. */
-int profile_settings_finish(struct profile_settings *settings, struct error *err);
-
-/* profile_settings.c */
 void profile_settings_free(struct profile_settings *settings);
 /* Keeps an allocation until then; NULL when memory or room is short. */
 void *profile_own(struct profile_settings *settings, void *memory);
