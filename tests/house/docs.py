@@ -1,0 +1,100 @@
+"""The docs name things that exist: links, headings, paths. The design page shows every folder of src/ and the table of dependencies."""
+
+import glob
+import os
+import re
+import unittest
+
+SOURCE = os.environ["SOURCE"]
+LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+FOLDERS = "src|web/src|tests|docs|scripts|bench|cmake|python|include|examples"
+PATH = re.compile(rf"(?:{FOLDERS})(?:/[\w.*-]+)+/?$")
+PLACEHOLDER = re.compile(r"(^|[/_.])[A-Z]{4,}\b")  # NAME.c stands for the file of a reader
+
+
+def read(path):
+    with open(path) as text:
+        return text.read()
+
+
+def pages():
+    """All pages of the tree, less the blocks that are set apart as code."""
+    found = glob.glob(os.path.join(SOURCE, "*.md"))
+    for folder in ("docs", "bench", "tests", "python", "examples"):
+        found += glob.glob(os.path.join(SOURCE, folder, "**", "*.md"), recursive=True)
+    return {path: re.sub(r"^```.*?^```", "", read(path), flags=re.S | re.M) for path in sorted(found)}
+
+
+def anchors(text):
+    """The names under which headings are linked to, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.*)$", text, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def closure(sees):
+    """For each module the modules that it sees, also through others."""
+    def walk(module):
+        return set().union(*({name} | walk(name) for name in sees[module]))
+    return {module: walk(module) for module in sees}
+
+
+class Docs(unittest.TestCase):
+    def setUp(self):
+        self.pages = pages()
+        self.design = read(os.path.join(SOURCE, "docs", "design.md"))
+        self.assertGreater(len(self.pages), 50)
+
+    def test_links_lead_somewhere(self):
+        dead = []
+        for page, text in self.pages.items():
+            for link in LINK.findall(text):
+                path, _, anchor = link.partition("#")
+                if re.match(r"[a-z]+:", link):
+                    continue
+                target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+                if not os.path.exists(target) or (anchor and target.endswith(".md") and anchor not in anchors(read(target))):
+                    dead.append(f"{os.path.relpath(page, SOURCE)}: {link}")
+        self.assertEqual(dead, [])
+
+    def test_paths_exist(self):
+        dead = []
+        for page, text in self.pages.items():
+            for code in CODE.findall(text):
+                for word in code.split():
+                    if PATH.match(word) and not PLACEHOLDER.search(word) and not glob.glob(os.path.join(SOURCE, word)):
+                        dead.append(f"{os.path.relpath(page, SOURCE)}: {word}")
+        self.assertEqual(dead, [])
+
+    def test_design_names_every_folder(self):
+        """The first cell of a row: a folder, and after it others beside it."""
+        named = set()
+        for row in re.findall(r"^\| (`[^|]*`) \|", self.design, flags=re.M):
+            first, *others = CODE.findall(row)
+            named |= {first} | {os.path.join(os.path.dirname(first), other) for other in others}
+        root = os.path.join(SOURCE, "src")
+        folders = {os.path.relpath(folder, root) for folder, _, names in os.walk(root)
+                   if any(name.endswith(".c") for name in names)}
+        self.assertEqual(folders - named, set(), "not on docs/design.md")
+        self.assertEqual({folder for folder in named if not os.path.isdir(os.path.join(root, folder))}, set(), "not in src/")
+
+    def test_picture_is_the_table_of_dependencies(self):
+        picture = {row.split()[0]: arrow.split() for row, arrow in re.findall(r"^│[^│]*│ ([^│]*)│ →([^│]*)│$", self.design, flags=re.M)}
+        table = {}
+        for line in read(os.path.join(SOURCE, "cmake", "dependencies.txt")).splitlines():
+            if line.strip() and not line.startswith("#"):
+                module, *sees = [name.split("/")[0] for name in line.partition("|")[0].replace(":", " ").split()]
+                table.setdefault(module, set()).update(name for name in sees if name != module)
+        self.assertEqual(closure(picture), closure(table))
+
+    def test_decisions_are_in_the_index(self):
+        folder = os.path.join(SOURCE, "docs", "decisions")
+        index = LINK.findall(read(os.path.join(folder, "README.md")))
+        written = sorted(name for name in os.listdir(folder) if name != "README.md")
+        self.assertEqual([name for name in index if not name.startswith("..")], written)
+        for number, name in enumerate(written, 1):
+            self.assertRegex(read(os.path.join(folder, name)), rf"^# {number}\. \S")
+
+
+if __name__ == "__main__":
+    unittest.main()
