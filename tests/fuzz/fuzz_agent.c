@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "../trace/nvtx_client.h"
+#include "abi/nvtx_layout.h"
 #include "agent/libraries/library_agent.h"
 #include "agent_host.h"
 #include "tacho/tacho.h"
@@ -110,11 +111,11 @@ static const struct nvtx_payload_data *next_payloads(size_t *count)
     *count = next(20);
     for (size_t i = 0; i < *count; i++) {
         uint64_t type = next(2) ? next_number() : next(128);
-        int is_string = type >= WIRE_TYPE_CSTRING && type <= WIRE_TYPE_UTF32;
+        int is_string = type >= ABI_TYPE_CSTRING && type <= ABI_TYPE_UTF32;
         data[i] = (struct nvtx_payload_data){ type, is_string ? SIZE_MAX : next(3) * 1000u + next(64),
                                               next(8) ? payload : NULL };
         if (is_string)
-            data[i].bytes = type == WIRE_TYPE_CSTRING || type == WIRE_TYPE_UTF8 ? (const void *)narrow : wide;
+            data[i].bytes = type == ABI_TYPE_CSTRING || type == ABI_TYPE_UTF8 ? (const void *)narrow : wide;
     }
     return data;
 }

@@ -126,6 +126,12 @@ class Nvtx(lib.Case):
         self.assertGreater(report.value("SELECT length(name) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), 16000, "cut, but not to nothing")
         self.check_balance(report, 1)
 
+    def test_a_layout_that_is_left_to_the_tool_is_that_of_c(self):
+        report = self.all("layout")
+        (value, data), = report.rows("SELECT jsonText, binaryData FROM NVTX_EVENTS WHERE jsonText IS NOT NULL")
+        self.assertEqual(json.loads(value), {"first": "f", "at": {"x": 3, "y": -4}, "last": "l"})
+        self.assertEqual(len(data), 2 * 16, "what the agent copied is the struct, and nothing behind it")
+
     def test_empty_arrays_are_not_followed(self):
         report = self.all("empty")
         value = report.value("SELECT jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL")

@@ -143,6 +143,7 @@ static void deep(void)
 
 enum { SCHEMA_FIELDS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6, ENUM_FIELDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 enum {
+    TYPE_CHAR = 1,
     TYPE_INT = 5,
     TYPE_UINT8 = 12,
     TYPE_UINT64 = 18,
@@ -275,6 +276,25 @@ static void empty_arrays(const void *domain)
     nvtx_mark_payload(domain, &data, 1);
 }
 
+/* A schema that leaves offsets and size to the tool describes a C struct. */
+static void left_to_the_tool(const void *domain)
+{
+    struct framed {
+        char first;
+        struct point at; /* aligned as its members are, to 4 */
+        char last;
+    } payload = { 'f', { 3, -4 }, 'l' };
+    struct nvtx_schema_entry entries[] = {
+        { 0, TYPE_CHAR, "first", NULL, 0, 0, NULL, NULL },
+        { 0, point_schema(domain), "at", NULL, 0, 0, NULL, NULL },
+        { 0, TYPE_CHAR, "last", NULL, 0, 0, NULL, NULL },
+    };
+    struct nvtx_schema schema = { SCHEMA_FIELDS, "framed", 1, 0, entries, 3, 0, 0, 0, NULL };
+    struct nvtx_payload_data data = { nvtx_register_schema(domain, &schema), SIZE_MAX, &payload };
+    expect("a struct of 16 bytes", 16, sizeof payload);
+    nvtx_mark_payload(domain, &data, 1);
+}
+
 /* Children of a fork use what their parent registered, and end without a word. */
 static void forks(const void *domain)
 {
@@ -315,6 +335,8 @@ int main(int argc, char **argv)
         long_texts(domain);
     if (!*only || !strcmp(only, "empty"))
         empty_arrays(domain);
+    if (!*only || !strcmp(only, "layout"))
+        left_to_the_tool(domain);
     if (!*only || !strcmp(only, "forks"))
         forks(domain);
     printf("attached %d, tool version %u\n", nvtx_client.attached, nvtx_client.tool_version);

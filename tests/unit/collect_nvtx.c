@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "abi/nvtx_layout.h"
 #include "collect/core/clock_map.h"
 #include "collect/sources/nvtx/nvtx_collect.h"
 #include "report/reader/reader.h"
@@ -418,7 +419,7 @@ static void payloads_are_read_by_their_schema(void **state)
     tell_entry(thread, DYNAMIC + 1, 1, 0, DOUBLE_TYPE, 0, 0, "real");
     tell_entry(thread, DYNAMIC + 1, 2, 0, UINT32_TYPE, 0, 0, "length");
     tell_entry(thread, DYNAMIC + 1, 3, 0, HALF, 0, 0, "half");
-    tell_entry(thread, DYNAMIC + 1, 4, WIRE_ENTRY_MESSAGE, WIRE_TYPE_UTF8, 6, 0, "name");
+    tell_entry(thread, DYNAMIC + 1, 4, ABI_ENTRY_MESSAGE, ABI_TYPE_UTF8, 6, 0, "name");
     mark_with(thread, DYNAMIC + 1, &fixed, sizeof fixed);
 
     /* A length, so many numbers, a text up to its zero, numbers up to a zero. */
@@ -430,9 +431,9 @@ static void payloads_are_read_by_their_schema(void **state)
     } __attribute__((packed)) dynamic = { 3, { 1, -1, 5 }, "q\"\n\xff", { 7, 8, 0 } };
     tell_schema(thread, DYNAMIC + 2, 2, 4, 0);
     tell_entry(thread, DYNAMIC + 2, 0, 0, 14, 0, 0, "count");
-    tell_entry(thread, DYNAMIC + 2, 1, WIRE_ENTRY_LENGTH_INDEX, INT16, 0, 0, "numbers");
-    tell_entry(thread, DYNAMIC + 2, 2, WIRE_ENTRY_ZERO_TERMINATED, WIRE_TYPE_UTF8, 0, 0, "text");
-    tell_entry(thread, DYNAMIC + 2, 3, WIRE_ENTRY_ZERO_TERMINATED, UINT32_TYPE, 0, 16, "more");
+    tell_entry(thread, DYNAMIC + 2, 1, ABI_ENTRY_LENGTH_INDEX, INT16, 0, 0, "numbers");
+    tell_entry(thread, DYNAMIC + 2, 2, ABI_ENTRY_ZERO_TERMINATED, ABI_TYPE_UTF8, 0, 0, "text");
+    tell_entry(thread, DYNAMIC + 2, 3, ABI_ENTRY_ZERO_TERMINATED, UINT32_TYPE, 0, 16, "more");
     mark_with(thread, DYNAMIC + 2, &dynamic, sizeof dynamic);
 
     /* A union whose member is chosen by an entry beside it. */
@@ -471,8 +472,8 @@ static void payloads_may_refer_to_registered_strings(void **state)
     uint64_t handles[] = { UINT64_C(0xD2) << 56 | 7, 8 }; /* the second was never registered */
     tell_string(thread, 7, "seven");
     tell_schema(thread, DYNAMIC + 1, 1, 2, 16);
-    tell_entry(thread, DYNAMIC + 1, 0, WIRE_ENTRY_MESSAGE, WIRE_TYPE_REGISTERED, 0, 0, "known");
-    tell_entry(thread, DYNAMIC + 1, 1, 0, WIRE_TYPE_REGISTERED, 0, 8, "unknown");
+    tell_entry(thread, DYNAMIC + 1, 0, ABI_ENTRY_MESSAGE, ABI_TYPE_REGISTERED, 0, 0, "known");
+    tell_entry(thread, DYNAMIC + 1, 1, 0, ABI_TYPE_REGISTERED, 0, 8, "unknown");
     mark_with(thread, DYNAMIC + 1, handles, sizeof handles);
     nvtx_thread_finish(thread);
     finish(&capture, "NVTX_EVENTS", event_columns);

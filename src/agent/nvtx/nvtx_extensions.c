@@ -6,6 +6,7 @@
  * program's word, as in every tool; nothing is followed beyond the first level. */
 #include "wire/wire_nvtx.h"
 
+#include "abi/nvtx_layout.h"
 #include "agent/core/core.h"
 #include "nvtx_agent.h"
 
@@ -30,6 +31,7 @@ struct shape {
     _Atomic uint64_t key;
     _Atomic uint32_t ready;
     uint32_t size; /* 0: not known */
+    uint32_t align;
     uint32_t pointer_count;
     struct pointer pointers[POINTERS_MAX];
 };
@@ -67,27 +69,11 @@ static const struct shape *find_shape(uint32_t domain, uint64_t id)
     return shape && atomic_load_explicit(&shape->ready, memory_order_acquire) ? shape : NULL;
 }
 
-/* Size of one value of an entry's type in the payload; 0 if it cannot be known beforehand. */
-static uint32_t value_size(uint32_t domain, const struct abi_schema_entry *entry)
+/* Of a schema or an enum that was registered before. */
+static struct abi_extent shape_extent(uint32_t domain, uint64_t id)
 {
-    if (wire_is_pointer(entry->type, entry->flags, entry->detail))
-        return 8;
-    if (wire_is_string(entry->type))
-        return wire_character_size(entry->type);
-    uint32_t size = wire_type_size(entry->type);
-    const struct shape *nested = size ? NULL : find_shape(domain, entry->type);
-    return nested ? nested->size : size;
-}
-
-static uint64_t entry_size(uint32_t domain, const struct abi_schema_entry *entry)
-{
-    uint64_t one = value_size(domain, entry);
-    uint64_t array = entry->flags & WIRE_ENTRY_ARRAY;
-    if (wire_is_pointer(entry->type, entry->flags, entry->detail))
-        return 8;
-    if (array == WIRE_ENTRY_FIXED || (!array && wire_is_string(entry->type)))
-        return entry->detail < UINT32_MAX ? one * entry->detail : 0;
-    return array ? 0 : one;
+    const struct shape *shape = find_shape(domain, id);
+    return shape ? (struct abi_extent){ shape->size, shape->align } : ABI_UNKNOWN_EXTENT;
 }
 
 /* What stands behind a pointer; unit 0: not to be followed. */
@@ -95,22 +81,22 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
 {
     const struct abi_schema_entry *entry = &schema->entries[index];
     struct pointer pointer = { .offset = offsets[index] };
-    int string = wire_is_string(entry->type);
-    if (!string && !(entry->flags & WIRE_ENTRY_DEEP_COPY))
+    int string = abi_is_string(entry->type);
+    if (!string && !(entry->flags & ABI_ENTRY_DEEP_COPY))
         return pointer;
-    pointer.unit = string ? wire_character_size(entry->type) : wire_type_size(entry->type);
-    switch (entry->flags & WIRE_ENTRY_ARRAY) {
-    case WIRE_ENTRY_FIXED: /* of none there is nothing to follow */
+    pointer.unit = string ? abi_character_size(entry->type) : abi_type_size(entry->type);
+    switch (entry->flags & ABI_ENTRY_ARRAY) {
+    case ABI_ENTRY_FIXED: /* of none there is nothing to follow */
         pointer.count = entry->detail < POINTED_BYTES_MAX ? (uint32_t)entry->detail : POINTED_BYTES_MAX;
         pointer.unit = pointer.count ? pointer.unit : 0;
         break;
-    case WIRE_ENTRY_LENGTH_INDEX: /* and of a number that cannot be read neither */
+    case ABI_ENTRY_LENGTH_INDEX: /* and of a number that cannot be read neither */
         pointer.count = 1;
         pointer.length_at = entry->detail < index ? offsets[entry->detail] : 0;
-        pointer.length_bytes = entry->detail < index ? wire_type_size(schema->entries[entry->detail].type) : 0;
+        pointer.length_bytes = entry->detail < index ? abi_type_size(schema->entries[entry->detail].type) : 0;
         pointer.unit = pointer.length_bytes ? pointer.unit : 0;
         break;
-    case WIRE_ENTRY_ZERO_TERMINATED: break;
+    case ABI_ENTRY_ZERO_TERMINATED: break;
     default: pointer.count = string ? 0 : 1;
     }
     return pointer;
@@ -121,33 +107,32 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
     struct shape *shape = shape_slot(shape_key(domain, id), 1);
     if (!shape)
         return;
+    uint64_t type = schema->fields & ABI_SCHEMA_TYPE ? schema->type : 0;
+    struct abi_layout layout = { .pack = schema->fields & ABI_SCHEMA_ALIGNMENT ? schema->alignment : 0,
+                                 .is_union = abi_is_union(type) };
     uint32_t offsets[64];
-    uint64_t at = 0, widest = 1;
     size_t count = schema->entry_count < 64 ? schema->entry_count : 64, i;
-    int is_union = schema->type == WIRE_SCHEMA_UNION || schema->type == WIRE_SCHEMA_UNION_INTERNAL;
-    for (i = 0; i < count && at < UINT32_MAX; i++) {
+    for (i = 0; i < count; i++) {
         const struct abi_schema_entry *entry = &schema->entries[i];
-        uint64_t align = value_size(domain, entry), size = entry_size(domain, entry);
-        if (align > 16 || (align & (align - 1)))
-            align = 8; /* a nested schema */
-        if ((schema->fields & ABI_SCHEMA_ALIGNMENT) && schema->alignment && align > schema->alignment)
-            align = schema->alignment;
-        uint64_t offset = entry->offset || is_union || !align ? entry->offset : (at + align - 1) / align * align;
-        if (!size || offset > UINT32_MAX)
+        struct abi_extent extent = abi_entry_extent(entry->type, entry->flags, entry->detail,
+                                                    shape_extent(domain, entry->type));
+        uint64_t offset = abi_layout_place(&layout, entry->offset, extent.align);
+        if (!extent.size || offset > UINT32_MAX)
             break;
         offsets[i] = (uint32_t)offset;
-        widest = align > widest ? align : widest;
-        at = offset + size > at ? offset + size : at;
-        if (!wire_is_pointer(entry->type, entry->flags, entry->detail) || shape->pointer_count == POINTERS_MAX)
+        abi_layout_fill(&layout, offset + extent.size);
+        if (!abi_is_pointer(entry->type, entry->flags, entry->detail) || shape->pointer_count == POINTERS_MAX)
             continue;
         struct pointer pointer = describe_pointer(schema, offsets, i);
         if (pointer.unit)
             shape->pointers[shape->pointer_count++] = pointer;
     }
+    struct abi_extent whole = abi_layout_extent(&layout);
     if ((schema->fields & ABI_SCHEMA_SIZE) && schema->static_size && schema->static_size < UINT32_MAX)
         shape->size = (uint32_t)schema->static_size;
-    else if (i == schema->entry_count && schema->type != WIRE_SCHEMA_DYNAMIC)
-        shape->size = (uint32_t)((at + widest - 1) / widest * widest);
+    else if (i == schema->entry_count && type != ABI_SCHEMA_TYPE_DYNAMIC && whole.size <= UINT32_MAX)
+        shape->size = (uint32_t)whole.size;
+    shape->align = (uint32_t)whole.align;
     atomic_store_explicit(&shape->ready, 1, memory_order_release);
 }
 
@@ -217,7 +202,9 @@ static uint64_t enum_register(const void *domain, const struct abi_enum *given)
     uint64_t head[WIRE_ENUM_WORDS] = { [WIRE_ENUM_ID] = id, [WIRE_ENUM_ENTRIES] = count, [WIRE_ENUM_SIZE] = size };
     struct shape *shape = shape_slot(shape_key(nvtx_domain_of(domain), id), 1);
     if (shape) {
-        shape->size = size <= 8 ? (uint32_t)size : 0;
+        struct abi_extent extent = abi_enum_extent(size);
+        shape->size = (uint32_t)extent.size;
+        shape->align = (uint32_t)extent.align;
         atomic_store_explicit(&shape->ready, 1, memory_order_release);
     }
     tell(WIRE_NVTX_ENUM, domain, head, WIRE_ENUM_WORDS, given->fields & ABI_ENUM_NAME ? given->name : NULL, NULL);
@@ -327,10 +314,10 @@ void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan)
         const struct abi_payload_data *data = &event->binary[i];
         const struct shape *shape = find_shape(event->domain, data->schema);
         size_t size = data->bytes ? data->size : 0;
-        if (size == SIZE_MAX && wire_is_string(data->schema))
-            size = terminated_bytes(data->bytes, wire_character_size(data->schema));
+        if (size == SIZE_MAX && abi_is_string(data->schema))
+            size = terminated_bytes(data->bytes, abi_character_size(data->schema));
         else if (size == SIZE_MAX)
-            size = shape ? shape->size : wire_type_size(data->schema);
+            size = shape ? shape->size : abi_type_size(data->schema);
         plan_part(plan, data->schema, data->bytes, size, 0);
         if (shape && data->bytes)
             plan_pointed(plan, shape, data->bytes, size);

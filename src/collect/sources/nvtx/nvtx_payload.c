@@ -1,15 +1,14 @@
 /* Payloads with a layout, read by their schemas into JSON.
  *
  * Both the bytes and the schemas come from the program: every offset and length is checked, nesting and output are
- * bounded, and a value that cannot be had becomes null. What a schema leaves open is filled in by C's rules: an entry
- * without an offset stands at the next aligned place. */
+ * bounded, and a value that cannot be had becomes null. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/nvtx_layout.h"
 #include "nvtx_schema.h"
-#include "wire/wire_nvtx.h"
 
 #define DEPTH_MAX 16
 #define JSON_MAX 65536u
@@ -223,14 +222,14 @@ static void add_registered(const struct reading *reading, uint64_t handle, struc
 static void add_value(const struct reading *reading, uint64_t type, const unsigned char *bytes)
 {
     struct text *json = reading->json;
-    uint32_t size = wire_type_size(type);
+    uint32_t size = abi_type_size(type);
     if ((type >= 19 && type <= 21) || (type >= 42 && type <= 52))
         add_float(json, type, bytes);
     else if (type == 23)
         text_addf(json, "\"0x%" PRIx64 "\"", unsigned_at(bytes, 8));
     else if (type == 33 || type == 34)
         text_addf(json, "\"0x%016" PRIx64 "%016" PRIx64 "\"", unsigned_at(bytes + 8, 8), unsigned_at(bytes, 8));
-    else if (type == WIRE_TYPE_REGISTERED)
+    else if (type == ABI_TYPE_REGISTERED)
         add_registered(reading, unsigned_at(bytes, 8), NULL);
     else if (type == 1 || (type >= 24 && type <= 27))
         add_string(json, bytes, size, size == 1 ? 1 : size);
@@ -273,36 +272,33 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
 /* Size of one element of a type in place: 0 if it is not fixed. */
 static uint64_t element_size(const struct reading *reading, uint64_t type)
 {
-    uint32_t size = wire_is_string(type) ? wire_character_size(type) : wire_type_size(type);
+    uint32_t size = abi_is_string(type) ? abi_character_size(type) : abi_type_size(type);
     const struct nvtx_schema *schema = size ? NULL : find(reading, type);
     if (!schema)
         return size;
     return schema->size < UINT32_MAX ? schema->size : 0;
 }
 
-static uint64_t alignment(struct reading *reading, uint64_t type, int depth)
+static uint64_t alignment(struct reading *reading, const struct nvtx_entry *entry, int depth)
 {
-    uint32_t size = wire_is_string(type) ? wire_character_size(type) : wire_type_size(type);
-    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
-    if (!schema)
-        return size ? size : 1;
-    if (schema->is_enum)
-        return schema->size >= 1 && schema->size <= 8 ? schema->size : 1;
-    uint64_t widest = 1;
-    for (uint32_t i = 0; i < schema->count && i < schema->capacity && depth < 4 && reading->budget-- > 0; i++) {
-        const struct nvtx_entry *entry = &schema->entries[i];
-        uint64_t one = wire_is_pointer(entry->type, entry->flags, entry->detail)
-                           ? 8
-                           : alignment(reading, entry->type, depth + 1);
-        widest = one > widest ? one : widest;
+    const struct nvtx_schema *schema = abi_is_nested(entry->type, entry->flags) ? find(reading, entry->type) : NULL;
+    struct abi_extent nested = ABI_UNKNOWN_EXTENT;
+
+    if (schema && schema->is_enum) {
+        nested = abi_enum_extent(schema->size);
+    } else if (schema) {
+        struct abi_layout layout = { .pack = schema->align };
+        for (uint32_t i = 0; i < schema->count && i < schema->capacity && depth < 4 && reading->budget-- > 0; i++)
+            abi_layout_place(&layout, 0, alignment(reading, &schema->entries[i], depth + 1));
+        nested = abi_layout_extent(&layout);
     }
-    return schema->align && widest > schema->align ? schema->align : widest;
+    return abi_entry_extent(entry->type, entry->flags, entry->detail, nested).align;
 }
 
 /* One element; how many bytes it takes, 0 if it is not there. */
 static size_t add_element(struct reading *reading, uint64_t type, struct span span, uint64_t selected)
 {
-    uint32_t size = wire_type_size(type);
+    uint32_t size = abi_type_size(type);
     const struct nvtx_schema *schema = size ? NULL : find(reading, type);
     if (size && size <= span.length) {
         add_value(reading, type, span.bytes);
@@ -345,13 +341,13 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
 static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span,
                        const uint64_t *numbers, uint32_t index)
 {
-    uint64_t array = entry->flags & WIRE_ENTRY_ARRAY;
-    uint64_t count = array == WIRE_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0)
-                                                      : entry->detail;
-    if (wire_is_string(entry->type)) {
-        uint32_t unit = wire_character_size(entry->type);
+    uint64_t array = entry->flags & ABI_ENTRY_ARRAY;
+    uint64_t count = array == ABI_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0)
+                                                     : entry->detail;
+    if (abi_is_string(entry->type)) {
+        uint32_t unit = abi_character_size(entry->type);
         size_t length = span.length;
-        int is_terminated = array == WIRE_ENTRY_ZERO_TERMINATED || (!array && entry->detail == 0);
+        int is_terminated = array == ABI_ENTRY_ZERO_TERMINATED || (!array && entry->detail == 0);
         if (is_terminated)
             length = terminated(span.bytes, span.length, unit);
         else if (count < span.length / unit)
@@ -361,14 +357,14 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
     }
     if (!array)
         return add_element(reading, entry->type, span, entry->detail < index ? numbers[entry->detail] : 0);
-    if ((entry->type == 1 || entry->type == 25) && array != WIRE_ENTRY_PAYLOAD_INDEX) { /* characters: a text */
-        size_t length = array == WIRE_ENTRY_ZERO_TERMINATED ? terminated(span.bytes, span.length, 1) : span.length;
-        length = array != WIRE_ENTRY_ZERO_TERMINATED && count < length ? (size_t)count : length;
+    if ((entry->type == 1 || entry->type == 25) && array != ABI_ENTRY_PAYLOAD_INDEX) { /* characters: a text */
+        size_t length = array == ABI_ENTRY_ZERO_TERMINATED ? terminated(span.bytes, span.length, 1) : span.length;
+        length = array != ABI_ENTRY_ZERO_TERMINATED && count < length ? (size_t)count : length;
         add_string(reading->json, span.bytes, length, 1);
-        return length + (array == WIRE_ENTRY_ZERO_TERMINATED && length < span.length);
+        return length + (array == ABI_ENTRY_ZERO_TERMINATED && length < span.length);
     }
-    return add_array(reading, entry->type, span, array == WIRE_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count,
-                     array == WIRE_ENTRY_ZERO_TERMINATED);
+    return add_array(reading, entry->type, span, array == ABI_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count,
+                     array == ABI_ENTRY_ZERO_TERMINATED);
 }
 
 /* What the pointer at this offset of the payload points to, if the agent has brought it along. */
@@ -400,10 +396,10 @@ static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *e
 {
     if (span.length < 4)
         return;
-    if (entry->type == WIRE_TYPE_CATEGORY && !(event->flags & WIRE_NVTX_HAS_CATEGORY) && unsigned_at(span.bytes, 4)) {
+    if (entry->type == ABI_TYPE_CATEGORY && !(event->flags & WIRE_NVTX_HAS_CATEGORY) && unsigned_at(span.bytes, 4)) {
         event->flags |= WIRE_NVTX_HAS_CATEGORY;
         event->category = (uint32_t)unsigned_at(span.bytes, 4);
-    } else if (entry->type == WIRE_TYPE_COLOR && !(event->flags & WIRE_NVTX_HAS_COLOR)) {
+    } else if (entry->type == ABI_TYPE_COLOR && !(event->flags & WIRE_NVTX_HAS_COLOR)) {
         event->flags |= WIRE_NVTX_HAS_COLOR;
         event->color = (uint32_t)unsigned_at(span.bytes, 4);
     }
@@ -426,19 +422,19 @@ static size_t add_entry(struct reading *reading, const struct nvtx_entry *entry,
                         uint64_t *numbers, uint32_t index)
 {
     size_t from = reading->json->length, used;
-    int is_message = (entry->flags & WIRE_ENTRY_MEANING) == WIRE_ENTRY_MESSAGE;
-    uint32_t size = wire_type_size(entry->type);
-    if (wire_is_pointer(entry->type, entry->flags, entry->detail)) {
+    int is_message = (entry->flags & ABI_ENTRY_MEANING) == ABI_ENTRY_MESSAGE;
+    uint32_t size = abi_type_size(entry->type);
+    if (abi_is_pointer(entry->type, entry->flags, entry->detail)) {
         used = span.length >= 8 ? add_pointer(reading, entry, span, offset, numbers, index) : 0;
-    } else if (is_message && entry->type == WIRE_TYPE_REGISTERED && span.length >= 8) {
+    } else if (is_message && entry->type == ABI_TYPE_REGISTERED && span.length >= 8) {
         add_registered(reading, unsigned_at(span.bytes, 8), reading->event);
         used = 8;
     } else {
         take_attributes(reading->event, entry, span);
         used = add_data(reading, entry, span, numbers, index);
-        if (!(entry->flags & WIRE_ENTRY_ARRAY) && size && size <= 8 && size <= span.length)
+        if (!(entry->flags & ABI_ENTRY_ARRAY) && size && size <= 8 && size <= span.length)
             numbers[index] = unsigned_at(span.bytes, size);
-        else if ((entry->flags & WIRE_ENTRY_ARRAY) == WIRE_ENTRY_FIXED && size && size <= 8) { /* dimensions */
+        else if ((entry->flags & ABI_ENTRY_ARRAY) == ABI_ENTRY_FIXED && size && size <= 8) { /* dimensions */
             numbers[index] = 1;
             for (uint64_t i = 0; i < entry->detail && i < 8 && (i + 1) * size <= span.length; i++)
                 if (__builtin_mul_overflow(numbers[index], unsigned_at(span.bytes + i * size, size), &numbers[index]))
@@ -464,11 +460,11 @@ static void add_name(struct text *json, const struct nvtx_entry *entry, uint32_t
 /* Which member of a union counts: said from outside, or by an entry of its own. */
 static uint64_t member(const struct nvtx_schema *schema, struct span span, uint64_t selected)
 {
-    if (schema->type != WIRE_SCHEMA_UNION_INTERNAL)
+    if (schema->type != ABI_SCHEMA_TYPE_UNION_INTERNAL)
         return selected;
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
-        if (entry->name && entry->type == WIRE_TYPE_SELECTOR && entry->offset + 4 <= span.length &&
+        if (entry->name && entry->type == ABI_TYPE_SELECTOR && entry->offset + 4 <= span.length &&
             entry->offset < span.length)
             return unsigned_at(span.bytes + entry->offset, 4);
     }
@@ -483,41 +479,35 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
         return 0;
     }
     reading->depth++;
-    int is_union = schema->type == WIRE_SCHEMA_UNION || schema->type == WIRE_SCHEMA_UNION_INTERNAL;
-    uint64_t at = 0, end = 0, only = is_union ? member(schema, span, selected) : 0, widest = 1;
+    struct abi_layout layout = { .pack = schema->align, .is_union = abi_is_union(schema->type) };
+    uint64_t only = layout.is_union ? member(schema, span, selected) : 0;
     uint64_t *numbers = calloc(schema->count ? schema->count : 1, sizeof *numbers);
     const char *comma = "";
     text_add_char(reading->json, '{');
     for (uint32_t i = 0;
          numbers && i < schema->count && i < schema->capacity && !full(reading) && reading->budget-- > 0; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
-        if (!entry->name || (is_union && i != only))
+        if (!entry->name || (layout.is_union && i != only))
             continue;
-        uint64_t align = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8
-                                                                                   : alignment(reading, entry->type, 0);
-        if (schema->align && align > schema->align)
-            align = schema->align;
-        widest = align > widest ? align : widest;
-        uint64_t offset = entry->offset || is_union ? entry->offset : (at + align - 1) / align * align;
+        uint64_t offset = abi_layout_place(&layout, entry->offset, alignment(reading, entry, 0));
         if (offset > span.length)
             break;
-        if (!(entry->flags & WIRE_ENTRY_HIDE)) {
+        if (!(entry->flags & ABI_ENTRY_HIDE)) {
             text_add(reading->json, comma);
             add_name(reading->json, entry, i);
             comma = ",";
         }
         size_t before = reading->json->length;
-        at = offset +
-             add_entry(reading, entry, (struct span){ span.bytes + offset, span.length - offset }, offset, numbers, i);
-        if (entry->flags & WIRE_ENTRY_HIDE && reading->json->bytes)
+        struct span rest = { span.bytes + offset, span.length - offset };
+        abi_layout_fill(&layout, offset + add_entry(reading, entry, rest, offset, numbers, i));
+        if (entry->flags & ABI_ENTRY_HIDE && reading->json->bytes)
             reading->json->length = before, reading->json->bytes[before] = 0;
-        end = at > end ? at : end;
     }
     text_add_char(reading->json, '}');
     free(numbers);
     reading->depth--;
-    uint64_t size = schema->size && schema->type != WIRE_SCHEMA_DYNAMIC ? schema->size
-                                                                        : (end + widest - 1) / widest * widest;
+    uint64_t size = schema->size && schema->type != ABI_SCHEMA_TYPE_DYNAMIC ? schema->size
+                                                                            : abi_layout_extent(&layout).size;
     return size < span.length ? (size_t)size : span.length;
 }
 
@@ -525,7 +515,7 @@ static size_t add_schema(struct reading *reading, const struct nvtx_schema *sche
 
 static int is_plain(uint64_t id)
 {
-    return wire_type_size(id) || wire_is_string(id) || id == WIRE_TYPE_RAW || id == WIRE_TYPE_REFERENCED;
+    return abi_type_size(id) || abi_is_string(id) || id == ABI_TYPE_RAW || id == ABI_TYPE_REFERENCED;
 }
 
 /* A schema and those inside it, as far as is worth waiting for. */
@@ -554,9 +544,9 @@ static void add_payload(struct reading *reading)
 {
     const struct nvtx_part *part = reading->part;
     struct span span = { part->data, part->bytes };
-    if (wire_is_string(part->id))
-        add_string(reading->json, span.bytes, span.length, wire_character_size(part->id));
-    else if (part->id == WIRE_TYPE_RAW)
+    if (abi_is_string(part->id))
+        add_string(reading->json, span.bytes, span.length, abi_character_size(part->id));
+    else if (part->id == ABI_TYPE_RAW)
         text_addf(reading->json, "{\"bytes\":%u}", part->bytes);
     else
         add_element(reading, part->id, span, 0);
@@ -578,7 +568,7 @@ void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *
 {
     size_t count = 0;
     for (const struct nvtx_part *part = event->parts; part; part = part->next)
-        count += !part->pointed && part->id != WIRE_TYPE_REFERENCED;
+        count += !part->pointed && part->id != ABI_TYPE_REFERENCED;
     struct reading reading = { .process = process, .event = event, .json = json, .budget = BUDGET };
     const char *comma = "";
     if (count > 1)
@@ -587,7 +577,7 @@ void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *
         if (part->pointed)
             continue;
         add_hex(hex, part);
-        if (part->id == WIRE_TYPE_REFERENCED)
+        if (part->id == ABI_TYPE_REFERENCED)
             continue;
         text_add(json, comma);
         comma = ",";

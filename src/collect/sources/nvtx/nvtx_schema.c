@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/nvtx_layout.h"
 #include "base/hash.h"
 #include "collect/core/clock_map.h"
 #include "wire/wire_nvtx.h"
@@ -329,7 +330,7 @@ static void counter_row(const struct sample *sample, int64_t name, const struct 
 static struct number read_number(uint64_t type, const unsigned char *bytes, size_t room)
 {
     struct number number = { 0 };
-    uint32_t size = wire_type_size(type);
+    uint32_t size = abi_type_size(type);
     if (size == 0 || size > 8 || size > room)
         return number;
     number.known = 1;
@@ -355,13 +356,13 @@ static struct number read_number(uint64_t type, const unsigned char *bytes, size
 static void sample_group(const struct sample *sample, const struct counter *counter, const struct nvtx_schema *schema,
                          size_t bytes)
 {
-    uint64_t at = 0;
+    struct abi_layout layout = { .pack = schema->align, .is_union = abi_is_union(schema->type) };
     for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
         const struct nvtx_entry *entry = &schema->entries[i];
-        uint32_t size = wire_type_size(entry->type);
-        if (size == 0 || !entry->name || (entry->flags & (WIRE_ENTRY_ARRAY | WIRE_ENTRY_POINTER)))
+        uint32_t size = abi_type_size(entry->type);
+        if (size == 0 || !entry->name || (entry->flags & (ABI_ENTRY_ARRAY | ABI_ENTRY_POINTER)))
             return;
-        at = entry->offset ? entry->offset : (at + size - 1) / size * size;
+        uint64_t at = abi_layout_place(&layout, entry->offset, size);
         if (at > bytes || size > bytes - at)
             return;
         struct number number = read_number(entry->type, (const unsigned char *)(sample->record->body + 2) + at,
@@ -370,7 +371,7 @@ static void sample_group(const struct sample *sample, const struct counter *coun
         text_addf(&name, "%s/%s", counter->name, entry->name);
         counter_row(sample, string_id(sample->process, text_string(&name), name.length), &number);
         text_free(&name);
-        at += size;
+        abi_layout_fill(&layout, at + size);
     }
 }
 
@@ -383,7 +384,7 @@ static int sample_record(const struct sample *sample, uint32_t body, int force)
         return -1;
     const struct counter *counter = counter_find(process->payload, record->a, record->body[0]);
     const struct nvtx_schema *schema = counter ? nvtx_schema_find(process, record->a, counter->schema) : NULL;
-    int group = counter && !wire_type_size(counter->schema);
+    int group = counter && !abi_type_size(counter->schema);
     if (!force && (!counter || (group && record->flags == WIRE_SAMPLE_BYTES && !schema)))
         return 1;
     process->counts.recorded++;
