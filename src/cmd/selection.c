@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model/torch/steps_read.h"
 #include "base/human.h"
 
 static const struct analysis *find(const struct analysis *const *registry, const char *name)

@@ -12,7 +12,7 @@
 #include "../unit/hostile_report.h"
 #include "analyze/engine/table_diff.h"
 #include "analyze/model/filter.h"
-#include "analyze/model/steps.h"
+#include "analyze/model/torch/steps_read.h"
 #include "analyze/reports/torch_ops.h"
 #include "cmd/print/print.h"
 #include "export/export.h"

@@ -1,11 +1,12 @@
 /* Steps by process: put in order, freed of those that lie in others, chosen, and found by time. Where they
- * come from is in steps_find.c. */
+ * come from is in torch/steps_read.c. */
+#include "steps.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/torch/operators.h"
-#include "analyze/model/torch/steps_find.h"
+#include "operator_text.h"
 
 void steps_free(struct steps *steps)
 {
@@ -121,22 +122,14 @@ static int find_children(struct steps *steps, struct report *report, struct erro
     return code;
 }
 
-int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
+int steps_arrange(struct steps *steps, struct report *report, struct error *err)
 {
-    *steps = (struct steps){ 0 };
-    int code = steps_find(steps, report, request, err);
-
-    if (code == 0 && steps->count)
+    if (steps->count)
         qsort(steps->list, steps->count, sizeof *steps->list, by_place);
-    if (code == 0) {
-        drop_inner(steps);
-        steps_number(steps, report, request);
-        code = find_own(steps) == 0 ? find_children(steps, report, err)
-                                    : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-    }
-    if (code != 0)
-        steps_free(steps);
-    return code;
+    drop_inner(steps);
+    if (find_own(steps) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    return find_children(steps, report, err);
 }
 
 /* ---- found ----------------------------------------------------------------------------------------------------- */

@@ -31,15 +31,8 @@ struct steps {
     const char *source;              /* what made them, in words */
 };
 
-/* What makes a step; both NULL: the first of these that the report has: steps that PyTorch's profiler was told of,
- * ranges and annotations called ProfilerStep#N, then those called "iteration N" or "step N". */
-struct steps_request {
-    const char *range;    /* a basic regular expression that ranges and annotations match, upper and lower case alike */
-    const char *operator; /* each call of it begins a step */
-};
-
-/* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */
-int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err);
+/* Puts the list, which is in any order, in order: drops steps that lie in others and finds the processes. */
+int steps_arrange(struct steps *steps, struct report *report, struct error *err);
 void steps_free(struct steps *steps);
 
 /* Leaves those chosen that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */

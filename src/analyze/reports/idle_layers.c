@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "analyze/model/torch/operators.h"
 #include "idle_layers.h"

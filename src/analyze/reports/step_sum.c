@@ -4,6 +4,7 @@
 
 #include "analyze/engine/keys.h"
 #include "analyze/model/torch/step_times.h"
+#include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
 
 static const char *const step_tables[] = { "TACHO_TORCH_STEP", "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };

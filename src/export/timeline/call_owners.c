@@ -8,6 +8,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/launches.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/model/torch/operators.h"
 
 static uint64_t rows_of(struct report *report, const char *name)

@@ -4,6 +4,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/nvtx_domains.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/model/torch/operators.h"
 #include "forward_arrows.h"
 

@@ -1,5 +1,5 @@
 /* The steps that a capture is split into, on top. */
-#include "analyze/model/steps.h"
+#include "analyze/model/torch/steps_read.h"
 #include "derived.h"
 
 static const struct view_source step_source[] = { { .table = NULL, .start = "start", .type = ROW_STEPS } };

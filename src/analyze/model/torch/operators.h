@@ -103,16 +103,6 @@ int operators_read_torch(struct operators *operators, struct report *report, con
 int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter,
                         struct error *err);
 
-/* What a range of emit_nvtx says. */
-struct operator_text {
-    size_t name_length;          /* from its begin */
-    int64_t sequence;            /* -1: none */
-    struct intern_string shapes; /* in the text; length 0: none */
-    int is_operator;             /* else an annotation, or anything */
-    int is_backward;             /* by its name: AddmmBackward0 and its like */
-};
-struct operator_text operator_text(const char *bytes, size_t length);
-
 /* How torch names work on a GPU that is no kernel; out is filled. */
 struct text;
 void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind);

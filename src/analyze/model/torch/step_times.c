@@ -8,6 +8,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
 #include "operators.h"

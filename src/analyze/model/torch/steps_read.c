@@ -1,6 +1,6 @@
 /* Steps out of what a report has: the steps that PyTorch's profiler was told of, NVTX ranges and annotations by their
  * names, or the calls of one operator. */
-#include "steps_find.h"
+#include "steps_read.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
-#include "operators.h"
 #include "report/schema/torch_names.h"
 
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
@@ -223,7 +223,9 @@ static int find_none(const struct steps_request *request, struct error *err)
                      "or 'step N'; --step-range and --step-op make them of others");
 }
 
-int steps_find(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
+/* Fills the list, in any order, and the source; ERR_NO_DATA, with a sentence, if there are none. */
+static int find_steps(struct steps *steps, struct report *report, const struct steps_request *request,
+                      struct error *err)
 {
     struct search search = { .steps = steps, .report = report };
     int code = open_search(&search, request, err);
@@ -290,7 +292,8 @@ static void stretch(struct steps *steps, struct report *report)
     }
 }
 
-void steps_number(struct steps *steps, struct report *report, const struct steps_request *request)
+/* Gives the steps, which are in order, their numbers. */
+static void number_steps(struct steps *steps, struct report *report, const struct steps_request *request)
 {
     if (!steps->count || steps->list[0].name < 0)
         return;
@@ -304,4 +307,18 @@ void steps_number(struct steps *steps, struct report *report, const struct steps
     }
     if (request->operator)
         stretch(steps, report);
+}
+
+int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
+{
+    *steps = (struct steps){ 0 };
+    int code = find_steps(steps, report, request, err);
+
+    if (code == 0)
+        code = steps_arrange(steps, report, err);
+    if (code == 0)
+        number_steps(steps, report, request);
+    else
+        steps_free(steps);
+    return code;
 }

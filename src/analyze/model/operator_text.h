@@ -1,0 +1,20 @@
+/* The names of the NVTX ranges that torch.autograd.profiler.emit_nvtx makes of operators. */
+#ifndef TACHO_ANALYZE_MODEL_OPERATOR_TEXT_H
+#define TACHO_ANALYZE_MODEL_OPERATOR_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+
+/* What a range of emit_nvtx says. */
+struct operator_text {
+    size_t name_length;          /* from its begin */
+    int64_t sequence;            /* -1: none */
+    struct intern_string shapes; /* in the text; length 0: none */
+    int is_operator;             /* else an annotation, or anything */
+    int is_backward;             /* by its name: AddmmBackward0 and its like */
+};
+struct operator_text operator_text(const char *bytes, size_t length);
+
+#endif
