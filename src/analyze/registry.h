@@ -1,15 +1,29 @@
-/* The rows of the registries, each in the file of its report or rule. */
+/* The registries of reports and rules. To add one, add a file and a row. */
 #ifndef TACHO_ANALYZE_REGISTRY_H
 #define TACHO_ANALYZE_REGISTRY_H
 
 #include "analyze/engine/analysis.h"
+
+extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
+extern const struct analysis *const rules[];    /* the rules, in the order in which they are run; NULL-terminated */
+
+/* By name, old name included; NULL if there is none. */
+const struct analysis *analysis_find(const char *name);
+const struct analysis *rule_find(const char *name);
+
+/* Those of the default list that count for a report, in order; NULL-terminated, room for as many as
+ * there are. Returns how many. */
+size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
+
+/* ---- the rows, each in the file of its report or rule -------------------------------------------------------------
+ */
 
 /* cuda_sum.c */
 extern const struct analysis analysis_cuda_api_gpu_sum, analysis_cuda_api_sum, analysis_cuda_gpu_kern_gb_sum,
     analysis_cuda_gpu_kern_sum, analysis_cuda_gpu_mem_size_sum, analysis_cuda_gpu_mem_time_sum, analysis_cuda_gpu_sum;
 extern const struct analysis analysis_cuda_api_trace, analysis_vulkan_api_trace;                       /* api_trace.c */
 extern const struct analysis analysis_cuda_gpu_trace, analysis_cuda_kern_exec_sum, analysis_cuda_kern_exec_trace;
-extern const struct analysis analysis_cuda_gpu_busy /* gpu_busy.c */, analysis_cuda_stream_wait;
+extern const struct analysis analysis_cuda_gpu_busy, analysis_cuda_stream_wait;
 extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analysis_nvtx_startend_sum; /* nvtx_sum.c */
 extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_trace; /* nvtx_gpu_proj.c */
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;

@@ -1,5 +1,6 @@
 /* tacho analyze: rules that look for what commonly costs time, with advice in words. */
 #include "analyze/engine/analysis.h"
+#include "analyze/registry.h"
 #include "run_reports.h"
 
 struct settings {

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "analyze/engine/table_diff.h"
+#include "analyze/registry.h"
 #include "base/human.h"
 #include "command.h"
 #include "open_report.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model/nvtx_span.h"
 #include "analyze/model/torch/steps_read.h"
 #include "base/human.h"
 
@@ -200,7 +201,7 @@ int selection_part_find(const struct part_settings *settings, struct report *rep
     out->has_span = settings->time || settings->nvtx;
     if (!settings->nvtx)
         return 0;
-    if (analysis_nvtx_span(report, settings->nvtx, &range, err) != 0)
+    if (nvtx_span_find(report, settings->nvtx, &range, err) != 0)
         return err->code;
     out->span.from_ns = range.from_ns > out->span.from_ns ? range.from_ns : out->span.from_ns;
     out->span.to_ns = range.to_ns < out->span.to_ns ? range.to_ns : out->span.to_ns;

@@ -1,6 +1,7 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "stats.h"
 
+#include "analyze/registry.h"
 #include "run_reports.h"
 
 struct settings {

@@ -2,6 +2,7 @@
  * scripts/fuzz links it with libFuzzer. */
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "analyze/reports/torch_ops.h"
 #include "import_files.h"
 

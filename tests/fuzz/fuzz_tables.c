@@ -13,6 +13,7 @@
 #include "analyze/engine/table_diff.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/torch/steps_read.h"
+#include "analyze/registry.h"
 #include "analyze/reports/torch_ops.h"
 #include "cmd/print/print.h"
 #include "export/export.h"

@@ -2,6 +2,7 @@
 #include "made_report.h"
 
 #include "analyze/engine/table.h"
+#include "analyze/registry.h"
 
 static void request(struct writer *writer, int64_t id, const char *name)
 {

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "analyze/model/nvtx_span.h"
+#include "analyze/registry.h"
 #include "cmd/print/print.h"
 #include "made_report.h"
 
@@ -339,13 +341,13 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     range(writer, STARTEND, 90, 99, "wide", made_thread(1, 1), made_thread(1, 2), 0);
     struct report *report = finish(writer);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        assert_int_equal(analysis_nvtx_span(report, known[i].range, &span, &err), 0);
+        assert_int_equal(nvtx_span_find(report, known[i].range, &span, &err), 0);
         assert_int_equal(span.from_ns, known[i].from);
         assert_int_equal(span.to_ns, known[i].to);
     }
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
-        assert_int_equal(analysis_nvtx_span(report, unknown[i], &span, &err), ERR_NOT_FOUND);
-    assert_int_equal(analysis_nvtx_span(report, "", &span, &err), ERR_BAD_ARGUMENT);
+        assert_int_equal(nvtx_span_find(report, unknown[i], &span, &err), ERR_NOT_FOUND);
+    assert_int_equal(nvtx_span_find(report, "", &span, &err), ERR_BAD_ARGUMENT);
     report_close(report);
 }
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/registry.h"
 #include "cmd/print/print.h"
 #include "made_report.h"
 

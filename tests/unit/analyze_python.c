@@ -2,6 +2,7 @@
 #include "made_report.h"
 
 #include "analyze/engine/table.h"
+#include "analyze/registry.h"
 
 enum { RUNNING = 1, WAITING = 7 };
 

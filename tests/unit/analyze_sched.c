@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "made_report.h"
 
 enum { MAIN = 1, WORKER = 2, RUNNING = 1, TERMINATED = 5, PREEMPTED = 6, WAITING = 7 };

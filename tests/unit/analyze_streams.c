@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "cmd/print/print.h"
 #include "made_report.h"
 

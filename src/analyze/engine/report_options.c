@@ -60,13 +60,13 @@ static int names_option(const char *usage, const struct analysis_option *option)
 /* Every report takes it, though the usage of nsys's reports names it only where nsys does. */
 static const char rows_usage[] = "[:rows=<limit>]";
 
-int options_check(const struct analysis *analysis, const struct analysis_request *request, struct error *err)
+int options_check(const char *name, const char *usage, const struct analysis_request *request, struct error *err)
 {
     for (size_t i = 0; i < request->option_count; i++) {
-        if (names_option(analysis->usage, &request->options[i]) || names_option(rows_usage, &request->options[i]))
+        if (names_option(usage, &request->options[i]) || names_option(rows_usage, &request->options[i]))
             continue;
-        return error_set(err, ERR_BAD_ARGUMENT, "%s takes %s%s, not '%s'", analysis->name, analysis->usage,
-                         strstr(analysis->usage, rows_usage) ? "" : rows_usage, request->options[i].name);
+        return error_set(err, ERR_BAD_ARGUMENT, "%s takes %s%s, not '%s'", name, usage,
+                         strstr(usage, rows_usage) ? "" : rows_usage, request->options[i].name);
     }
     return 0;
 }

@@ -2,7 +2,8 @@
 #ifndef TACHO_ANALYZE_ENGINE_REPORT_OPTIONS_H
 #define TACHO_ANALYZE_ENGINE_REPORT_OPTIONS_H
 
-#include "analysis.h"
+#include "base/error.h"
+#include "request.h"
 
 /* Whether the flag was given. */
 int option_given(const struct analysis_request *request, const char *name);
@@ -15,7 +16,8 @@ const char *option_text(const struct analysis_request *request, const char *name
 int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
                   int64_t greatest, int64_t *out, struct error *err);
 
-/* That usage, "[:base|:mangled][:rows=<limit>]", names all that was given; else ERR_BAD_ARGUMENT. */
-int options_check(const struct analysis *analysis, const struct analysis_request *request, struct error *err);
+/* That the usage of the report of this name, "[:base|:mangled][:rows=<limit>]", names all that was given; else
+ * ERR_BAD_ARGUMENT. */
+int options_check(const char *name, const char *usage, const struct analysis_request *request, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Busy time and gaps of GPUs, and the report cuda_gpu_busy.
+/* Busy time and gaps of GPUs.
  *
  * Chunks are looked at in parallel, and each becomes the stretches in which its devices had work without a break: few
  * where a GPU is busy, in order of time where it is not. What is left to do one after another is little then, which
@@ -11,17 +11,16 @@
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
-#include "analyze/registry.h"
 #include "gpu.h"
 
-static const char *const work_tables[] = {
+const char *const gpu_busy_tables[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL",
     "CUPTI_ACTIVITY_KIND_MEMCPY",
     "CUPTI_ACTIVITY_KIND_MEMSET",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
     NULL,
 };
-enum { LANES = sizeof work_tables / sizeof work_tables[0] - 1 };
+enum { LANES = sizeof gpu_busy_tables / sizeof gpu_busy_tables[0] - 1 };
 
 /* What a worker met: places are a process and its device. */
 struct worker {
@@ -418,7 +417,7 @@ static int read_with(struct walk *walk, const struct analysis_request *request, 
         code = gpu_devices_read(&walk->devices, report, err);
     for (size_t i = 0; i < LANES && code == 0; i++) {
         walk->lane = &walk->lanes[i];
-        code = scan_lane(walk, work_tables[i], err);
+        code = scan_lane(walk, gpu_busy_tables[i], err);
     }
     if (code == 0 && join_stretches(walk) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
@@ -470,65 +469,3 @@ const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
         report_columns_free(&rows);
     return name;
 }
-
-static void set_row(struct table *table, struct table_cell *row, struct report *report,
-                    const struct gpu_busy_device *device)
-{
-    int64_t span = saturating_duration(device->first_ns, device->last_ns);
-    size_t length;
-    const char *name = gpu_name(report, device->gpu, &length);
-
-    if (span > 0)
-        cell_set_real(&row[0], 100.0 * (double)device->busy_ns / (double)span);
-    cell_set_int(&row[1], device->busy_ns);
-    cell_set_int(&row[2], span);
-    cell_set_int(&row[3], (int64_t)device->operations);
-    cell_set_int(&row[4], device->first_ns);
-    cell_set_int(&row[5], device->last_ns);
-    if (device->largest.length_ns > 0) {
-        cell_set_int(&row[6], device->largest.length_ns);
-        cell_set_int(&row[7], device->largest.start_ns);
-    }
-    cell_set_int(&row[8], device->gpu);
-    cell_set_text(table, &row[9], name, length);
-}
-
-static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out,
-                         struct error *err)
-{
-    static const struct table_column columns[] = {
-        { "Busy", CELL_REAL, UNIT_PERCENT, 1 },    { "Busy Time", CELL_INT, UNIT_NS, 0 },
-        { "Span", CELL_INT, UNIT_NS, 0 },          { "Operations", CELL_INT, UNIT_NONE, 0 },
-        { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
-        { "Largest Gap", CELL_INT, UNIT_NS, 0 },   { "Gap Start", CELL_INT, UNIT_TIME, 0 },
-        { "GPU", CELL_INT, UNIT_ID, 0 },           { "Name", CELL_TEXT, UNIT_NONE, 0 },
-    };
-    struct gpu_busy busy;
-    int code = gpu_busy_read(&busy, report, request, 0, err);
-
-    if (code != 0)
-        return code;
-    *out = table_new(columns, sizeof columns / sizeof columns[0]);
-    for (size_t i = 0; i < busy.device_count && *out; i++) {
-        struct table_cell *row = table_add_row(*out);
-        if (!row) {
-            table_delete(*out);
-            *out = NULL;
-            break;
-        }
-        set_row(*out, row, report, &busy.devices[i]);
-    }
-    gpu_busy_free(&busy);
-    return *out ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-}
-
-const struct analysis analysis_cuda_gpu_busy = {
-    .name = "cuda_gpu_busy",
-    .title = "CUDA GPU Busy Time",
-    .usage = "",
-    .help =
-        "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts "
-        "once), its share of the span from the first work to the last, and the longest time in between without any.",
-    .needs = { { "CUDA trace data", work_tables } },
-    .run = cuda_gpu_busy,
-};

@@ -27,7 +27,10 @@ struct gpu_busy {
     size_t gap_count;
 };
 
-/* Kernels, copies, fills and graphs; of a span of time, what of them lies in it. most_gaps bounds gaps. */
+/* The tables of kernels, copies, fills and graphs; NULL-terminated. */
+extern const char *const gpu_busy_tables[];
+
+/* All work of these tables; of a span of time, what of them lies in it. most_gaps bounds gaps. */
 int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
                   size_t most_gaps, struct error *err);
 /* The same with all gaps that are so long, in order of time. */

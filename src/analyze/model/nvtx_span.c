@@ -1,4 +1,6 @@
 /* The time of one NVTX range, named as on a command line: RANGE[@DOMAIN][/INDEX]. */
+#include "nvtx_span.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +81,7 @@ static int has_default(const struct ranges *ranges, int64_t name)
     return 0;
 }
 
-int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err)
+int nvtx_span_find(struct report *report, const char *range, struct report_span *out, struct error *err)
 {
     const struct analysis_request everything = { 0 };
     struct range_name name;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/report_options.h"
+#include "analyze/model/nvtx_span.h"
 #include "base/saturating.h"
 
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)
@@ -26,7 +27,7 @@ int rule_open(struct rule *rule, struct report *report, const struct analysis_re
     rule->span.to_ns = end < rule->span.to_ns ? end : rule->span.to_ns;
     if (range) {
         struct report_span found;
-        int code = analysis_nvtx_span(report, range, &found, err);
+        int code = nvtx_span_find(report, range, &found, err);
         if (code != 0)
             return code;
         rule->span.from_ns = found.from_ns > rule->span.from_ns ? found.from_ns : rule->span.from_ns;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "analyze/registry.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"

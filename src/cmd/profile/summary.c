@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/registry.h"
 #include "base/human.h"
 #include "base/number.h"
 #include "base/saturating.h"

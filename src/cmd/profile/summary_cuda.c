@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "analyze/reports/idle_layers.h"
 #include "base/human.h"
 #include "base/number.h"

@@ -7,6 +7,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/losses.h"
 #include "analyze/model/threads.h"
+#include "analyze/registry.h"
 #include "answers.h"
 #include "base/json_write.h"
 #include "json_parts.h"

@@ -7,6 +7,7 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/calls.h"
+#include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "answer_cache.h"
 #include "answers.h"

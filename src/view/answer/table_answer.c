@@ -3,6 +3,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/registry.h"
 #include "answers.h"
 #include "base/json_write.h"
 #include "event_fields.h"

@@ -1,0 +1,66 @@
+/* The report cuda_gpu_busy: how much of the time each GPU had work. */
+#include "analyze/model/gpu_busy.h"
+#include "analyze/registry.h"
+#include "base/saturating.h"
+
+static void set_row(struct table *table, struct table_cell *row, struct report *report,
+                    const struct gpu_busy_device *device)
+{
+    int64_t span = saturating_duration(device->first_ns, device->last_ns);
+    size_t length;
+    const char *name = gpu_name(report, device->gpu, &length);
+
+    if (span > 0)
+        cell_set_real(&row[0], 100.0 * (double)device->busy_ns / (double)span);
+    cell_set_int(&row[1], device->busy_ns);
+    cell_set_int(&row[2], span);
+    cell_set_int(&row[3], (int64_t)device->operations);
+    cell_set_int(&row[4], device->first_ns);
+    cell_set_int(&row[5], device->last_ns);
+    if (device->largest.length_ns > 0) {
+        cell_set_int(&row[6], device->largest.length_ns);
+        cell_set_int(&row[7], device->largest.start_ns);
+    }
+    cell_set_int(&row[8], device->gpu);
+    cell_set_text(table, &row[9], name, length);
+}
+
+static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out,
+                         struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Busy", CELL_REAL, UNIT_PERCENT, 1 },    { "Busy Time", CELL_INT, UNIT_NS, 0 },
+        { "Span", CELL_INT, UNIT_NS, 0 },          { "Operations", CELL_INT, UNIT_NONE, 0 },
+        { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
+        { "Largest Gap", CELL_INT, UNIT_NS, 0 },   { "Gap Start", CELL_INT, UNIT_TIME, 0 },
+        { "GPU", CELL_INT, UNIT_ID, 0 },           { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct gpu_busy busy;
+    int code = gpu_busy_read(&busy, report, request, 0, err);
+
+    if (code != 0)
+        return code;
+    *out = table_new(columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < busy.device_count && *out; i++) {
+        struct table_cell *row = table_add_row(*out);
+        if (!row) {
+            table_delete(*out);
+            *out = NULL;
+            break;
+        }
+        set_row(*out, row, report, &busy.devices[i]);
+    }
+    gpu_busy_free(&busy);
+    return *out ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+}
+
+const struct analysis analysis_cuda_gpu_busy = {
+    .name = "cuda_gpu_busy",
+    .title = "CUDA GPU Busy Time",
+    .usage = "",
+    .help =
+        "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts "
+        "once), its share of the span from the first work to the last, and the longest time in between without any.",
+    .needs = { { "CUDA trace data", gpu_busy_tables } },
+    .run = cuda_gpu_busy,
+};
