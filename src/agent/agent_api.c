@@ -3,6 +3,8 @@
 
 #include "agent/core/core.h"
 #include "agent/nvtx/nvtx_agent.h"
+#include "wire/wire_nvtx.h"
+#include "wire/wire_torch.h"
 
 /* Steps are numbered over the whole process and may come from any thread; one that comes while another is being
  * changed is counted but not drawn. */

@@ -12,24 +12,29 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 8 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 9 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events ------------------------------------------------------------------ */
 
-#define WIRE_SOURCES(X)                                                                                              \
-    X(NVTX, "nvtx")                                                                                                  \
-    X(OSRT, "osrt")                                                                                                  \
-    X(CUDA, "cuda")                                                                                                  \
-    X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */                                             \
-    X(TORCH, "pytorch")     /* operators and memory, through PyTorch's own observers */                               \
-    X(SAMPLES, "samples")   /* of CPU time; the agent takes them only where the kernel's perf events are refused */    \
-    X(NOTES, "notes")       /* no source of events: bookkeeping (modules, exits, names). Only its losses are counted */
-
+/* The rows of sources.def that have events, in its order. */
 enum wire_source {
-#define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
-    WIRE_SOURCES(WIRE_SOURCE_ID) WIRE_SOURCE_COUNT
-#undef WIRE_SOURCE_ID
+#define SOURCE(id, name, text, kinds, thread_bytes) WIRE_SOURCE_##id,
+#include "sources.def"
+    WIRE_SOURCE_NOTES, /* no source of events: bookkeeping (modules, exits, names). Only its losses are counted */
+    WIRE_SOURCE_COUNT
 };
+_Static_assert(WIRE_SOURCE_COUNT <= 32, "a bit for each");
+
+static inline const char *wire_source_name(enum wire_source source)
+{
+    static const char *const names[] = {
+#define SOURCE(id, name, text, kinds, thread_bytes) [WIRE_SOURCE_##id] = text,
+#include "sources.def"
+        [WIRE_SOURCE_NOTES] = "notes",
+    };
+    return names[source];
+}
+
 #define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): in wire_header.recording and .sources */
 
 /* recorded + below threshold + untimed + lost = produced, always. Recorded is what the collector drained; the rest is
@@ -77,30 +82,6 @@ enum wire_flag {
     WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
 };
 
-enum wire_cuda_flag {
-    WIRE_CUDA_ALL_CALLS = 1,      /* every API call, not only those of cuda_calls.def */
-    WIRE_CUDA_GRAPH_NODES = 2,    /* the nodes of graphs, not graphs as a whole */
-    WIRE_CUDA_EVENTS = 4,         /* when the GPU reached each CUDA event */
-    WIRE_CUDA_MEMORY = 8,         /* allocations and pools */
-    WIRE_CUDA_CPU_FAULTS = 16,
-    WIRE_CUDA_GPU_FAULTS = 32,    /* page faults of unified memory */
-    WIRE_CUDA_FLUSH_ON_STOP = 64, /* cudaProfilerStop() waits for the records of what went before */
-    WIRE_CUDA_YIELD = 128,        /* a program that uses CUPTI itself may have it */
-};
-
-enum wire_torch_flag {
-    WIRE_TORCH_SHAPES = 1,                       /* shapes and types of an operator's inputs, and the values of
-                                                  * those that are no tensors */
-    WIRE_TORCH_MEMORY = 2,                       /* what its allocators take and give back */
-    WIRE_TORCH_STACKS = 4,                       /* the Python frames that an operator is called from */
-    WIRE_TORCH_MODULES = 8,                      /* calls of nn.Module */
-};
-
-enum wire_python_flag {                          /* the Python frames of a thread, … */
-                        WIRE_PYTHON_CALLS = 1,   /* … beside the stacks of its calls */
-                        WIRE_PYTHON_SAMPLES = 2, /* … beside its samples */
-};
-
 struct wire_cuda_settings {
     uint32_t flags;             /* enum wire_cuda_flag */
     uint32_t backtrace_groups;  /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
@@ -135,7 +116,6 @@ struct wire_sample_settings { /* where SAMPLES is among the sources */
     uint32_t stack_bytes;     /* copied with each sample; 0: an address alone */
     uint32_t sums;            /* 1: threads that end tell how long they ran and how often, with or without samples */
 };
-#define WIRE_SAMPLE_REGISTERS_MAX 33
 
 #define WIRE_SILENT_PATH 256
 #define WIRE_SILENT_EXEC 0x10000u
@@ -275,7 +255,6 @@ enum wire_type {
     /* Threads and processes. */
     WIRE_THREAD_NAME,  /* body: text */
     WIRE_THREAD_END,
-    WIRE_THREAD_SUMS,  /* body: [ns on a CPU][times put on a CPU] so far */
     WIRE_EXEC,         /* a: enum wire_cause, for which the agent is not passed on; body: [ns of CPU time so far]
                         * text, the path; the call may still fail */
     WIRE_EXEC_FAILED,  /* a: errno */
@@ -295,80 +274,22 @@ enum wire_type {
     WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain;
                              * body: text, that domain's name */
 
-    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record
-     * follows from the same thread. The time is that record's. body: [key][number of its Python stack, 0:
-     * none][registers that are known, as bits by DWARF's numbers][their values, in that order][words of the stack,
-     * from the stack pointer upwards] */
+    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_source, a record of which
+     * follows from the same thread; key: by source. The time is that record's. body: [key][number of its Python
+     * stack, 0: none][registers that are known, as bits by DWARF's numbers][their values, in that order][words of the
+     * stack, from the stack pointer upwards] */
     WIRE_STACK,
-    /* body: [number] text, Python frames as "line, tab, file, tab, function" with line feeds between, the innermost
-     * first; a * before the line: C code called it, and its caller runs in another run of the interpreter's loop */
-    WIRE_PYTHON_STACK,
 
-    /* OS runtime calls. a: function, a row of osrt.def; b: nesting level. body: [duration in ticks << 16 |
-     * errno if the call failed, else 0][return value; of a lock that was held, the id of the thread that held
-     * it above 32 bits of return value] */
-    WIRE_OSRT_CALL,
-
-    /* A sample of CPU time. a: registers, by DWARF's numbers; b: bytes of the stack that lie above its pointer.
-     * body: [ns that it stands for][number of the Python stack, 0: none][registers][stack, padded] */
-    WIRE_SAMPLE,
-
-    /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
-    WIRE_CUDA_LOADED,  /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body:
-                        * [cuptiGetVersion()] text, its path */
-    WIRE_CUDA_REFUSED, /* and this is why not; a: the CUptiResult; body: text, a sentence */
-    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][version of CUDA that the driver
-     * serves][PCI domain << 32 | bus << 16 | device << 8 | function] [attributes by CUdevice_attribute, from 0, int32,
-     * two a word] text, its name */
-    WIRE_CUDA_DEVICE,
-    WIRE_CUDA_STREAM, /* one was made; body: [handle][context id << 32 | stream id] */
-    WIRE_CUDA_WAIT,   /* a call that orders streams or waits; a: enum cuda_wait_kind;
-                       * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
-    WIRE_CUDA_CALL,   /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin
-                       * is the record's time; body: [correlation id | result << 32][duration in ticks] */
-
-    /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where
-     * LIBRARY is among the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what
-     * the body holds, in this order: [category | colour << 32][payload][registered string id] or text; binary
-     * payloads: see WIRE_NVTX_BINARY. */
-    WIRE_NVTX_MARK,
-    WIRE_NVTX_PUSH,     /* b: level */
-    WIRE_NVTX_POP,      /* b: level; only if the push was recorded */
-    WIRE_NVTX_START,    /* body starts with [range id] */
-    WIRE_NVTX_END,      /* body: [range id]; may come from another thread, only if the start was recorded */
-    WIRE_NVTX_BINARY,   /* extended payload of the record before it: see wire_nvtx.h */
-    WIRE_NVTX_DOMAIN,   /* body: text */
-    WIRE_NVTX_DOMAIN_END,
-    WIRE_NVTX_STRING,   /* body: [id] text; ids count per process */
-    WIRE_NVTX_CATEGORY, /* body: [id] text */
-    WIRE_NVTX_THREAD,   /* body: [tid] text; a name given to an OS thread */
-    WIRE_NVTX_RESOURCE, /* flags: enum wire_resource; body: [identifier][handle] text */
-    WIRE_NVTX_SCHEMA,   /* body: see wire_nvtx.h */
-    WIRE_NVTX_SCHEMA_ENTRY,
-    WIRE_NVTX_ENUM,
-    WIRE_NVTX_ENUM_ENTRY,
-    WIRE_NVTX_SCOPE,
-    WIRE_NVTX_COUNTER,
-    WIRE_NVTX_SAMPLE,
-    WIRE_NVTX_SYNC, /* user synchronisation objects; flags: which call; body: [handle] text */
-
-    /* PyTorch. A number is torch's own of one run of an operator; it ends in another thread
-     * where it is asynchronous. */
-    WIRE_TORCH_LOADED,  /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
-    WIRE_TORCH_REFUSED, /* and this is why not; body: text, a sentence */
-    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number] [thread that ran forward]
-     * [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see wire_torch.h] text, its name. a: WIRE_TORCH_MODULE_CALL:
-     * a call of a module, which has a number alone */
-    WIRE_TORCH_BEGIN,
-    WIRE_TORCH_END,   /* body: [number]; only if the begin was recorded */
-    WIRE_TORCH_STACK, /* body: [number] text, Python frames as "file(line): function" with ;
-                       * between, the innermost first */
-    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left; body:
-     * [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
-    WIRE_TORCH_BYTES,
-
+/* Then those of the sources, a range for each; the header of a source names its own. */
+#define SOURCE(id, name, text, kinds, thread_bytes) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
+#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
+#include "sources.def"
     WIRE_TYPE_COUNT
 };
+_Static_assert(WIRE_TYPE_COUNT <= 256, "wire_record.type is a byte");
+
+/* Beside the types of a source: it has as many as its row says. */
+#define WIRE_TYPES_END_AT(id, last) _Static_assert((int)(last) == (int)WIRE_LAST_##id, "the row has another number")
 
 /* What a process does to itself that silences the agent: name, and what it does in words. */
 #define WIRE_LIMITS(X)                                                                                               \
@@ -389,36 +310,8 @@ enum wire_child {
     WIRE_CHILD_BORROWED, /* a vfork child that ends as such: its parent's agent has seen what it did */
 };
 
-enum wire_nvtx_flag {
-    WIRE_NVTX_HAS_CATEGORY = 1,
-    WIRE_NVTX_HAS_COLOR = 2,
-    WIRE_NVTX_PAYLOAD_SHIFT = 2, /* bits 2..4: NVTX's payload type 0 none, 1 u64, 2 i64, 3
-                                  * double, 4 u32, 5 i32, 6 float */
-    WIRE_NVTX_PAYLOAD_MASK = 7 << 2,
-    WIRE_NVTX_REGISTERED = 32,
-    WIRE_NVTX_HAS_TEXT = 64,
-    WIRE_NVTX_HAS_BINARY = 128, /* a WIRE_NVTX_BINARY record follows */
-};
-
-enum wire_stack_of {
-    WIRE_STACK_OSRT,        /* key: nothing */
-    WIRE_STACK_CUDA_RUNTIME,
-    WIRE_STACK_CUDA_DRIVER, /* key: correlation id */
-};
 #define WIRE_STACK_REGISTERS 33u
 #define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 3 + WIRE_STACK_REGISTERS))
-
-enum wire_resource {
-    WIRE_RESOURCE_GENERIC_POINTER = 1,
-    WIRE_RESOURCE_GENERIC_HANDLE,
-    WIRE_RESOURCE_GENERIC_THREAD,
-    WIRE_RESOURCE_GENERIC_POSIX,
-    WIRE_RESOURCE_CUDA_DEVICE,
-    WIRE_RESOURCE_CUDA_CONTEXT,
-    WIRE_RESOURCE_CUDA_STREAM,
-    WIRE_RESOURCE_CUDA_EVENT,
-    WIRE_RESOURCE_OTHER,
-};
 
 /* ---- The handshake: one SOCK_SEQPACKET message each way -------------------------------------------------------- */
 

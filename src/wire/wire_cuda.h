@@ -14,6 +14,37 @@
 
 #include "wire_chunks.h"
 
+enum wire_cuda_type {
+    /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
+    WIRE_CUDA_LOADED = WIRE_FIRST_CUDA, /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body:
+                                         * [cuptiGetVersion()] text, its path */
+    WIRE_CUDA_REFUSED,                  /* and this is why not; a: the CUptiResult; body: text, a sentence */
+    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][version of CUDA that the driver
+     * serves][PCI domain << 32 | bus << 16 | device << 8 | function] [attributes by CUdevice_attribute, from 0, int32,
+     * two a word] text, its name */
+    WIRE_CUDA_DEVICE,
+    WIRE_CUDA_STREAM, /* one was made; body: [handle][context id << 32 | stream id] */
+    WIRE_CUDA_WAIT,   /* a call that orders streams or waits; a: enum cuda_wait_kind;
+                       * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
+    WIRE_CUDA_CALL,   /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin
+                       * is the record's time; body: [correlation id | result << 32][duration in ticks] */
+};
+WIRE_TYPES_END_AT(CUDA, WIRE_CUDA_CALL);
+
+/* The key of a WIRE_STACK: the correlation id of the call, and whether it is one of the driver's. */
+#define WIRE_CUDA_STACK_OF_DRIVER (UINT64_C(1) << 32)
+
+enum wire_cuda_flag {
+    WIRE_CUDA_ALL_CALLS = 1,      /* every API call, not only those of cuda_calls.def */
+    WIRE_CUDA_GRAPH_NODES = 2,    /* the nodes of graphs, not graphs as a whole */
+    WIRE_CUDA_EVENTS = 4,         /* when the GPU reached each CUDA event */
+    WIRE_CUDA_MEMORY = 8,         /* allocations and pools */
+    WIRE_CUDA_CPU_FAULTS = 16,
+    WIRE_CUDA_GPU_FAULTS = 32,    /* page faults of unified memory */
+    WIRE_CUDA_FLUSH_ON_STOP = 64, /* cudaProfilerStop() waits for the records of what went before */
+    WIRE_CUDA_YIELD = 128,        /* a program that uses CUPTI itself may have it */
+};
+
 #define WIRE_CUDA_BUFFER_BYTES (1u << 20)
 #define WIRE_CUDA_NAMES_BYTES (64u << 20)
 

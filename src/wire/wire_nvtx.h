@@ -1,4 +1,4 @@
-/* Bodies of the NVTX records that describe payloads, scopes and counters; `a` is the domain in all of them.
+/* Records of NVTX, and their bodies. `a` is the domain in all that describe payloads, scopes and counters.
  *
  * A schema or enum is told as one head record and one record for each entry, in any order. Static ids (below 2^32) are
  * the program's and unique in their domain; the agent gives the others, unique in the process. Types and flags are
@@ -6,7 +6,58 @@
 #ifndef TACHO_WIRE_WIRE_NVTX_H
 #define TACHO_WIRE_WIRE_NVTX_H
 
-#include <stdint.h>
+#include "wire.h"
+
+enum wire_nvtx_type {
+    /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where
+     * LIBRARY is among the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what
+     * the body holds, in this order: [category | colour << 32][payload][registered string id] or text; binary
+     * payloads: see WIRE_NVTX_BINARY. */
+    WIRE_NVTX_MARK = WIRE_FIRST_NVTX,
+    WIRE_NVTX_PUSH,     /* b: level */
+    WIRE_NVTX_POP,      /* b: level; only if the push was recorded */
+    WIRE_NVTX_START,    /* body starts with [range id] */
+    WIRE_NVTX_END,      /* body: [range id]; may come from another thread, only if the start was recorded */
+    WIRE_NVTX_BINARY,   /* extended payload of the record before it: see below */
+    WIRE_NVTX_DOMAIN,   /* body: text */
+    WIRE_NVTX_DOMAIN_END,
+    WIRE_NVTX_STRING,   /* body: [id] text; ids count per process */
+    WIRE_NVTX_CATEGORY, /* body: [id] text */
+    WIRE_NVTX_THREAD,   /* body: [tid] text; a name given to an OS thread */
+    WIRE_NVTX_RESOURCE, /* flags: enum wire_resource; body: [identifier][handle] text */
+    WIRE_NVTX_SCHEMA,   /* body: see below */
+    WIRE_NVTX_SCHEMA_ENTRY,
+    WIRE_NVTX_ENUM,
+    WIRE_NVTX_ENUM_ENTRY,
+    WIRE_NVTX_SCOPE,
+    WIRE_NVTX_COUNTER,
+    WIRE_NVTX_SAMPLE,
+    WIRE_NVTX_SYNC, /* user synchronisation objects; flags: which call; body: [handle] text */
+};
+WIRE_TYPES_END_AT(NVTX, WIRE_NVTX_SYNC);
+
+enum wire_nvtx_flag {
+    WIRE_NVTX_HAS_CATEGORY = 1,
+    WIRE_NVTX_HAS_COLOR = 2,
+    WIRE_NVTX_PAYLOAD_SHIFT = 2, /* bits 2..4: NVTX's payload type 0 none, 1 u64, 2 i64, 3
+                                  * double, 4 u32, 5 i32, 6 float */
+    WIRE_NVTX_PAYLOAD_MASK = 7 << 2,
+    WIRE_NVTX_REGISTERED = 32,
+    WIRE_NVTX_HAS_TEXT = 64,
+    WIRE_NVTX_HAS_BINARY = 128, /* a WIRE_NVTX_BINARY record follows */
+};
+
+enum wire_resource {
+    WIRE_RESOURCE_GENERIC_POINTER = 1,
+    WIRE_RESOURCE_GENERIC_HANDLE,
+    WIRE_RESOURCE_GENERIC_THREAD,
+    WIRE_RESOURCE_GENERIC_POSIX,
+    WIRE_RESOURCE_CUDA_DEVICE,
+    WIRE_RESOURCE_CUDA_CONTEXT,
+    WIRE_RESOURCE_CUDA_STREAM,
+    WIRE_RESOURCE_CUDA_EVENT,
+    WIRE_RESOURCE_OTHER,
+};
 
 /* WIRE_NVTX_SCHEMA: [id][type][flags][number of entries][static size][alignment] text: the name */
 enum {

@@ -1,9 +1,37 @@
-/* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what
- * belongs to it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
+/* Records of PyTorch.
+ *
+ * The inputs of an operator are words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
+ * it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
 #ifndef TACHO_WIRE_WIRE_TORCH_H
 #define TACHO_WIRE_WIRE_TORCH_H
 
-#include <stdint.h>
+#include "wire.h"
+
+/* A number is torch's own of one run of an operator; it ends in another thread where it is asynchronous. */
+enum wire_torch_type {
+    WIRE_TORCH_LOADED = WIRE_FIRST_TORCH, /* its operators are observed from now on; a: 1 if memory is, too; body: text,
+                                             its version */
+    WIRE_TORCH_REFUSED,                   /* and this is why not; body: text, a sentence */
+    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number] [thread that ran forward]
+     * [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see below] text, its name. a: WIRE_TORCH_MODULE_CALL:
+     * a call of a module, which has a number alone */
+    WIRE_TORCH_BEGIN,
+    WIRE_TORCH_END,   /* body: [number]; only if the begin was recorded */
+    WIRE_TORCH_STACK, /* body: [number] text, Python frames as "file(line): function" with ;
+                       * between, the innermost first */
+    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left; body:
+     * [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
+    WIRE_TORCH_BYTES,
+};
+WIRE_TYPES_END_AT(TORCH, WIRE_TORCH_BYTES);
+
+enum wire_torch_flag {
+    WIRE_TORCH_SHAPES = 1,  /* shapes and types of an operator's inputs, and the values of
+                             * those that are no tensors */
+    WIRE_TORCH_MEMORY = 2,  /* what its allocators take and give back */
+    WIRE_TORCH_STACKS = 4,  /* the Python frames that an operator is called from */
+    WIRE_TORCH_MODULES = 8, /* calls of nn.Module */
+};
 
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
 #define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "profile_line.h"
+#include "wire/wire_cuda.h"
 #include "wire/wire_libraries.h"
 
 static int free_settings(void **state)

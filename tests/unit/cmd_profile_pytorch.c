@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "profile_line.h"
+#include "wire/wire_torch.h"
 
 struct expected {
     const char *line;

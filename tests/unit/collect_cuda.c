@@ -1,5 +1,6 @@
 /* CUPTI's records, as CUPTI 11.8, 12.4, 12.9 and 13.0 write them, become the rows that nsys has for them. */
 #include "cuda_scene.h"
+#include "wire/wire_cuda.h"
 
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 #define COPIES "CUPTI_ACTIVITY_KIND_MEMCPY"

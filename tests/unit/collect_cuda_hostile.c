@@ -3,6 +3,7 @@
 #include "cuda_scene.h"
 
 #include "../fuzz/fuzz_cupti.c"
+#include "wire/wire_cuda.h"
 
 #define CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"

@@ -4,6 +4,7 @@
 
 #include "abi/cuda_calls.h"
 #include "collect/sources/cuda/cuda_launches.h"
+#include "wire/wire_cuda.h"
 
 #define EVENTS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 #define SYNCS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"

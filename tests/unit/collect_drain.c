@@ -17,6 +17,8 @@
 #include "report/reader/reader.h"
 #include "rounds.h"
 #include "wire/wire_cuda.h"
+#include "wire/wire_nvtx.h"
+#include "wire/wire_osrt.h"
 
 #define CHUNKS 64
 #define PID 4242
@@ -100,7 +102,7 @@ static struct thread begin_thread(struct scene *scene, uint32_t tid)
     return thread;
 }
 
-static struct wire_record *reserve(struct scene *scene, struct thread *thread, enum wire_type type, uint32_t words)
+static struct wire_record *reserve(struct scene *scene, struct thread *thread, uint32_t type, uint32_t words)
 {
     if (thread->chunk == WIRE_NONE || thread->used + words * 8 > WIRE_CHUNK_DATA) {
         uint32_t next = wire_take_chunk(scene->arena);
@@ -184,7 +186,7 @@ static void every_record_becomes_a_row(void **state)
     assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, 10);
 }
 
-static void write_range(struct scene *scene, struct thread *thread, enum wire_type type, uint16_t level, uint64_t ticks)
+static void write_range(struct scene *scene, struct thread *thread, uint32_t type, uint16_t level, uint64_t ticks)
 {
     struct wire_record *record = reserve(scene, thread, type, WIRE_HEAD_WORDS);
     record->b = level;

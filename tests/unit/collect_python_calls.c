@@ -4,6 +4,7 @@
 #include "analyze/engine/event_columns.h"
 #include "collect/core/collector.h"
 #include "collect/sources/python/python_calls.h"
+#include "wire/wire_python.h"
 
 static struct collector collector;
 static struct process process = { .collector = &collector };

@@ -19,6 +19,7 @@
 #include "collect/core/collector.h"
 #include "wire/wire_chunks.h"
 #include "wire/wire_cuda.h"
+#include "wire/wire_osrt.h"
 
 #define CHUNKS 64
 #define PID 4242

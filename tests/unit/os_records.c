@@ -11,6 +11,7 @@
 
 #include "collect/sources/osrt/osrt_collect.h"
 #include "report/reader/reader.h"
+#include "wire/wire_osrt.h"
 
 #define TID ((int64_t)1 << 48 | (int64_t)77 << 24 | 78)
 

@@ -269,8 +269,8 @@ int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32
 /* Room for a record of so many words (head included) in one of the thread's lanes, its type and size filled in, or
  * NULL: then the event is lost and *fate says why, for the caller to count. Every reserve that succeeds must be
  * followed by emit_commit(). */
-static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane,
-                                               enum wire_type type, uint32_t words, enum wire_fate *fate)
+static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane, uint32_t type,
+                                               uint32_t words, enum wire_fate *fate)
 {
     struct agent_lane *lane = &thread->lanes[WIRE_LANE_THREAD];
     if (unlikely(lane->busy) && !(lane = agent_free_lane(thread, agent_frame()))) {
@@ -314,7 +314,7 @@ static inline void emit_commit(struct agent_lane *lane, const struct wire_record
 
 /* Reserve, or count the loss and return NULL. */
 static inline struct wire_record *emit_begin(struct agent_thread *thread, struct agent_lane **lane,
-                                             enum wire_source source, enum wire_type type, uint32_t words)
+                                             enum wire_source source, uint32_t type, uint32_t words)
 {
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, lane, type, words, &fate);
@@ -368,7 +368,7 @@ static inline void emit_text(uint64_t *to, const char *text, size_t length)
 
 /* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when
  * the buffer is full; those that are lost even so are counted as such. Keeps errno. */
-void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
+void emit_note(uint32_t type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
 
 /* ---- Room for what is large ------------------------------------------------------------------------------------ */
 

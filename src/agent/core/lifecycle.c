@@ -165,7 +165,7 @@ void agent_after_fork_in_child(void)
     once(STARTED, restart);
 }
 
-static struct agent_note begin_note(struct agent_thread *thread, enum wire_type type, uint32_t words)
+static struct agent_note begin_note(struct agent_thread *thread, uint32_t type, uint32_t words)
 {
     struct agent_note note = { 0 };
     uintptr_t outer = thread->notes;
@@ -281,7 +281,7 @@ static void write_note(struct agent_note note, const struct content *content)
     end_note(note);
 }
 
-void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
+void emit_note(uint32_t type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
 {
     struct agent_thread *thread = agent_thread();
     if (!thread) {

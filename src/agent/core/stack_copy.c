@@ -55,7 +55,7 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
     struct wire_record *record = emit_reserve(thread, &lane, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
     if (!record)
         return;
-    record->a = (uint16_t)of->what;
+    record->a = (uint16_t)of->source;
     record->ticks = of->ticks;
     record->body[0] = of->key;
     record->body[1] = python;

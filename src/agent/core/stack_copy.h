@@ -5,7 +5,7 @@
 #include "agent.h"
 
 struct chain_of {
-    enum wire_stack_of what;
+    enum wire_source source;
     uint64_t key, ticks; /* as WIRE_STACK has them */
     uint32_t bytes;      /* of stack at most */
 };

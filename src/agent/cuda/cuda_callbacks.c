@@ -184,9 +184,10 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
     uint64_t ticks = agent_ticks() - thread->cuda.start;
     if ((cuda.settings.backtrace_groups >> api->group & 1) &&
         wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
-        stack_copy_emit(thread, &(struct chain_of){
-                                    made->domain == CUDA_DRIVER ? WIRE_STACK_CUDA_DRIVER : WIRE_STACK_CUDA_RUNTIME,
-                                    call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
+        stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_CUDA,
+                                                    call->correlation_id |
+                                                        (made->domain == CUDA_DRIVER ? WIRE_CUDA_STACK_OF_DRIVER : 0),
+                                                    thread->cuda.start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
     /* a call that has none passes no block of them */

@@ -81,7 +81,7 @@ static inline uint32_t text_flag(const struct nvtx_text *text)
 
 /* A place in the stream: ticks 0 asks for the time as late as possible, which is right for what begins. */
 struct place {
-    enum wire_type type;
+    uint32_t type;
     uint32_t level;
     uint64_t range; /* for START and END, else 0 */
     uint64_t ticks;

@@ -11,6 +11,7 @@
 #include "abi/nvtx_abi.h"
 #include "agent/core/agent.h"
 #include "wire/wire_libraries.h"
+#include "wire/wire_nvtx.h"
 
 /* ---- Handles: { tag : 8, zero : 8, domain : 16, id : 32 }; ids count from 1, so that none is NULL -------------- */
 
@@ -123,7 +124,7 @@ static inline void nvtx_put_text(uint64_t *to, const struct nvtx_text *text)
 /* ---- The journal: everything that events refer to, kept for forked children and for full buffers --------------- */
 
 struct nvtx_note {
-    enum wire_type type;
+    uint32_t type;
     uint8_t flags;
     uint32_t domain;
     const uint64_t *head;

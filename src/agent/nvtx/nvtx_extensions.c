@@ -4,7 +4,6 @@
  * keeps of a schema only what it needs while the program's memory is there: the size, where the program leaves it to
  * us, and where there are pointers to follow (strings, and what is marked for a deep copy). Pointers are good by the
  * program's word, as in every tool; nothing is followed beyond the first level. */
-#include "wire/wire_nvtx.h"
 
 #include "abi/nvtx_layout.h"
 #include "agent/core/core.h"
@@ -138,7 +137,7 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
 
 /* ---- Descriptions ---------------------------------------------------------------------------------------------- */
 
-static void tell(enum wire_type type, const void *domain, const uint64_t *head, uint32_t words, const char *text,
+static void tell(uint32_t type, const void *domain, const uint64_t *head, uint32_t words, const char *text,
                  const char *more)
 {
     nvtx_tell(&(struct nvtx_note){

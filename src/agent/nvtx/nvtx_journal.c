@@ -9,7 +9,6 @@
 #include "agent/core/core.h"
 #include "agent/core/sys.h"
 #include "nvtx_agent.h"
-#include "wire/wire_nvtx.h"
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
@@ -395,7 +394,7 @@ uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max)
     return now + 1;
 }
 
-static void tell_text(enum wire_type type, uint32_t domain, uint64_t number, struct nvtx_text text)
+static void tell_text(uint32_t type, uint32_t domain, uint64_t number, struct nvtx_text text)
 {
     nvtx_tell(&(struct nvtx_note){ .type = type, .domain = domain, .head = &number, .head_words = 1, .text = text });
 }

@@ -17,6 +17,7 @@
 #include "agent/core/libc_loader.h"
 #include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
+#include "wire/wire_torch.h"
 
 #define FRAMES_MAX 128
 #define TOLD_MAX 16384u

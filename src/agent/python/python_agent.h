@@ -3,6 +3,7 @@
 #define TACHO_AGENT_PYTHON_PYTHON_AGENT_H
 
 #include "agent/core/agent.h"
+#include "wire/wire_python.h"
 
 /* 0 if they can be read here, -1 if not, or not yet. Looks for Python: not for hooks. */
 int python_prepare(void);

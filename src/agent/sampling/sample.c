@@ -24,6 +24,7 @@
 #include "agent/python/python_agent.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
+#include "wire/wire_samples.h"
 
 /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock ticks, and catches
  * up. More means that the signal was blocked */

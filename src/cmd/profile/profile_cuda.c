@@ -8,6 +8,7 @@
 
 #include "abi/cuda_calls.h"
 #include "cmd/option.h"
+#include "wire/wire_cuda.h"
 
 enum { DEFAULT_BACKTRACE_NS = 80000, LONGEST_FLUSH_MS = 3600000 };
 #define LONGEST_BACKTRACE_NS UINT64_C(3600000000000)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/option.h"
+#include "wire/wire_torch.h"
 
 static const struct {
     const char *name;

@@ -245,11 +245,6 @@ static void add_stacks(struct text *out, const struct collect_cpu_result *cpu)
 
 static void add_events(struct text *out, const struct closing *closing)
 {
-    static const char *const names[] = {
-#define SOURCE_ROW(name, text) text,
-        WIRE_SOURCES(SOURCE_ROW)
-#undef SOURCE_ROW
-    };
     const struct collect_python_result *python = &closing->result->python;
     uint64_t lost = closing->result->cpu.lost_records + closing->result->lost_disk;
     const char *before = "";
@@ -259,7 +254,7 @@ static void add_events(struct text *out, const struct closing *closing)
         const struct collect_counts *counts = &closing->result->counts[i];
         if (!(closing->sources & 1u << i) && !counts->recorded && !lost_of(counts))
             continue;
-        text_addf(out, "%s %s ", before, names[i]);
+        text_addf(out, "%s %s ", before, wire_source_name(i));
         before = ";";
         human_count(out, counts->recorded);
         if (i == WIRE_SOURCE_SAMPLES)

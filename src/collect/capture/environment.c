@@ -9,6 +9,7 @@
 #include "abi/sanitizer_runtimes.h"
 #include "collect/core/machine.h"
 #include "session_folder.h"
+#include "wire/wire_torch.h"
 
 /* ---- What the program gets ------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "collect/core/collector.h"
 #include "collect/sources/python/python_collect.h"
 #include "shutdown.h"
+#include "wire/wire_python.h"
 
 #define CUDA_BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
 

@@ -11,6 +11,12 @@
 #include "collect/sources/osrt/osrt_collect.h"
 #include "collect/sources/stacks/stack_rows.h"
 #include "collect/sources/torch/torch_collect.h"
+#include "wire/wire_cuda.h"
+#include "wire/wire_nvtx.h"
+#include "wire/wire_osrt.h"
+#include "wire/wire_python.h"
+#include "wire/wire_samples.h"
+#include "wire/wire_torch.h"
 
 static int64_t time_of(const struct origin *origin, const struct wire_record *record)
 {
@@ -360,7 +366,7 @@ static void place(const struct origin *origin, const struct wire_record *record,
 /* Who made the call whose record comes next. */
 static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    int is_osrt = record->a == WIRE_STACK_OSRT;
+    int is_osrt = record->a == WIRE_SOURCE_OSRT;
     if (words < WIRE_HEAD_WORDS + 3)
         return;
     struct call_chains chains = {
@@ -371,7 +377,8 @@ static void stack(const struct origin *origin, const struct wire_record *record,
         origin->reader->chains = chains;
         origin->reader->chains_ticks = record->ticks;
     } else if (origin->process->cuda) {
-        cuda_chain(origin->process->cuda, record->a == WIRE_STACK_CUDA_DRIVER, (uint32_t)record->body[0], chains);
+        cuda_chain(origin->process->cuda, (record->body[0] & WIRE_CUDA_STACK_OF_DRIVER) != 0, (uint32_t)record->body[0],
+                   chains);
     }
 }
 

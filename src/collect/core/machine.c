@@ -267,10 +267,9 @@ static void describe_capture(struct collector *collector)
     }
     parameter(collector, "PROGRAM", text_string(&text));
     text_clear(&text);
-#define SOURCE_NAME(id, name) \
-    if (options->sources & WIRE_BIT(id)) text_addf(&text, "%s%s", text.length ? "," : "", name);
-    WIRE_SOURCES(SOURCE_NAME)
-#undef SOURCE_NAME
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        if (options->sources >> i & 1)
+            text_addf(&text, "%s%s", text.length ? "," : "", wire_source_name(i));
     parameter(collector, "SOURCES", text_string(&text));
     if (!options->redact)
         parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");

@@ -324,11 +324,6 @@ void process_count_row(const struct process *process, const char *source, const 
     writer_append(collector->writer, TABLE_TACHO_COUNT, &row);
 }
 
-static const char *const source_names[] = {
-#define SOURCE_NAME(id, text) [WIRE_SOURCE_##id] = text,
-    WIRE_SOURCES(SOURCE_NAME)
-#undef SOURCE_NAME
-};
 static const struct {
     const char *fate, *cause;
 } fate_names[] = {
@@ -386,16 +381,16 @@ void process_report_counts(struct process *process)
         take_cuda_counts(process, cuda_process_counts(process->cuda));
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         struct process_counts *now = &process->counts[i], *before = &process->reported[i];
-        process_count_row(process, source_names[i], "recorded", "", (int64_t)(now->recorded - before->recorded));
-        process_count_row(process, source_names[i], "recorded", "recovered",
+        process_count_row(process, wire_source_name(i), "recorded", "", (int64_t)(now->recorded - before->recorded));
+        process_count_row(process, wire_source_name(i), "recorded", "recovered",
                           (int64_t)(now->recovered - before->recovered));
-        process_count_row(process, source_names[i], "lost", "damaged", (int64_t)(now->damaged - before->damaged));
-        process_count_row(process, source_names[i], "lost", "unfinished",
+        process_count_row(process, wire_source_name(i), "lost", "damaged", (int64_t)(now->damaged - before->damaged));
+        process_count_row(process, wire_source_name(i), "lost", "unfinished",
                           (int64_t)(now->unfinished - before->unfinished));
-        process_count_row(process, source_names[i], "lost", "unknown-kind",
+        process_count_row(process, wire_source_name(i), "lost", "unknown-kind",
                           (int64_t)(now->unknown_kind - before->unknown_kind));
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            process_count_row(process, source_names[i], fate_names[fate].fate, fate_names[fate].cause,
+            process_count_row(process, wire_source_name(i), fate_names[fate].fate, fate_names[fate].cause,
                               (int64_t)(now->fates[fate] - before->fates[fate]));
         *before = *now;
     }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "report/writer/writer.h"
-#include "wire/wire.h"
+#include "wire/wire_nvtx.h"
 
 struct clock_map; /* clock_map.h */
 struct nvtx_process;
