@@ -62,12 +62,18 @@ int command_write(const struct command *self, const struct text *text)
     return EXIT_OK;
 }
 
+const struct option *command_option_table(const struct command *command)
+{
+    return command->make_options ? command->make_options() : command->options;
+}
+
 int command_options(const struct command *self, int argc, char **argv, void *settings, const char **operands,
                     size_t *operand_count, int *status)
 {
-    struct option_parse parse = {
-        .options = self->options, .settings = settings, .stop_at_operand = self->takes_program, .operands = operands
-    };
+    struct option_parse parse = { .options = command_option_table(self),
+                                  .settings = settings,
+                                  .stop_at_operand = self->takes_program,
+                                  .operands = operands };
     struct error err = { 0 };
     int code = options_parse(&parse, argc, argv, &err);
 

@@ -6,12 +6,13 @@
 
 struct command {
     const char *name;
-    const char *arguments;        /* "FILE …" */
-    const char *summary;          /* one line for the list of commands */
-    const char *about;            /* a few lines for its own help, or NULL */
-    const struct option *options; /* ends with a row without a name */
-    const char *files;            /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
-    int takes_program;            /* the first operand is a program, and all that follows is the program's */
+    const char *arguments;                      /* "FILE …" */
+    const char *summary;                        /* one line for the list of commands */
+    const char *about;                          /* a few lines for its own help, or NULL */
+    const struct option *options;               /* ends with a row without a name */
+    const struct option *(*make_options)(void); /* instead of `options`, where they are put together first */
+    const char *files; /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
+    int takes_program; /* the first operand is a program, and all that follows is the program's */
     /* argv[0] is the command's name. Returns the exit status. */
     int (*run)(const struct command *self, int argc, char **argv);
 };
@@ -34,6 +35,9 @@ int command_fail(const struct command *self, const struct error *err);
 
 /* Writes all of the text to stdout; 0, or EXIT_FAILED after a word on stderr. */
 int command_write(const struct command *self, const struct text *text);
+
+/* The command's options, wherever it has them. */
+const struct option *command_option_table(const struct command *command);
 
 /* What the tables say, for help. */
 void command_help(const struct command *command, struct text *out);

@@ -66,7 +66,7 @@ static void add_command_names(struct text *out)
 static void add_option_words(struct text *out, const struct command *command)
 {
     text_add(out, "--help");
-    for (const struct option *option = command->options; option->name; option++)
+    for (const struct option *option = command_option_table(command); option->name; option++)
         if (!option->hidden)
             text_addf(out, " --%s", option->name);
 }
@@ -74,7 +74,7 @@ static void add_option_words(struct text *out, const struct command *command)
 /* The lines that give the values of options: command:option) words. */
 static void add_value_cases(struct text *out, const struct command *command)
 {
-    for (const struct option *option = command->options; option->name; option++) {
+    for (const struct option *option = command_option_table(command); option->name; option++) {
         if (option->kind != OPTION_BOOL && !option->choices && !takes_file(option))
             continue;
         text_addf(out, "    %s:--%s", command->name, option->name);
@@ -97,7 +97,7 @@ static void add_value_cases(struct text *out, const struct command *command)
 static void add_program_case(struct text *out, const struct command *command)
 {
     text_addf(out, "    %s) valued=\"", command->name);
-    for (const struct option *option = command->options; option->name; option++)
+    for (const struct option *option = command_option_table(command); option->name; option++)
         if (takes_next_word(option)) {
             text_addf(out, " --%s", option->name);
             if (option->letter)

@@ -44,12 +44,13 @@ void command_help(const struct command *command, struct text *out)
 {
     size_t ignored = 0;
 
-    text_addf(out, "usage: tacho %s%s%s%s\n\n", command->name, command->options[0].name ? " [options]" : "",
-              *command->arguments ? " " : "", command->arguments);
+    text_addf(out, "usage: tacho %s%s%s%s\n\n", command->name,
+              command_option_table(command)[0].name ? " [options]" : "", *command->arguments ? " " : "",
+              command->arguments);
     display_add_wrapped(out, command->about ? command->about : command->summary, 0, 0);
-    if (command->options[0].name)
+    if (command_option_table(command)[0].name)
         text_add(out, "\noptions:\n");
-    for (const struct option *option = command->options; option->name; option++) {
+    for (const struct option *option = command_option_table(command); option->name; option++) {
         ignored += option->kind == OPTION_IGNORED;
         if (!option->hidden && option->kind != OPTION_IGNORED)
             add_option(out, option);
@@ -58,7 +59,7 @@ void command_help(const struct command *command, struct text *out)
         return;
     text_add(out, "\nknown from nsys, accepted with a warning:\n ");
     size_t column = 1;
-    for (const struct option *option = command->options; option->name; option++) {
+    for (const struct option *option = command_option_table(command); option->name; option++) {
         if (option->kind != OPTION_IGNORED || option->hidden)
             continue;
         size_t length = strlen(option->name) + 3;

@@ -35,8 +35,10 @@ struct option {
     int hidden; /* an old spelling: not in help or completion */
 };
 
+enum { OPTION_LIST_MAX = 64 };
+
 struct option_list {
-    const char *values[64];
+    const char *values[OPTION_LIST_MAX];
     size_t count;
 };
 

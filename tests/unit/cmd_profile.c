@@ -16,6 +16,7 @@
 #include "cmd/doctor/cgroup.h"
 #include "cmd/profile/output_name.h"
 #include "cmd/profile/summary.h"
+#include "cmd/source.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
@@ -45,6 +46,23 @@ static void defaults(void **state)
     assert_int_equal(settings.collect.wait_primary, 0);
     assert_int_equal(settings.collect.hide_output, 0);
     assert_string_equal(settings.output, "report%n");
+}
+
+/* What each source adds to the command line: its options are in the table, and there is room for its settings. */
+static void options_of_sources(void **state)
+{
+    for (const struct cmd_source *const *source = cmd_sources; *source; source++) {
+        const struct option *const tables[] = { (*source)->options, (*source)->late_options };
+        for (size_t i = 0; i < 2; i++)
+            for (const struct option *option = tables[i]; option && option->name; option++) {
+                const struct option *found = profile_options();
+                while (found->name && strcmp(found->name, option->name) != 0)
+                    found++;
+                assert_string_equal(found->name ? found->name : "(none)", option->name);
+            }
+        assert_true(profile_source_offset(*source) + (*source)->settings_bytes <=
+                    offsetof(struct profile_settings, of_sources) + PROFILE_SOURCES_BYTES);
+    }
 }
 
 static void a_command_line_of_nsys(void **state)
@@ -440,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(options_of_sources),
         cmocka_unit_test(a_command_line_of_nsys),
         cmocka_unit_test(sources),
         cmocka_unit_test(exports),

@@ -28,7 +28,7 @@ static int parse(const char *line)
     memset(&err, 0, sizeof err);
     text_clear(&warnings);
     struct option_parse rules = {
-        .options = profile_options, .settings = &settings, .stop_at_operand = 1, .operands = program
+        .options = profile_options(), .settings = &settings, .stop_at_operand = 1, .operands = program
     };
     int code = options_parse(&rules, argc, argv, &err);
     program_count = rules.operand_count;

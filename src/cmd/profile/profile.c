@@ -12,10 +12,10 @@
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
+#include "cmd/source.h"
 #include "cmd/stats.h"
 #include "export/export.h"
 #include "output_name.h"
-#include "profile_counters.h"
 #include "profile_options.h"
 #include "summary.h"
 
@@ -163,9 +163,23 @@ static size_t write_exports(const struct command *self, const struct profile_set
     return written;
 }
 
+/* WIRE_BIT()s of the events that the summary names even if there are none. */
+static uint32_t expected_sources(struct profile_settings *settings, const struct collect_result *result)
+{
+    uint32_t expected = 0;
+
+    for (const struct cmd_source *const *at = cmd_sources; *at; at++) {
+        const struct cmd_source *source = *at;
+        if (source->is_expected ? source->is_expected(settings, result)
+                                : (settings->collect.sources & source->events) != 0)
+            expected |= source->events;
+    }
+    return expected;
+}
+
 /* Everything after the capture. None of it may change the exit status: that is the program's. */
-static void conclude(const struct command *self, const struct profile_settings *settings,
-                     const struct collect_result *result, const char *path)
+static void conclude(const struct command *self, struct profile_settings *settings, const struct collect_result *result,
+                     const char *path)
 {
     struct report *report = NULL;
     struct error err = { 0 };
@@ -182,17 +196,12 @@ static void conclude(const struct command *self, const struct profile_settings *
     for (size_t i = 0; i < export_count; i++)
         exports[i] = text_string(&names[i]);
     if (!settings->quiet) {
-        /* A program without CUDA or PyTorch need not be told that it has none, unless it was asked for. */
-        uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA)) &
-                           ~(settings->pytorch.mode == PROFILE_PYTORCH_ON ? 0 : WIRE_BIT(TORCH));
-        if (result->cpu.method != COLLECT_BY_NOTHING)
-            sources |= WIRE_BIT(SAMPLES);
         struct closing closing = {
             .result = result,
             .report = report,
             .report_path = path,
             .program = settings->collect.argv[0],
-            .sources = sources,
+            .sources = expected_sources(settings, result),
             .python = settings->collect.python_frequency != 0,
             .output_hidden = settings->collect.hide_output,
             .exports = exports,
@@ -306,7 +315,10 @@ static int run(const struct command *self, int argc, char **argv)
         }
         if (!settings->quiet)
             settings->collect.tell = tell;
-        if (profile_counters_help(settings, &list)) {
+        for (const struct cmd_source *const *source = cmd_sources; *source; source++)
+            if ((*source)->list_values)
+                (*source)->list_values(settings, &list);
+        if (list.length) {
             fputs(text_string(&list), stdout);
             goto done;
         }
@@ -338,7 +350,7 @@ const struct command command_profile = {
     .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the "
              "program's own exit status. The program's input, output and signals are its own. Ctrl-C ends the capture "
              "in good order.",
-    .options = profile_options,
+    .make_options = profile_options,
     .takes_program = 1,
     .run = run,
 };

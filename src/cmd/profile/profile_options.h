@@ -4,7 +4,10 @@
 
 #include "profile_settings.h"
 
-extern const struct option profile_options[];
+enum { PROFILE_OPTIONS_MAX = 254 };
+
+/* The table, for help and completion too; a row without a name ends it. */
+const struct option *profile_options(void);
 
 void profile_options_init(struct profile_settings *settings);
 /* What can be said only when all options are known; fills in settings->collect. */

@@ -1,8 +1,34 @@
 /* What `tacho profile` is told, as long as it lives: what the options allocate is the settings', and goes with them. It
  * knows none of the options. */
-#include <stdlib.h>
-
 #include "profile_settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/source.h"
+
+size_t profile_source_offset(const struct cmd_source *source)
+{
+    const size_t unit = _Alignof(max_align_t);
+    size_t offset = offsetof(struct profile_settings, of_sources);
+
+    for (const struct cmd_source *const *at = cmd_sources; *at != source; at++)
+        offset += ((*at)->settings_bytes + unit - 1) / unit * unit;
+    return offset;
+}
+
+void *profile_source_settings(struct profile_settings *settings, const struct cmd_source *source)
+{
+    return (char *)settings + profile_source_offset(source);
+}
+
+int profile_is_traced(const struct profile_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->traced.count; i++)
+        if (strcmp(settings->traced.values[i], name) == 0)
+            return 1;
+    return 0;
+}
 
 void *profile_own(struct profile_settings *settings, void *memory)
 {

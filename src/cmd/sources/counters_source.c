@@ -1,13 +1,21 @@
-/* Values of the options for counters: names as perf has them, or their numbers in the lists that "help" shows. */
-#include "profile_counters.h"
-
+/* Counters of the CPU and the kernel: names as perf has them, or their numbers in the lists that "help" shows. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model/cpu_metrics.h"
-#include "cmd/option.h"
-#include "profile_cpu.h"
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+#include "scope.h"
+
+struct settings {
+    int scope_given;
+    enum collect_scope scope;
+    uint32_t os, core, metrics; /* bits by place in the option's list; of metrics, those of the
+                                 * counters that they are made of */
+    int help_os, help_core, help_metrics;
+    uint32_t interval_ms;
+};
 
 enum { LEAST_INTERVAL_MS = 1, MOST_INTERVAL_MS = 1000 };
 
@@ -19,15 +27,15 @@ struct part {
 static const struct part os_part = { "os-events", 0, COLLECT_COUNTERS_OS };
 static const struct part core_part = { "cpu-core-events", COLLECT_COUNTERS_OS, COLLECT_COUNTERS - COLLECT_COUNTERS_OS };
 
-static struct profile_counters *counters_of(void *settings)
+static struct settings *own(struct profile_settings *settings)
 {
-    return &((struct profile_settings *)settings)->counters;
+    return profile_source_settings(settings, &cmd_source_counters);
 }
 
-int profile_counters_take_scope(void *settings, const char *value, struct error *err)
+static int take_scope(void *settings, const char *value, struct error *err)
 {
-    counters_of(settings)->scope_given = 1;
-    return profile_cpu_read_scope("event-sample", value, &counters_of(settings)->scope, err);
+    own(settings)->scope_given = 1;
+    return scope_read("event-sample", value, &own(settings)->scope, err);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
@@ -82,23 +90,23 @@ static int take_list(const char *option, const char *value, size_t count, const 
     return err->code;
 }
 
-int profile_counters_take_os(void *settings, const char *value, struct error *err)
+static int take_os(void *settings, const char *value, struct error *err)
 {
-    struct profile_counters *counters = counters_of(settings);
+    struct settings *counters = own(settings);
 
     return take_list(os_part.option, value, os_part.count, os_name, &counters->os, &counters->help_os, err);
 }
 
-int profile_counters_take_core(void *settings, const char *value, struct error *err)
+static int take_core(void *settings, const char *value, struct error *err)
 {
-    struct profile_counters *counters = counters_of(settings);
+    struct settings *counters = own(settings);
 
     return take_list(core_part.option, value, core_part.count, core_name, &counters->core, &counters->help_core, err);
 }
 
-int profile_counters_take_metrics(void *settings, const char *value, struct error *err)
+static int take_metrics(void *settings, const char *value, struct error *err)
 {
-    struct profile_counters *counters = counters_of(settings);
+    struct settings *counters = own(settings);
     uint32_t places;
     int code = take_list("cpu-core-metrics", value, CPU_METRICS, metric_name, &places, &counters->help_metrics, err);
 
@@ -123,22 +131,22 @@ static int take_number(const char *option, const char *unit, const char *value, 
     return 0;
 }
 
-int profile_counters_take_interval(void *settings, const char *value, struct error *err)
+static int take_interval(void *settings, const char *value, struct error *err)
 {
     unsigned long ms;
     int code = take_number("event-sampling-interval", "milliseconds", value, MOST_INTERVAL_MS, &ms, err);
 
-    counters_of(settings)->interval_ms = (uint32_t)ms;
+    own(settings)->interval_ms = (uint32_t)ms;
     return code;
 }
 
-int profile_counters_take_frequency(void *settings, const char *value, struct error *err)
+static int take_frequency(void *settings, const char *value, struct error *err)
 {
     unsigned long frequency;
     int code = take_number("event-sampling-frequency", "times a second", value, 1000 / LEAST_INTERVAL_MS, &frequency,
                            err);
 
-    counters_of(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
+    own(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
     return code;
 }
 
@@ -168,9 +176,9 @@ static void list_metrics(struct text *out)
     text_add_char(out, '\n');
 }
 
-int profile_counters_help(const struct profile_settings *settings, struct text *out)
+static void list_values(struct profile_settings *settings, struct text *out)
 {
-    const struct profile_counters *counters = &settings->counters;
+    const struct settings *counters = own(settings);
 
     if (counters->help_os)
         list_part(out, &os_part);
@@ -178,7 +186,6 @@ int profile_counters_help(const struct profile_settings *settings, struct text *
         list_part(out, &core_part);
     if (counters->help_metrics)
         list_metrics(out);
-    return out->length > 0;
 }
 
 /* ---- what it comes to ------------------------------------------------------------------------------------------ */
@@ -193,24 +200,24 @@ static uint32_t bits_of(const char *const *names)
     return bits;
 }
 
-void profile_counters_finish(struct profile_settings *settings, struct collect_options *collect)
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     static const char *const usual[] = { "page-faults", "context-switches", "cpu-migrations",
                                          "cycles",      "instructions",     NULL };
-    const struct profile_counters *counters = &settings->counters;
+    const struct settings *counters = own(settings);
     uint32_t asked = counters->os | (counters->core | counters->metrics) << COLLECT_COUNTERS_OS;
 
     if (counters->scope_given && counters->scope == COLLECT_SCOPE_NONE) {
         if (asked)
             text_add(&settings->warnings, "--event-sample=none: nothing is counted\n");
-        return;
+        return 0;
     }
     if (!asked && !counters->scope_given) {
         if (counters->interval_ms)
             text_add(
                 &settings->warnings,
                 "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n");
-        return;
+        return 0;
     }
     collect->counters = (struct collect_counter_options){
         .scope = counters->scope_given ? counters->scope : COLLECT_SCOPE_TREE,
@@ -218,4 +225,33 @@ void profile_counters_finish(struct profile_settings *settings, struct collect_o
         .by_default = asked ? 0 : bits_of(usual),
         .interval_ms = counters->interval_ms,
     };
+    return 0;
 }
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
+      .take = take_scope,
+      .help = "Count events of the kernel and the CPU: process-tree, system-wide, none. Default: process-tree with one "
+              "of the next three." },
+    { .name = "os-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_os,
+      .help = "Which of the kernel; help lists them." },
+    { .name = "cpu-core-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_core,
+      .help = "Which of the CPU's cores; help lists them." },
+    { .name = "cpu-core-metrics", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_metrics,
+      .help = "Those that such a metric is made of; help lists them." },
+    { .name = "event-sampling-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_interval,
+      .help = "How often they are read: each 1 to 1000 ms. Default: 10." },
+    { .name = "event-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ",
+      .take = take_frequency, .hidden = 1,
+      .help = "Old spelling of --event-sampling-interval." },
+    { 0 },
+};
+/* clang-format on */
+
+const struct cmd_source cmd_source_counters = {
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .list_values = list_values,
+    .finish = finish,
+};

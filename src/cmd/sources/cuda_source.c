@@ -1,19 +1,30 @@
-/* Values of the CUDA options, old spellings included, and the flags that the agent gets for them. */
-#include "profile_cuda.h"
-
+/* CUDA: values of its options, old spellings included, and the flags that the agent gets for them. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/cuda_calls.h"
-#include "cmd/option.h"
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+#include "python_source.h"
 #include "wire/wire_cuda.h"
 
-enum { DEFAULT_BACKTRACE_NS = 80000, LONGEST_FLUSH_MS = 3600000 };
+struct settings {
+    int memory_usage, cpu_faults, gpu_faults, all_calls, flush_on_stop, yield, graph_nodes, events;
+    uint32_t flush_interval_ms;
+    int backtrace_given;
+    uint32_t backtrace_groups;
+    int backtrace_unset;        /* some group has no threshold of its own: backtrace_ns counts for it */
+    uint64_t backtrace_ns;      /* --cudabacktrace-threshold */
+    uint64_t least_ns, most_ns; /* thresholds that groups have of their own; none: least_ns is above most_ns */
+};
+static const struct settings defaults = { .flush_on_stop = 1, .backtrace_ns = 80000, .least_ns = UINT64_MAX };
+
+enum { LONGEST_FLUSH_MS = 3600000 };
 #define LONGEST_BACKTRACE_NS UINT64_C(3600000000000)
 
-const char *const *profile_cuda_graph_traces(void)
+static const char *const *graph_traces(void)
 {
     static const char *const names[] = {
         "graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only", "node:host-and-device", NULL
@@ -22,28 +33,23 @@ const char *const *profile_cuda_graph_traces(void)
     return names;
 }
 
-const char *const *profile_cuda_event_traces(void)
+static const char *const *event_traces(void)
 {
     static const char *const names[] = { "auto", "true", "false", NULL };
 
     return names;
 }
 
-const char *const *profile_cuda_backtraces(void)
+static const char *const *backtraces(void)
 {
     static const char *const names[] = { "all", "none", "kernel", "memory", "sync", "other", NULL };
 
     return names;
 }
 
-static struct profile_cuda *cuda_of(void *settings)
+static struct settings *own(void *settings)
 {
-    return &((struct profile_settings *)settings)->cuda;
-}
-
-void profile_cuda_init(struct profile_cuda *cuda)
-{
-    *cuda = (struct profile_cuda){ .flush_on_stop = 1, .backtrace_ns = DEFAULT_BACKTRACE_NS, .least_ns = UINT64_MAX };
+    return profile_source_settings(settings, &cmd_source_cuda);
 }
 
 /* A whole number of at most so much; 0, or ERR_BAD_ARGUMENT without a sentence. */
@@ -58,7 +64,7 @@ static int read_number(const char *text, uint64_t most, uint64_t *out)
     return 0;
 }
 
-int profile_cuda_take_graph_trace(void *context, const char *value, struct error *err)
+static int take_graph_trace(void *context, const char *value, struct error *err)
 {
     struct profile_settings *settings = context;
     size_t length = strcspn(value, ":");
@@ -73,28 +79,28 @@ int profile_cuda_take_graph_trace(void *context, const char *value, struct error
     if (strcmp(origin, "host-and-device") == 0)
         text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device is taken as host-only: graphs that the GPU "
                                       "launches itself are not told apart from what they run\n");
-    settings->cuda.graph_nodes = is_node;
+    own(settings)->graph_nodes = is_node;
     return 0;
 }
 
-int profile_cuda_take_event_trace(void *settings, const char *value, struct error *err)
+static int take_event_trace(void *settings, const char *value, struct error *err)
 {
     int wanted = strcmp(value, "auto") == 0 ? 1 : option_bool(value);
 
     if (wanted < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--cuda-event-trace is auto, true or false, not '%s'", value);
-    cuda_of(settings)->events = wanted;
+    own(settings)->events = wanted;
     return 0;
 }
 
-int profile_cuda_take_flush_interval(void *settings, const char *value, struct error *err)
+static int take_flush_interval(void *settings, const char *value, struct error *err)
 {
     uint64_t ms;
 
     if (read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '%s'", value);
-    cuda_of(settings)->flush_interval_ms = (uint32_t)ms;
+    own(settings)->flush_interval_ms = (uint32_t)ms;
     return 0;
 }
 
@@ -115,7 +121,7 @@ static uint32_t group_bits(const char *name, size_t length)
 }
 
 /* kernel, or kernel:500 */
-static int take_group(struct profile_cuda *cuda, const char *text, struct error *err)
+static int take_group(struct settings *cuda, const char *text, struct error *err)
 {
     size_t length = strcspn(text, ":");
     uint32_t bits = group_bits(text, length);
@@ -137,11 +143,11 @@ static int take_group(struct profile_cuda *cuda, const char *text, struct error 
     return 0;
 }
 
-int profile_cuda_take_backtrace(void *settings, const char *value, struct error *err)
+static int take_backtrace(void *settings, const char *value, struct error *err)
 {
     int truth = option_bool(value); /* the old spelling */
     char **groups = option_split(truth < 0 ? value : truth ? "all" : "none", NULL);
-    struct profile_cuda fresh = *cuda_of(settings);
+    struct settings fresh = *own(settings);
 
     if (!groups)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -157,20 +163,20 @@ int profile_cuda_take_backtrace(void *settings, const char *value, struct error 
         error_set(err, ERR_BAD_ARGUMENT,
                   "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
     free(groups);
-    *cuda_of(settings) = fresh;
+    *own(settings) = fresh;
     return err->code;
 }
 
-int profile_cuda_take_backtrace_threshold(void *settings, const char *value, struct error *err)
+static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
 {
-    if (read_number(value, LONGEST_BACKTRACE_NS, &cuda_of(settings)->backtrace_ns) != 0)
+    if (read_number(value, LONGEST_BACKTRACE_NS, &own(settings)->backtrace_ns) != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold is a number of nanoseconds, not '%s'",
                          value);
     return 0;
 }
 
 /* An agent knows one threshold. The smallest keeps every chain that was asked for, and some more. */
-static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text *warnings)
+static uint64_t backtrace_threshold(const struct settings *cuda, struct text *warnings)
 {
     uint64_t least = cuda->least_ns, most = cuda->most_ns;
 
@@ -185,9 +191,9 @@ static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text
     return least;
 }
 
-void profile_cuda_finish(struct profile_settings *settings, struct collect_options *collect)
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
-    struct profile_cuda *cuda = &settings->cuda;
+    struct settings *cuda = own(settings);
     const struct {
         int given;
         uint32_t flag;
@@ -208,9 +214,9 @@ void profile_cuda_finish(struct profile_settings *settings, struct collect_optio
     if (!(collect->sources & WIRE_BIT(CUDA))) {
         if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms)
             text_add(&settings->warnings, "the options for CUDA have no effect: --trace does not name cuda\n");
-        return;
+        return 0;
     }
-    if (settings->python.backtrace && !cuda->backtrace_given) { /* Python frames stand beside the native ones */
+    if (python_has_backtrace(settings) && !cuda->backtrace_given) { /* Python frames stand beside the native ones */
         cuda->backtrace_groups = group_bits("all", strlen("all"));
         cuda->backtrace_unset = 1;
     }
@@ -218,4 +224,60 @@ void profile_cuda_finish(struct profile_settings *settings, struct collect_optio
     collect->cuda_backtrace_groups = cuda->backtrace_groups;
     if (cuda->backtrace_groups)
         collect->cuda_backtrace_ns = backtrace_threshold(cuda, &settings->warnings);
+    return 0;
 }
+
+/* A program without CUDA need not be told that it has none, unless it was asked for. */
+static int is_expected(struct profile_settings *settings, const struct collect_result *result)
+{
+    return settings->has_sources && settings->collect.sources & WIRE_BIT(CUDA);
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = graph_traces,
+      .take = take_graph_trace, .help = "CUDA graphs as a whole (the default), or each of their nodes." },
+    { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = event_traces,
+      .take = take_event_trace, .help = "When the GPU reached each CUDA event. Default: false." },
+    { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory_usage),
+      .help = "Allocations of GPU memory, and memory pools." },
+    { .name = "cuda-um-cpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, cpu_faults),
+      .help = "Page faults of the CPU in unified memory." },
+    { .name = "cuda-um-gpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, gpu_faults),
+      .help = "Page faults of the GPU in unified memory." },
+    { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = offsetof(struct settings, all_calls),
+      .help = "Every call into CUDA, not only those that matter for performance." },
+    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = backtraces,
+      .take = take_backtrace,
+      .help = "Who made CUDA calls that took long: all, none (the default), or kernel, memory, sync, other; :NS behind "
+              "it is the threshold (80000)." },
+    { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
+      .help = "How often records are fetched from the GPU. Default: 0, as Tacho thinks best." },
+    { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),
+      .help = "cudaProfilerStop() waits until the records of what went before are there. Default: true." },
+    { .name = "cuda-yield", .kind = OPTION_BOOL, .offset = offsetof(struct settings, yield),
+      .help = "Leave CUPTI to a program that uses it itself (torch.profiler): then it has the GPU's events, and the "
+              "report has not." },
+    { .name = "cudabacktrace-threshold", .kind = OPTION_CUSTOM, .value = "NS",
+      .take = take_backtrace_threshold, .hidden = 1,
+      .help = "Old spelling of a threshold in --cudabacktrace." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct source_trace traces[] = {
+    { .name = "cuda", .by_default = 1 },
+    { .name = "cuda-hw", .is_other_name = 1 },
+    { .name = "cuda-sw", .is_other_name = 1 },
+    { 0 },
+};
+
+const struct cmd_source cmd_source_cuda = {
+    .events = WIRE_BIT(CUDA),
+    .traces = traces,
+    .options = options,
+    .settings = &defaults,
+    .settings_bytes = sizeof defaults,
+    .finish = finish,
+    .is_expected = is_expected,
+};

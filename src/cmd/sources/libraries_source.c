@@ -1,0 +1,36 @@
+/* Libraries of CUDA (cuBLAS and others) whose calls are recorded as ranges. */
+#include "wire/wire_libraries.h"
+
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+
+/* A name of --trace, and the bits of collect_options.libraries that it stands for. */
+static const struct source_trace traces[] = {
+#define LIBRARY(id, text, domain)                                                                                      \
+    { .name = text },                                                                      \
+    { .name = text "-verbose", .is_other_name = 1 },
+#include "wire/libraries.def"
+#undef LIBRARY
+    { 0 },
+};
+
+static const uint32_t libraries[] = {
+#define LIBRARY(id, text, domain)                                                                                      \
+    WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id),                                                                               \
+    WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id),
+#include "wire/libraries.def"
+#undef LIBRARY
+};
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    for (size_t i = 0; traces[i].name; i++)
+        collect->libraries |= profile_is_traced(settings, traces[i].name) ? libraries[i] : 0;
+    return 0;
+}
+
+const struct cmd_source cmd_source_libraries = {
+    .events = WIRE_BIT(LIBRARY),
+    .traces = traces,
+    .finish = finish,
+};

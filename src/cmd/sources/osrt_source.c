@@ -1,0 +1,107 @@
+/* OS runtime calls: how short a call may be, and which calls have a call stack. */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+
+#define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years; in ticks of any counter it still fits */
+enum { LARGEST_STACK_BYTES = 65528, DEEPEST = 1024 };
+
+struct settings {
+    uint64_t threshold_ns, backtrace_ns;
+    uint32_t backtrace_bytes, backtrace_depth;
+};
+static const struct settings defaults = { .threshold_ns = 1000, .backtrace_ns = 80000, .backtrace_bytes = 16384 };
+
+static struct settings *own(void *settings)
+{
+    return profile_source_settings(settings, &cmd_source_osrt);
+}
+
+static int take_threshold(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    unsigned long long ns = strtoull(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || ns > LONGEST_NS)
+        return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold is a number of nanoseconds, not '%s'", value);
+    own(settings)->threshold_ns = ns;
+    return 0;
+}
+
+static int read_number(const char *option, const char *unit, const char *value, uint64_t most, uint64_t *number,
+                       struct error *err)
+{
+    char *end;
+
+    *number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end || *number > most)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s up to %llu, not '%s'", option, unit,
+                         (unsigned long long)most, value);
+    return 0;
+}
+
+static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
+{
+    return read_number("osrt-backtrace-threshold", "nanoseconds", value, LONGEST_NS, &own(settings)->backtrace_ns, err);
+}
+
+static int take_depth(void *settings, const char *value, struct error *err)
+{
+    uint64_t number;
+    int failed = read_number("osrt-backtrace-depth", "frames", value, DEEPEST, &number, err);
+
+    if (failed)
+        return failed;
+    own(settings)->backtrace_depth = (uint32_t)number;
+    if (number == 0)
+        own(settings)->backtrace_bytes = 0;
+    return 0;
+}
+
+static int take_stack_size(void *settings, const char *value, struct error *err)
+{
+    uint64_t number;
+    int failed = read_number("osrt-backtrace-stack-size", "bytes", value, LARGEST_STACK_BYTES, &number, err);
+
+    if (!failed)
+        own(settings)->backtrace_bytes = (uint32_t)number;
+    return failed;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    const struct settings *osrt = own(settings);
+
+    collect->osrt_threshold_ns = osrt->threshold_ns;
+    collect->osrt_backtrace_ns = osrt->backtrace_ns;
+    collect->osrt_backtrace_bytes = osrt->backtrace_bytes;
+    collect->osrt_backtrace_depth = osrt->backtrace_depth;
+    return 0;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "osrt-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_threshold,
+      .help = "Calls shorter than this are counted only. Default: 1000." },
+    { .name = "osrt-backtrace-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_backtrace_threshold,
+      .help = "Who made calls that took at least so long is recorded with them. Default: 80000." },
+    { .name = "osrt-backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = take_stack_size,
+      .help = "How much of the stack is copied for that; 0: none. Default: 16384." },
+    { .name = "osrt-backtrace-depth", .kind = OPTION_CUSTOM, .value = "FRAMES", .take = take_depth,
+      .help = "How many of the callers are kept. Default: all that are found." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct source_trace traces[] = { { .name = "osrt", .by_default = 1 }, { 0 } };
+
+const struct cmd_source cmd_source_osrt = {
+    .events = WIRE_BIT(OSRT),
+    .traces = traces,
+    .options = options,
+    .settings = &defaults,
+    .settings_bytes = sizeof defaults,
+    .finish = finish,
+};

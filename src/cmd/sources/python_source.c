@@ -1,0 +1,116 @@
+/* Python: stacks of its threads, Python frames beside native ones, and functions as ranges. */
+#include "python_source.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/source.h"
+
+struct settings {
+    int sampling;       /* --python-sampling */
+    int backtrace;      /* --python-backtrace=cuda */
+    unsigned frequency; /* 0: it was not said */
+};
+
+static struct settings *own(struct profile_settings *settings)
+{
+    return profile_source_settings(settings, &cmd_source_python);
+}
+
+int python_has_backtrace(struct profile_settings *settings)
+{
+    return own(settings)->backtrace;
+}
+
+enum { USUAL_FREQUENCY = 1000, HIGHEST_FREQUENCY = 2000 };
+
+static int take_frequency(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    unsigned long frequency = strtoul(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'",
+                         HIGHEST_FREQUENCY, value);
+    own(settings)->frequency = (unsigned)frequency;
+    return 0;
+}
+
+static const char *const *backtraces(void)
+{
+    static const char *const names[] = { "cuda", "none", NULL };
+
+    return names;
+}
+
+static int take_backtrace(void *settings, const char *value, struct error *err)
+{
+    int is_none = strcmp(value, "none") == 0 || option_bool(value) == 0;
+
+    if (!is_none && strcmp(value, "cuda") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-backtrace is cuda, none or false, not '%s'", value);
+    own(settings)->backtrace = !is_none;
+    return 0;
+}
+
+static int take_functions(void *settings, const char *value, struct error *err)
+{
+    static char path[PATH_MAX];
+
+    if (!realpath(value, path) || access(path, R_OK) != 0) {
+        error_set_errno(err, "cannot read '%s', which --python-functions-trace names", value);
+        return err->code = ERR_BAD_ARGUMENT;
+    }
+    ((struct profile_settings *)settings)->collect.python_functions = path;
+    return 0;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    const struct settings *python = own(settings);
+
+    if (python->sampling || profile_is_traced(settings, "python-gil"))
+        collect->python_frequency = python->frequency ? python->frequency : USUAL_FREQUENCY;
+    else if (python->frequency)
+        text_add(&settings->warnings, "--python-sampling-frequency has no effect without --python-sampling=true\n");
+    collect->python_backtrace = python->backtrace;
+    if (python->backtrace && !(collect->sources & (WIRE_BIT(CUDA) | WIRE_BIT(OSRT))))
+        text_add(&settings->warnings, "--python-backtrace has no effect: --trace names neither cuda nor osrt\n");
+    return 0;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "python-sampling", .kind = OPTION_BOOL, .offset = offsetof(struct settings, sampling),
+      .help = "Stacks of all Python threads, read without stopping the program." },
+    { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
+      .help = "How many times a second, 1 to 2000. Default: 1000." },
+    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = backtraces,
+      .take = take_backtrace,
+      .help = "cuda: the Python code that CUDA and OS calls came from, of those whose call chain is recorded; of "
+              "CUDA's all that took long, unless --cudabacktrace says which." },
+    { 0 },
+};
+/* clang-format on */
+
+/* clang-format off */
+static const struct option late_options[] = {
+    { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_functions,
+      .help = "Calls of the Python functions that this JSON names are ranges: [{\"module\": …, \"functions\": [\"f\", "
+              "\"Class.method\"]}]." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct source_trace traces[] = { { .name = "python-gil" }, { 0 } };
+
+const struct cmd_source cmd_source_python = {
+    .traces = traces,
+    .options = options,
+    .late_options = late_options,
+    .settings_bytes = sizeof(struct settings),
+    .finish = finish,
+};

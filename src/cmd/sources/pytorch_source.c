@@ -1,0 +1,145 @@
+/* PyTorch: values of --pytorch, with nsys's names for them, and what else can be asked for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+#include "wire/wire_torch.h"
+
+enum mode { UNSET, OFF, ON };
+
+struct settings {
+    enum mode mode;
+    int mode_shapes, nvtx, functions, replaces; /* of --pytorch */
+    int shapes, memory, stacks, modules;        /* options of their own */
+};
+
+static struct settings *own(struct profile_settings *settings)
+{
+    return profile_source_settings(settings, &cmd_source_pytorch);
+}
+
+static const struct {
+    const char *name;
+    enum mode mode;
+    int shapes, nvtx, functions, replaces;
+} modes[] = {
+    { "off", OFF, 0, 0, 0, 0 },
+    { "none", OFF, 0, 0, 0, 0 },
+    { "auto", ON, 0, 0, 0, 0 },
+    { "autograd-nvtx", ON, 0, 1, 0, 0 },
+    { "autograd-shapes-nvtx", ON, 1, 1, 0, 0 },
+    { "functions-trace", ON, 0, 0, 1, 0 },
+    { "replace", ON, 0, 0, 0, 1 },
+};
+enum { MODES = sizeof modes / sizeof modes[0] };
+
+static const char *const *mode_names(void)
+{
+    static const char *names[MODES + 1];
+
+    for (size_t i = 0; i < MODES; i++)
+        names[i] = modes[i].name;
+    return names;
+}
+
+static int take_one(struct settings *pytorch, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < MODES; i++) {
+        if (strcmp(modes[i].name, name) != 0)
+            continue;
+        pytorch->mode = modes[i].mode;
+        pytorch->mode_shapes |= modes[i].shapes;
+        pytorch->nvtx |= modes[i].nvtx;
+        pytorch->functions |= modes[i].functions;
+        pytorch->replaces |= modes[i].replaces;
+        return 0;
+    }
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--pytorch is off, auto, replace, or a list of autograd-nvtx, autograd-shapes-nvtx and "
+                     "functions-trace, not '%s'",
+                     name);
+}
+
+static int take(void *settings, const char *value, struct error *err)
+{
+    struct settings *pytorch = own(settings);
+    char **names = option_split(value, NULL);
+
+    if (!names)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    *pytorch = (struct settings){
+        .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks, .modules = pytorch->modules
+    };
+    if (!names[0])
+        take_one(pytorch, value, err);
+    for (char **name = names; *name && err->code == 0; name++) {
+        take_one(pytorch, *name, err);
+        if (err->code == 0 && pytorch->mode == OFF && names[1])
+            error_set(err, ERR_BAD_ARGUMENT, "--pytorch=%s: %s stands alone", value, *name);
+    }
+    free(names);
+    return err->code;
+}
+
+/* PyTorch is watched for unless something else was asked for by name. */
+static int is_wanted(struct profile_settings *settings)
+{
+    const struct settings *pytorch = own(settings);
+    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules;
+
+    return pytorch->mode == ON || (pytorch->mode == UNSET && (is_asked || !settings->has_sources));
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    const struct settings *pytorch = own(settings);
+
+    if (!is_wanted(settings)) {
+        if (pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules)
+            text_add(&settings->warnings, "the options for PyTorch have no effect: --pytorch is off\n");
+        return 0;
+    }
+    collect->sources |= WIRE_BIT(TORCH);
+    collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |
+                           (pytorch->memory ? WIRE_TORCH_MEMORY : 0) | (pytorch->stacks ? WIRE_TORCH_STACKS : 0) |
+                           (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
+    collect->torch_nvtx = pytorch->nvtx;
+    collect->torch_functions = pytorch->functions;
+    collect->torch_replace = pytorch->replaces;
+    return 0;
+}
+
+/* A program without PyTorch need not be told that it has none, unless it was asked for. */
+static int is_expected(struct profile_settings *settings, const struct collect_result *result)
+{
+    return own(settings)->mode == ON;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "pytorch", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = mode_names,
+      .take = take,
+      .help = "Operators of PyTorch: off, auto (where a program uses it; the default without --trace), autograd-nvtx "
+              "(as NVTX ranges too), autograd-shapes-nvtx (with shapes), functions-trace (Python functions of torch "
+              "too), replace (torch.profiler is ours)." },
+    { .name = "pytorch-shapes", .kind = OPTION_BOOL, .offset = offsetof(struct settings, shapes),
+      .help = "Shapes, types and values of the operators' inputs." },
+    { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory),
+      .help = "What PyTorch's allocators take and give back, on the CPU and on GPUs." },
+    { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = offsetof(struct settings, stacks),
+      .help = "The Python frames that operators are called from." },
+    { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = offsetof(struct settings, modules),
+      .help = "Calls of nn.Module, and so the module of each operator and kernel. With autograd-nvtx and "
+              "autograd-shapes-nvtx it is so." },
+    { 0 },
+};
+/* clang-format on */
+
+const struct cmd_source cmd_source_pytorch = {
+    .events = WIRE_BIT(TORCH),
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .finish = finish,
+    .is_expected = is_expected,
+};

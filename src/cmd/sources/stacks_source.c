@@ -1,0 +1,55 @@
+/* The names of functions in call stacks, of whichever source. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/profile/profile_settings.h"
+#include "cmd/source.h"
+
+struct settings {
+    int resolve_symbols;
+};
+static const struct settings defaults = { .resolve_symbols = 1 };
+
+/* Folders with colons between them: one piece of memory for the list and its texts. */
+static int take_debug_symbols(void *settings, const char *value, struct error *err)
+{
+    struct profile_settings *profile = settings;
+    size_t length = strlen(value) + 1, count = 0, most = 2;
+
+    for (const char *c = value; *c; c++)
+        most += *c == ':';
+    char **list = profile_own(profile, malloc(most * sizeof *list + length));
+    if (!list)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    char *rest = memcpy(list + most, value, length), *save = NULL;
+    for (char *one = strtok_r(rest, ":", &save); one; one = strtok_r(NULL, ":", &save))
+        list[count++] = one;
+    list[count] = NULL;
+    profile->collect.debug_paths = (const char *const *)list;
+    return 0;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    const struct settings *stacks = profile_source_settings(settings, &cmd_source_stacks);
+
+    collect->no_names = !stacks->resolve_symbols;
+    return 0;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "debug-symbols", .kind = OPTION_CUSTOM, .value = "PATHS", .take = take_debug_symbols,
+      .help = "Folders with debug information, with colons between them; /usr/lib/debug is looked at in any case." },
+    { .name = "resolve-symbols", .kind = OPTION_BOOL, .offset = offsetof(struct settings, resolve_symbols),
+      .help = "Look up the names of functions in call chains. Default: true." },
+    { 0 },
+};
+/* clang-format on */
+
+const struct cmd_source cmd_source_stacks = {
+    .options = options,
+    .settings = &defaults,
+    .settings_bytes = sizeof defaults,
+    .finish = finish,
+};
