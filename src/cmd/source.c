@@ -7,3 +7,13 @@ const struct cmd_source *const cmd_sources[] = {
 #undef CMD_SOURCE
     NULL,
 };
+
+void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT])
+{
+    size_t count = 0;
+
+    for (int is_last = 0; is_last < 2; is_last++)
+        for (const struct cmd_source *const *source = cmd_sources; *source; source++)
+            if ((((*source)->last & list) != 0) == is_last)
+                ordered[count++] = *source;
+}

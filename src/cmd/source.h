@@ -1,8 +1,9 @@
-/* A source of events, as the commands see it: one row for each, with all that `tacho profile` reads, prints and decides
- * about it. Commands walk through the rows and know no source by name.
+/* A source of events, as the commands see it: one row for each, with all that `profile`, `doctor` and `info` read and
+ * print about it. Commands walk through the rows and know no source by name.
  *
  * To add a source: a file in sources/ that defines its row, and a line in sources.def. A slot that is left out (0,
- * NULL) means that the source has nothing to say there. The row's place in sources.def is its place in every list. */
+ * NULL) means that the source has nothing to say there. The row's place in sources.def is its place in every list but
+ * those that `last` names. */
 #ifndef TACHO_CMD_SOURCE_H
 #define TACHO_CMD_SOURCE_H
 
@@ -11,13 +12,28 @@
 
 struct collect_options;
 struct collect_result;
+struct examination;
 struct profile_settings;
+struct report;
 
 /* A name that --trace takes. */
 struct source_trace {
     const char *name;  /* NULL ends a list */
     int by_default;    /* recorded when there is no --trace */
     int is_other_name; /* understood, but help does not list it */
+};
+
+/* A table of the report that holds a source's events, and what `tacho info` calls them. */
+struct source_table {
+    const char *events; /* as in TACHO_COUNT, where they are counted there; NULL ends a list */
+    const char *table;
+};
+
+/* How `tacho info` shows a value of the report's META_DATA_CAPTURE or TARGET_INFO_SYSTEM_ENV. */
+struct source_label {
+    const char *name;                                 /* NULL ends a list */
+    const char *label;                                /* NULL: it is not shown */
+    void (*add)(struct text *out, const char *value); /* NULL: as it is */
 };
 
 struct cmd_source {
@@ -43,6 +59,30 @@ struct cmd_source {
 
     /* Whether the summary names its events even if there are none. NULL: it does if collect->sources has them. */
     int (*is_expected)(struct profile_settings *settings, const struct collect_result *result);
+
+    /* ---- tacho doctor ---- */
+    const struct examination *examinations;
+
+    /* ---- tacho info ---- */
+    const struct source_label *labels;
+    const struct source_table *tables;
+    /* Adds lines of its own, with a heading; nothing where the report has nothing of it. */
+    int (*info)(struct text *out, struct report *report, struct error *err);
+
+    unsigned last; /* lists in which it stands behind the other sources: SOURCE_LAST_IN_… */
+};
+
+enum {
+    SOURCE_LAST_IN_DOCTOR = 1,
+    SOURCE_LAST_IN_INFO = 2,
+    SOURCE_LAST_IN_TABLES = 4, /* of info: `tables` */
+};
+
+enum {
+    CMD_SOURCE_COUNT = 0
+#define CMD_SOURCE(name) +1
+#include "sources.def"
+#undef CMD_SOURCE
 };
 
 /* Every source, in the order of sources.def; NULL ends them. */
@@ -51,5 +91,8 @@ extern const struct cmd_source *const cmd_sources[];
 #define CMD_SOURCE(name) extern const struct cmd_source cmd_source_##name;
 #include "sources.def"
 #undef CMD_SOURCE
+
+/* The sources in the order of one of these lists. */
+void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT]);
 
 #endif

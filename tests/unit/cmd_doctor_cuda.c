@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/doctor/doctor.h"
+#include "cmd/sources/cuda_doctor.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
 static struct finding finding;
@@ -78,7 +78,7 @@ static void look(const char *root)
     text_clear(&finding.why);
     text_clear(&finding.allow);
     finding.verdict = VERDICT_WORKS;
-    doctor_cuda(root, &finding);
+    cuda_doctor_look(root, &finding);
 }
 
 static void expect(enum verdict verdict, const char *words)
@@ -189,13 +189,13 @@ static void counters(void **state)
     make("./params1", "/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
     make("./params0", "/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
     text_clear(&finding.why);
-    doctor_gpu_counters("./params1", &finding);
+    cuda_doctor_look_at_counters("./params1", &finding);
     expect(VERDICT_LATER, "administrators only");
     text_clear(&finding.why);
-    doctor_gpu_counters("./params0", &finding);
+    cuda_doctor_look_at_counters("./params0", &finding);
     expect(VERDICT_LATER, "to every user");
     text_clear(&finding.why);
-    doctor_gpu_counters("./nothing", &finding);
+    cuda_doctor_look_at_counters("./nothing", &finding);
     assert_string_equal(text_string(&finding.why), "They are not in this version yet.");
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/info/info.h"
+#include "cmd/sources/cuda_info.h"
 #include "made_report.h"
 
 static struct text out;
@@ -92,7 +92,7 @@ static void expect(struct writer *writer, const char *expected)
     struct error err = { 0 };
 
     text_clear(&out);
-    assert_int_equal(info_add_cuda(&out, report, &err), 0);
+    assert_int_equal(cuda_info(&out, report, &err), 0);
     assert_string_equal(text_string(&out), expected);
     report_close(report);
 }

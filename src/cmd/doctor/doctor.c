@@ -1,10 +1,10 @@
 /* tacho doctor: what can be traced on this machine, what cannot, why, and how to allow it. */
-#include "doctor.h"
-
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/source.h"
+#include "doctor_checks.h"
 
 enum { NAME_COLUMN = 9, WHY_COLUMN = 25, LINE_WIDTH = 110 };
 
@@ -56,9 +56,23 @@ static void add_finding(struct text *out, const char *name, const struct finding
     }
 }
 
+/* Adds what a list of examinations finds, and counts the verdicts. */
+static void examine(struct text *out, const struct examination *list, int colours, size_t *verdict_counts)
+{
+    for (const struct examination *at = list; at && at->name; at++) {
+        struct finding finding = { .verdict = VERDICT_WORKS };
+        at->look(&finding);
+        add_finding(out, at->name, &finding, colours);
+        verdict_counts[finding.verdict]++;
+        text_free(&finding.why);
+        text_free(&finding.allow);
+    }
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct text out = { 0 };
+    const struct cmd_source *sources[CMD_SOURCE_COUNT];
     const char *operands[argc];
     size_t count, counts[VERDICT_NOTE + 1] = { 0 };
     int status, colours = isatty(STDOUT_FILENO);
@@ -71,14 +85,11 @@ static int run(const struct command *self, int argc, char **argv)
                   "it looks at this machine and takes no '%s'; tacho info FILE looks at a report", operands[0]);
         return command_fail(self, &err);
     }
-    for (const struct examination *at = examinations; at->name; at++) {
-        struct finding finding = { .verdict = VERDICT_WORKS };
-        at->look(&finding);
-        add_finding(&out, at->name, &finding, colours);
-        counts[finding.verdict]++;
-        text_free(&finding.why);
-        text_free(&finding.allow);
-    }
+    cmd_sources_order(SOURCE_LAST_IN_DOCTOR, sources);
+    examine(&out, doctor_program, colours, counts);
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        examine(&out, sources[i]->examinations, colours, counts);
+    examine(&out, doctor_machine, colours, counts);
     if (counts[VERDICT_FAILS])
         text_addf(&out, "\n%zu of these keep Tacho from working here; the arrows say what to do.\n",
                   counts[VERDICT_FAILS]);

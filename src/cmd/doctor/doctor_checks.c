@@ -1,18 +1,13 @@
-/* The examinations. Each tries the thing itself where it can, rather than guess from
+/* The examinations that are of no source. Each tries the thing itself where it can, rather than guess from
  * settings; nothing is left behind. */
-#include <dirent.h>
+#include "doctor_checks.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,19 +15,6 @@
 #include "base/parallel.h"
 #include "cgroup.h"
 #include "collect/collect.h"
-#include "doctor.h"
-
-/* The first line that needs the agent says what to do when it is missing; the others point to it. */
-static int have_agent(struct finding *finding)
-{
-    struct error err = { 0 };
-
-    if (collect_agent_path(&err))
-        return 1;
-    finding->verdict = VERDICT_FAILS;
-    text_add(&finding->why, "It needs the agent, which was not found: see the process tree.");
-    return 0;
-}
 
 static void look_at_process_tree(struct finding *finding)
 {
@@ -47,27 +29,6 @@ static void look_at_process_tree(struct finding *finding)
     }
     text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and "
                             "setuid programs run but are not seen inside.");
-}
-
-static void look_at_nvtx(struct finding *finding)
-{
-    if (have_agent(finding))
-        text_add(&finding->why,
-                 "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
-}
-
-static void look_at_osrt(struct finding *finding)
-{
-    if (have_agent(finding))
-        text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
-}
-
-static void look_at_pytorch(struct finding *finding)
-{
-    if (have_agent(finding))
-        text_add(&finding->why,
-                 "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. "
-                 "Older versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
 }
 
 /* As the collector does it: a sealed, mapped memfd. */
@@ -111,64 +72,6 @@ static void look_at_clock(struct finding *finding)
     }
     if (*source)
         text_addf(&finding->why, " The kernel's own clock is %s.", source);
-}
-
-/* How the kernel's perf events could be had, and more of them. */
-static void allow_perf(struct finding *finding, int level, int is_level)
-{
-    if (!is_level)
-        text_addf(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=%d\n", level);
-    text_add(&finding->allow,
-             "docker: --cap-add=PERFMON (with kernels before 5.8 --cap-add=SYS_ADMIN), and a seccomp profile that "
-             "allows perf_event_open\n"
-             "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a seccompProfile\n");
-}
-
-static void explain_refusal(struct finding *finding, int error)
-{
-    char paranoid[32];
-
-    read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
-    finding->verdict = VERDICT_PARTLY;
-    text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the "
-                            "kernel's part; of context switches there are sums alone. ");
-    if (!*paranoid) {
-        text_add(&finding->why, "This kernel has no perf events.");
-        return;
-    }
-    text_addf(&finding->why, "Perf events are refused: %s (perf_event_paranoid is %s%s).", strerror(error), paranoid,
-              atoi(paranoid) <= 2 ? "; what refuses them is a seccomp filter or another guard of the container" : "");
-    allow_perf(finding, 2, atoi(paranoid) <= 2);
-}
-
-static void look_at_cpu_sampling(struct finding *finding)
-{
-    struct collect_cpu_probe probe = collect_cpu_probe();
-
-    if (probe.error) {
-        explain_refusal(finding, probe.error);
-        return;
-    }
-    text_addf(&finding->why, "Samples come from the kernel's perf events (%s)", probe.event);
-    text_add(&finding->why, probe.kernel ? ", with what the kernel does for the program" : ", of user space alone");
-    text_add(&finding->why, probe.switches ? "; context switches too." : ".");
-    text_add(&finding->why, probe.system_wide ? " The whole machine may be sampled (-s system-wide)." : "");
-    text_add(&finding->why, probe.branches ? " The CPU's own record of calls may be used (-b lbr)." : "");
-    if (!probe.kernel) {
-        finding->verdict = VERDICT_PARTLY;
-        allow_perf(finding, 1, 0);
-    }
-}
-
-static void look_at_cuda(struct finding *finding)
-{
-    if (have_agent(finding))
-        doctor_cuda("", finding);
-}
-
-static void look_at_gpu_counters(struct finding *finding)
-{
-    doctor_gpu_counters("", finding);
 }
 
 static void look_at_memory(struct finding *finding)
@@ -234,45 +137,6 @@ static void look_at_cores(struct finding *finding)
     }
 }
 
-/* Reads a word out of a child, as Python's stacks are read: 0, or errno. */
-static int read_child(void)
-{
-    uint64_t word = UINT64_C(0x7461636f686f7921), found = 0;
-    struct iovec here = { &found, sizeof found }, there = { &word, sizeof word };
-    pid_t child = fork();
-
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            pause();
-    }
-    if (child < 0)
-        return errno;
-    int error = process_vm_readv(child, &here, 1, &there, 1, 0) < 0 ? errno : found == word ? 0 : EIO;
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    return error;
-}
-
-static void look_at_python(struct finding *finding)
-{
-    char scope[32];
-    int error = read_child();
-
-    finding->verdict = error ? VERDICT_FAILS : VERDICT_WORKS;
-    if (!error) {
-        text_add(&finding->why,
-                 "Stacks of Python programs can be read from outside (--python-sampling=true): CPython 3.9 to 3.14.");
-        return;
-    }
-    read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
-    text_addf(&finding->why,
-              "Stacks of Python programs cannot be sampled: process_vm_readv of a child: %s; ptrace_scope is %s.",
-              strerror(error), *scope ? scope : "not set");
-    text_add(&finding->allow, "on the machine: sudo sysctl kernel.yama.ptrace_scope=1\ndocker: --cap-add=SYS_PTRACE\n"
-                              "Kubernetes: securityContext.capabilities.add: [\"SYS_PTRACE\"]\n");
-}
-
 static void look_at_seccomp(struct finding *finding)
 {
     char line[256];
@@ -310,15 +174,12 @@ static void look_at_disk(struct finding *finding)
     text_add(&finding->why, ".");
 }
 
-const struct examination examinations[] = {
+const struct examination doctor_program[] = {
     { "Process tree", look_at_process_tree },
-    { "NVTX", look_at_nvtx },
-    { "OS runtime", look_at_osrt },
-    { "PyTorch", look_at_pytorch },
-    { "Python", look_at_python },
-    { "CPU sampling", look_at_cpu_sampling },
-    { "CUDA", look_at_cuda },
-    { "GPU counters", look_at_gpu_counters },
+    { 0 },
+};
+
+const struct examination doctor_machine[] = {
     { "Shared memory", look_at_shared_memory },
     { "Clock", look_at_clock },
     { "Output", look_at_disk },

@@ -11,7 +11,9 @@
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
-#include "info.h"
+#include "cmd/source.h"
+#include "info_processes.h"
+#include "info_sources.h"
 
 struct settings {
     int all, output;
@@ -83,11 +85,6 @@ static void add_as_it_is(struct text *out, const char *value)
     display_add(out, value, strlen(value), WIDEST_VALUE);
 }
 
-static void add_as_time(struct text *out, const char *value)
-{
-    human_time(out, strtoll(value, NULL, 10));
-}
-
 static void add_as_bytes(struct text *out, const char *value)
 {
     human_bytes(out, strtoull(value, NULL, 10));
@@ -113,18 +110,14 @@ static void add_as_clock(struct text *out, const char *value)
         add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
 }
 
-/* What the names in the report's tables are called here, and how the value is shown (NULL: as it is); without a label
- * it is not. Others are shown as they are. */
-static const struct label {
-    const char *name, *label;
-    void (*add)(struct text *out, const char *value);
-} labels[] = {
+/* What the names in the report's tables are called here; those of sources are in their rows. Others are shown as they
+ * are. */
+static const struct source_label labels[] = {
     { "TACHO_VERSION", "Made by Tacho", NULL },
     { "COMMAND_LINE", "Command", NULL },
     { "PROGRAM", NULL, NULL },
     { "SOURCES", "Traced", NULL },
     { "WORKING_DIRECTORY", "Folder", NULL },
-    { "OSRT_THRESHOLD_NS", "Threshold", add_as_time },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
     { "CLOCK", "Clock", add_as_clock },
     { "CpuCores", "Cores", NULL },
@@ -135,16 +128,24 @@ static const struct label {
     { "KernelVersion", "Kernel", NULL },
     { "MemoryTotal", "Memory", add_as_memory },
     { "Hostname", "Host", NULL },
-    { "NvDriverVersion", "NVIDIA driver", NULL },
-    { "CudaDriverVersion", "CUDA driver", NULL },
+    { 0 },
 };
 
-static struct label label_of(const char *name)
+static const struct source_label *find_label(const struct source_label *list, const char *name)
 {
-    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-        if (strcmp(labels[i].name, name) == 0)
-            return labels[i];
-    return (struct label){ name, name, NULL };
+    for (; list && list->name; list++)
+        if (strcmp(list->name, name) == 0)
+            return list;
+    return NULL;
+}
+
+static struct source_label label_of(const char *name)
+{
+    const struct source_label *found = find_label(labels, name);
+
+    for (const struct cmd_source *const *source = cmd_sources; *source && !found; source++)
+        found = find_label((*source)->labels, name);
+    return found ? *found : (struct source_label){ name, name, NULL };
 }
 
 /* Rows of name and value, as label and text. */
@@ -157,7 +158,7 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
         struct text shown = { 0 };
-        struct label label = label_of(small_tables_text(&rows, i, 0, NULL));
+        struct source_label label = label_of(small_tables_text(&rows, i, 0, NULL));
         if (!label.label)
             continue;
         display_add(&shown, label.label, strlen(label.label), 40);
@@ -325,16 +326,27 @@ static void add_tables(struct text *out, struct report *report)
     table_delete(table);
 }
 
-int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err)
+static int add_of_sources(struct text *out, struct report *report, struct error *err)
+{
+    const struct cmd_source *sources[CMD_SOURCE_COUNT];
+
+    cmd_sources_order(SOURCE_LAST_IN_INFO, sources);
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (sources[i]->info && sources[i]->info(out, report, err) != 0)
+            return err->code;
+    return 0;
+}
+
+static int add_all(struct text *out, struct report *report, const char *path, int all, struct error *err)
 {
     size_t limit = all ? SIZE_MAX : FEW;
 
     if (add_file(out, report, path, err) != 0 ||
         add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_origin(out, report, err) != 0 ||
         add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
-        info_add_sampling(out, report, err) != 0 || info_add_cuda(out, report, err) != 0 ||
-        info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
-        add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
+        add_of_sources(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 ||
+        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0 ||
+        add_import_notes(out, report, limit, err) != 0)
         return err->code;
     if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
         add_heading(out, "Machine");
@@ -382,7 +394,7 @@ static int print_info(const struct command *self, struct report *report, const c
 
     if (!is_first)
         text_add_char(&out, '\n');
-    int status = info_print(&out, report, path, all, err) != 0 ? command_fail(self, err) : command_write(self, &out);
+    int status = add_all(&out, report, path, all, err) != 0 ? command_fail(self, err) : command_write(self, &out);
     text_free(&out);
     return status;
 }

@@ -1,4 +1,6 @@
 /* The tree of processes: who started whom, what ran, and how it ended. */
+#include "info_processes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,6 @@
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/small_tables.h"
-#include "info.h"
 
 enum {
     START,

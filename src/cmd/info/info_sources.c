@@ -1,4 +1,6 @@
 /* Per source: what it produced and what became of it. Recorded + below threshold + untimed + lost = produced. */
+#include "info_sources.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,23 +9,7 @@
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
-#include "info.h"
-
-/* Where a source's events are. A table whose source counted nothing (an import) still gets its row. */
-static const struct {
-    const char *source, *table;
-} source_tables[] = {
-    { "nvtx", "NVTX_EVENTS" },
-    { "osrt", "OSRT_API" },
-    { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
-    { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
-    { "python-sampling", "TACHO_PYTHON_SAMPLE" },
-    { "samples", "COMPOSITE_EVENTS" },
-    { "switches", "SCHED_EVENTS" },
-    { "pytorch operators", "TACHO_TORCH_OP" },
-    { "pytorch memory", "TACHO_TORCH_MEMORY" },
-    { "python functions", "TACHO_TORCH_PYTHON" },
-};
+#include "cmd/source.h"
 
 enum { SOURCES_MAX = 32 };
 
@@ -69,12 +55,27 @@ static void add_count(struct counts *counts, const char *source_name, const char
     }
 }
 
-static const struct report_table *table_of(struct report *report, const char *source)
+static const struct report_table *table_of(struct report *report, const char *events)
 {
-    for (size_t i = 0; i < sizeof source_tables / sizeof source_tables[0]; i++)
-        if (strcmp(source_tables[i].source, source) == 0)
-            return report_table(report, source_tables[i].table);
+    for (const struct cmd_source *const *source = cmd_sources; *source; source++)
+        for (const struct source_table *at = (*source)->tables; at && at->events; at++)
+            if (strcmp(at->events, events) == 0)
+                return report_table(report, at->table);
     return NULL;
+}
+
+/* A table whose source counted nothing (an import) still gets its row. */
+static void add_uncounted(struct counts *counts, struct report *report)
+{
+    const struct cmd_source *sources[CMD_SOURCE_COUNT];
+
+    cmd_sources_order(SOURCE_LAST_IN_TABLES, sources);
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        for (const struct source_table *at = sources[i]->tables; at && at->events; at++) {
+            const struct report_table *table = report_table(report, at->table);
+            if (table && table->rows)
+                find_source(counts, at->events);
+        }
 }
 
 /* A figure, or "?" where none is known. */
@@ -164,11 +165,8 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
     if (code == 0)
         code = losses_read(&counts->losses, report, err);
     counts->uncertain = !report_health(report).complete || report_health(report).recovered;
-    for (size_t i = 0; code == 0 && i < sizeof source_tables / sizeof source_tables[0]; i++) {
-        const struct report_table *table = report_table(report, source_tables[i].table);
-        if (table && table->rows)
-            find_source(counts, source_tables[i].source);
-    }
+    if (code == 0)
+        add_uncounted(counts, report);
     if (code == 0 && counts->source_count)
         print_sources(out, report, counts);
     free(counts);

@@ -6,6 +6,8 @@
 
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
+#include "cpu_doctor.h"
+#include "cpu_info.h"
 #include "scope.h"
 
 enum { LEAST_PERIOD = 10000, MOST_FREQUENCY = 100000, MOST_PER_BACKTRACE = 32, LEAST_STACK = 512, MOST_STACK = 65528 };
@@ -156,6 +158,12 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
+static const struct source_table tables[] = {
+    { "samples", "COMPOSITE_EVENTS" },
+    { "switches", "SCHED_EVENTS" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_cpu = {
     .events = WIRE_BIT(SAMPLES),
     .options = options,
@@ -163,4 +171,7 @@ const struct cmd_source cmd_source_cpu = {
     .settings_bytes = sizeof(struct collect_cpu_options),
     .finish = finish,
     .is_expected = is_expected,
+    .examinations = cpu_examinations,
+    .tables = tables,
+    .info = cpu_info,
 };

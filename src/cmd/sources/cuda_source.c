@@ -7,6 +7,8 @@
 #include "abi/cuda_calls.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
+#include "cuda_doctor.h"
+#include "cuda_info.h"
 #include "python_source.h"
 #include "wire/wire_cuda.h"
 
@@ -272,6 +274,18 @@ static const struct source_trace traces[] = {
     { 0 },
 };
 
+static const struct source_label labels[] = {
+    { "NvDriverVersion", "NVIDIA driver", NULL },
+    { "CudaDriverVersion", "CUDA driver", NULL },
+    { 0 },
+};
+
+static const struct source_table tables[] = {
+    { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
+    { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_cuda = {
     .events = WIRE_BIT(CUDA),
     .traces = traces,
@@ -280,4 +294,9 @@ const struct cmd_source cmd_source_cuda = {
     .settings_bytes = sizeof defaults,
     .finish = finish,
     .is_expected = is_expected,
+    .examinations = cuda_examinations,
+    .labels = labels,
+    .tables = tables,
+    .info = cuda_info,
+    .last = SOURCE_LAST_IN_DOCTOR | SOURCE_LAST_IN_INFO,
 };

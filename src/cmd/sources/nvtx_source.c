@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
 
@@ -67,9 +68,25 @@ static const struct option options[] = {
 
 static const struct source_trace traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
 
+static void look(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        text_add(&finding->why,
+                 "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
+}
+
+static const struct examination examinations[] = { { "NVTX", look }, { 0 } };
+
+static const struct source_table tables[] = {
+    { "nvtx", "NVTX_EVENTS" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_nvtx = {
     .events = WIRE_BIT(NVTX),
     .traces = traces,
     .options = options,
     .finish = finish,
+    .examinations = examinations,
+    .tables = tables,
 };

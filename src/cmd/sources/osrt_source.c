@@ -2,6 +2,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "base/human.h"
+#include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
 
@@ -97,6 +99,26 @@ static const struct option options[] = {
 
 static const struct source_trace traces[] = { { .name = "osrt", .by_default = 1 }, { 0 } };
 
+static void look(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
+}
+
+static const struct examination examinations[] = { { "OS runtime", look }, { 0 } };
+
+static void add_threshold(struct text *out, const char *value)
+{
+    human_time(out, strtoll(value, NULL, 10));
+}
+
+static const struct source_label labels[] = { { "OSRT_THRESHOLD_NS", "Threshold", add_threshold }, { 0 } };
+
+static const struct source_table tables[] = {
+    { "osrt", "OSRT_API" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_osrt = {
     .events = WIRE_BIT(OSRT),
     .traces = traces,
@@ -104,4 +126,7 @@ const struct cmd_source cmd_source_osrt = {
     .settings = &defaults,
     .settings_bytes = sizeof defaults,
     .finish = finish,
+    .examinations = examinations,
+    .labels = labels,
+    .tables = tables,
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/source.h"
+#include "python_doctor.h"
 
 struct settings {
     int sampling;       /* --python-sampling */
@@ -107,10 +108,17 @@ static const struct option late_options[] = {
 
 static const struct source_trace traces[] = { { .name = "python-gil" }, { 0 } };
 
+static const struct source_table tables[] = {
+    { "python-sampling", "TACHO_PYTHON_SAMPLE" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_python = {
     .traces = traces,
     .options = options,
     .late_options = late_options,
     .settings_bytes = sizeof(struct settings),
     .finish = finish,
+    .examinations = python_examinations,
+    .tables = tables,
 };

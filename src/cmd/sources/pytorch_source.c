@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
 #include "wire/wire_torch.h"
@@ -136,10 +137,30 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
+static void look(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        text_add(&finding->why,
+                 "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. "
+                 "Older versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
+}
+
+static const struct examination examinations[] = { { "PyTorch", look }, { 0 } };
+
+static const struct source_table tables[] = {
+    { "pytorch operators", "TACHO_TORCH_OP" },
+    { "pytorch memory", "TACHO_TORCH_MEMORY" },
+    { "python functions", "TACHO_TORCH_PYTHON" },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_pytorch = {
     .events = WIRE_BIT(TORCH),
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .finish = finish,
     .is_expected = is_expected,
+    .examinations = examinations,
+    .tables = tables,
+    .last = SOURCE_LAST_IN_TABLES,
 };

@@ -1,4 +1,6 @@
 /* CUDA: GPUs, contexts and streams, which CUPTI told of them, and whether its records fit together. */
+#include "cuda_info.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +8,6 @@
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/small_tables.h"
-#include "info.h"
 
 enum { WIDEST = 200 };
 
@@ -230,7 +231,7 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
     return 0;
 }
 
-int info_add_cuda(struct text *out, struct report *report, struct error *err)
+int cuda_info(struct text *out, struct report *report, struct error *err)
 {
     int has_heading = 0;
 

@@ -1,9 +1,11 @@
-/* What doctor says about CUDA. It looks at files only: the program is static and opens no vendor library.
+/* What `tacho doctor` says about CUDA. It looks at files only: the program is static and opens no vendor library.
  *
  * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is
  * what it finds when the program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the
  * loader's path, the folders of toolkits. A CUPTI of Python packages counts last, since it serves only programs
  * that load CUDA from there. */
+#include "cuda_doctor.h"
+
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +13,7 @@
 #include <unistd.h>
 
 #include "abi/cupti_paths.h"
-#include "cgroup.h"
-#include "doctor.h"
+#include "cmd/doctor/cgroup.h"
 
 enum { PATH_ROOM = 1024 };
 
@@ -206,7 +207,7 @@ static void explain_no_cupti(struct finding *finding)
                               "or name one: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
 }
 
-void doctor_cuda(const char *root, struct finding *finding)
+void cuda_doctor_look(const char *root, struct finding *finding)
 {
     static const char *const libraries[] = { "/usr/lib/*-linux-gnu/libcuda.so.1",
                                              "/usr/lib64/libcuda.so.1",
@@ -241,7 +242,7 @@ void doctor_cuda(const char *root, struct finding *finding)
     look_for_others(finding);
 }
 
-void doctor_gpu_counters(const char *root, struct finding *finding)
+void cuda_doctor_look_at_counters(const char *root, struct finding *finding)
 {
     char line[256];
     struct text path = { 0 };
@@ -262,3 +263,20 @@ void doctor_gpu_counters(const char *root, struct finding *finding)
         text_add(&finding->why, " The driver would allow them to administrators only (RmProfilingAdminOnly). Kernels, "
                                 "copies and calls are not concerned.");
 }
+
+static void look_at_cuda(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        cuda_doctor_look("", finding);
+}
+
+static void look_at_gpu_counters(struct finding *finding)
+{
+    cuda_doctor_look_at_counters("", finding);
+}
+
+const struct examination cuda_examinations[] = {
+    { "CUDA", look_at_cuda },
+    { "GPU counters", look_at_gpu_counters },
+    { 0 },
+};

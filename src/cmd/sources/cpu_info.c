@@ -1,10 +1,11 @@
 /* How CPU samples and context switches were taken, in two lines. */
+#include "cpu_info.h"
+
 #include <string.h>
 
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/small_tables.h"
-#include "info.h"
 
 enum { METHOD, EVENT, FREQUENCY, PERIOD, SCOPE, BACKTRACE, KERNEL, SWITCHES, REFUSAL };
 
@@ -49,7 +50,7 @@ static void add_samples(struct text *out, const struct rows *rows, size_t row)
     text_add(out, "none\n");
 }
 
-int info_add_sampling(struct text *out, struct report *report, struct error *err)
+int cpu_info(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "method",    "event",      "frequency", "period",  "scope",
                                          "backtrace", "kernelMode", "switches",  "refusal", NULL };

@@ -1,0 +1,16 @@
+/* What examinations of several things share. */
+#include "finding.h"
+
+#include "collect/collect.h"
+
+/* The first line that needs the agent says what to do when it is missing; the others point to it. */
+int finding_has_agent(struct finding *finding)
+{
+    struct error err = { 0 };
+
+    if (collect_agent_path(&err))
+        return 1;
+    finding->verdict = VERDICT_FAILS;
+    text_add(&finding->why, "It needs the agent, which was not found: see the process tree.");
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* The tree of processes in `tacho info`. */
+#ifndef TACHO_CMD_INFO_INFO_PROCESSES_H
+#define TACHO_CMD_INFO_INFO_PROCESSES_H
+
+#include "base/text.h"
+#include "report/reader/reader.h"
+
+/* Who started whom, with how each ended; at most limit lines. */
+int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err);
+
+#endif

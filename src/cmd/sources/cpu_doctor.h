@@ -1,0 +1,9 @@
+/* What `tacho doctor` says about CPU sampling. */
+#ifndef TACHO_CMD_SOURCES_CPU_DOCTOR_H
+#define TACHO_CMD_SOURCES_CPU_DOCTOR_H
+
+#include "cmd/doctor/finding.h"
+
+extern const struct examination cpu_examinations[];
+
+#endif

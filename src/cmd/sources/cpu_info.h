@@ -1,0 +1,11 @@
+/* CPU samples in `tacho info`. */
+#ifndef TACHO_CMD_SOURCES_CPU_INFO_H
+#define TACHO_CMD_SOURCES_CPU_INFO_H
+
+#include "base/text.h"
+#include "report/reader/reader.h"
+
+/* How CPU samples and context switches were taken; nothing where there were none. */
+int cpu_info(struct text *out, struct report *report, struct error *err);
+
+#endif

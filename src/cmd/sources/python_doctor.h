@@ -1,0 +1,9 @@
+/* What `tacho doctor` says about Python. */
+#ifndef TACHO_CMD_SOURCES_PYTHON_DOCTOR_H
+#define TACHO_CMD_SOURCES_PYTHON_DOCTOR_H
+
+#include "cmd/doctor/finding.h"
+
+extern const struct examination python_examinations[];
+
+#endif
