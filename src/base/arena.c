@@ -1,5 +1,5 @@
-/* A bump allocator over blocks that double in size. What is too large for the current block gets its own, behind the
- * current one, so that the room left there is not wasted. */
+/* A bump allocator over blocks that double in size. A request that is too large for the current block gets a block
+ * of its own, behind the current one, so that the space left in the current block is not wasted. */
 #include "arena.h"
 
 #include <stdint.h>

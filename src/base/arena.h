@@ -1,6 +1,6 @@
-/* An arena: memory that is given out piece by piece and freed all at once.
+/* An arena: memory that is allocated piece by piece and freed all at once.
  *
- * For what lives as long as its owner (a report, a table). Not for several threads at once. */
+ * Use it for data that lives as long as its owner (a report, a table). An arena is not thread-safe. */
 #ifndef TACHO_BASE_ARENA_H
 #define TACHO_BASE_ARENA_H
 
@@ -13,7 +13,7 @@ struct arena {
     size_t total;               /* bytes taken from the system */
 };
 
-/* {0} is an empty arena too. */
+/* {0} is a valid empty arena. */
 void arena_init(struct arena *arena);
 void arena_free(struct arena *arena);
 

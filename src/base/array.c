@@ -1,4 +1,4 @@
-/* Lists that grow: see array.h. */
+/* Growing arrays; see array.h. */
 #include "array.h"
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes)
         more = wanted;
     if (more > SIZE_MAX / element_bytes)
         return -1;
-    memcpy(&now, list, sizeof now); /* whatever it is a pointer to */
+    memcpy(&now, list, sizeof now); /* a pointer to elements of any type */
     void *grown = realloc(now, more * element_bytes);
     if (!grown)
         return -1;

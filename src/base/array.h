@@ -1,17 +1,17 @@
-/* Lists that grow: plain memory of malloc(), a count and the room that there is, all of them the caller's. And
- * searching in sorted numbers. */
+/* Growing arrays: memory of malloc(), a count and a capacity, all owned by the caller. Also binary search in sorted
+ * numbers. */
 #ifndef TACHO_BASE_ARRAY_H
 #define TACHO_BASE_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for at least `wanted` elements. `list` is the address of the pointer to the first; what is new is not cleared.
- * When there is too little the room more than doubles, so that adding one after the other costs little. 0, or -1 when
- * memory is short: then nothing has changed. */
+/* Makes room for at least `wanted` elements. `list` is the address of the pointer to the first element; new elements
+ * are not cleared. The capacity more than doubles when it is too small, so that appending one by one costs amortised
+ * constant time. Returns 0, or -1 when memory is short: then nothing has changed. */
 int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes);
 
-/* The place of the first number that is not below `wanted`; `count` if all are. */
+/* The index of the first number that is not below `wanted`, or `count` if all are below. */
 #define ARRAY_SEARCH(name, number)                                                                                   \
     static inline size_t name(const number *sorted, size_t count, number wanted)                                     \
     {                                                                                                                \

@@ -1,14 +1,15 @@
-/* Calling off work. Whoever has a thread do something long names a flag for it, which another thread may
- * raise; what takes long looks at it now and then, and gives up with ERR_CANCELLED. It belongs to the thread,
- * so that it need not be handed through every function between; work that is spread over other threads takes
- * the flag along (cancel_flag). */
+/* Cancelling work. The owner of a thread gives it a flag, which another thread may raise. Code that takes long checks
+ * the flag now and then and returns ERR_CANCELLED.
+ *
+ * The flag belongs to the thread, so that no function in between has to pass it on. Work that is spread over other
+ * threads takes the flag along (cancel_flag). */
 #ifndef TACHO_BASE_CANCEL_H
 #define TACHO_BASE_CANCEL_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* The flag of this thread from now on; NULL, as at first: nobody calls it off. */
+/* Sets the flag of this thread. NULL, the initial value: the thread cannot be cancelled. */
 void cancel_watch(const _Atomic int *flag);
 const _Atomic int *cancel_flag(void);
 

@@ -1,4 +1,4 @@
-/* Clocks: the raw counter of the CPU and the kernel's clocks, as cheap as they come. Inline, libc only. */
+/* Clocks: the raw counter of the CPU and the kernel's clocks, at the lowest cost. Inline; needs libc only. */
 #ifndef TACHO_BASE_CLOCK_H
 #define TACHO_BASE_CLOCK_H
 
@@ -10,8 +10,8 @@
 #include <x86intrin.h>
 #endif
 
-/* The raw counter; what a tick means must be calibrated. Ordered with nothing: good to a few ns. Other
- * machines (WebAssembly) have none. */
+/* Reads the raw counter, in ticks that must be calibrated. The reading is not ordered with other instructions, which
+ * is good to a few ns. Other machines (WebAssembly) have no counter. */
 #if defined(__x86_64__)
 static inline uint64_t clock_ticks(void)
 {

@@ -1,11 +1,11 @@
-/* Texts that a spreadsheet would compute: "=cmd()" in a cell of a csv file is a formula to it, whoever wrote it. */
+/* Texts that a spreadsheet would evaluate: "=cmd()" in a cell of a csv file is a formula, whoever wrote it. */
 #ifndef TACHO_BASE_FORMULA_H
 #define TACHO_BASE_FORMULA_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* Before a text that begins like a formula: a spreadsheet then shows what follows as it is. */
+/* Goes before a text that begins like a formula, so that a spreadsheet shows the text as it is. */
 #define FORMULA_GUARD '\''
 
 static inline int formula_begins(const char *bytes, size_t length)

@@ -1,4 +1,4 @@
-/* Three figures are enough for a sentence. Units of times that are read are those of nsys's options. */
+/* Numbers for sentences; see human.h. The units that are parsed are those of nsys's options. */
 #include "human.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* Open addressing with linear probing. A slot keeps half of the hash beside the id, so that a probe touches the
- * string itself only when it is almost surely the one, and growing touches no string at all. */
+/* Open addressing with linear probing. A slot keeps half of the hash beside the id, so that a probe reads the string
+ * itself only when it almost surely matches, and growing reads no string at all. */
 #include "intern.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* An intern table: byte strings become small numbers, the same bytes always the same one, counted from 0.
+/* An intern table maps byte strings to small numbers: equal bytes get the same number, counted from 0.
  *
- * It copies the bytes and keeps them until it is freed. Not for several threads at once. */
+ * The table copies the bytes and keeps them until it is freed. It is not thread-safe. */
 #ifndef TACHO_BASE_INTERN_H
 #define TACHO_BASE_INTERN_H
 
@@ -22,17 +22,17 @@ struct intern {
     size_t slot_count;             /* a power of two, or 0 */
 };
 
-/* {0} is an empty table too. */
+/* {0} is a valid empty table. */
 void intern_init(struct intern *intern);
 void intern_free(struct intern *intern);
 
-/* The id of these bytes, new or old; -1 when memory is short. */
+/* The id of these bytes, which are added if they are new; -1 when memory is short. */
 int64_t intern_add(struct intern *intern, const void *bytes, size_t length);
 
 /* The same without copying: the bytes must outlive the table. */
 int64_t intern_add_borrowed(struct intern *intern, const char *bytes, size_t length);
 
-/* The id, or -1 if it was never added. */
+/* The id of these bytes, or -1 if they were never added. */
 int64_t intern_find(const struct intern *intern, const void *bytes, size_t length);
 
 #endif

@@ -1,11 +1,11 @@
-/* The scanner: strings eight bytes at a time, everything nested with one loop and no recursion. */
+/* The scanner. It reads strings eight bytes at a time, and nested values with one loop and no recursion. */
 #include "json_scan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define DEEPEST 63
-#define INNER_QUOTES 256 /* a string with more of them that are not escaped is none */
+#define INNER_QUOTES 256 /* a string with more unescaped quotes is not a string */
 #define EACH UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
@@ -20,7 +20,7 @@ static uint64_t zero_bytes(uint64_t word)
     return (word - EACH) & ~word & HIGH;
 }
 
-/* The next quote or backslash at or behind at; the end, or a little behind it, if there is none. */
+/* The next quote or backslash at or behind `at`; the end, or a little behind it, if there is none. */
 static const char *find_quote(const char *at, const char *end)
 {
     for (; at < end; at += 8) {
@@ -47,8 +47,8 @@ static const char *behind_space(const char *at)
     return at;
 }
 
-/* Whether a string may end with the quote before at: SCAN_OK, SCAN_BAD if it goes on, SCAN_CUT
- * if that cannot be seen yet. */
+/* Whether a string may end with the quote before `at`: SCAN_OK, SCAN_BAD if the string goes on, SCAN_CUT if the
+ * bytes end before that can be seen. */
 static int may_end(const struct scan *scan, const char *at, enum place place)
 {
     at = behind_space(at);
@@ -146,7 +146,7 @@ static int scan_nested(struct scan *scan)
     return SCAN_OK;
 }
 
-/* A number, true, null, NaN, -Infinity: up to what cannot be part of one. */
+/* A number, true, null, NaN, -Infinity: up to the first byte that cannot be part of one. */
 static int scan_word(struct scan *scan)
 {
     const char *first = scan->at;
@@ -204,7 +204,7 @@ int json_scan_part(struct scan *scan, int is_object, struct slice *name, struct 
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-/* Digits into a number that must stay below 2^63; 0 if it does not. */
+/* Parses digits into a number that must stay below 2^63; 0 if it does not. */
 static int add_digit(uint64_t *number, char digit)
 {
     if (*number > (INT64_MAX - 9) / 10)
@@ -218,7 +218,8 @@ static int is_digit(const char *at, const char *end)
     return at < end && (unsigned char)(*at - '0') < 10;
 }
 
-/* Numbers with an exponent, which no known writer makes of times, and what is too long for the exact way. */
+/* Parses numbers with an exponent, which no known writer uses for times, and numbers with too many digits for the
+ * exact way. */
 static int by_double(struct slice slice, double factor, int64_t *out)
 {
     char copy[64], *end;
@@ -311,7 +312,7 @@ static void add_character(struct text *out, uint32_t code)
         text_add_char(out, (char)(0x80 | (code >> 6 * more & 0x3f)));
 }
 
-/* Behind \u: one character, of one escape or of two that are a pair. Returns what it took. */
+/* Decodes one character behind \u, from one escape or from a surrogate pair. Returns the bytes that it took. */
 static const char *add_unicode(struct text *out, const char *at, const char *end)
 {
     uint32_t code, low;

@@ -1,4 +1,4 @@
-/* Writing the values of JSON. Names are nearly always plain, so that is looked at first, eight bytes at a time. */
+/* Writes values as JSON. Nearly all names need no escape, so the code checks for that first, eight bytes at a time. */
 #include "json_write.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "number.h"
 #include "utf8.h"
 
-/* Whether it can stand between quotes as it is, which is true of nearly every name. */
+/* Whether the text needs no escapes, which is true of nearly every name. */
 static int is_plain(const char *bytes, size_t length)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;

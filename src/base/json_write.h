@@ -1,4 +1,4 @@
-/* Writing the values of JSON: whatever bytes go in, what comes out is valid. */
+/* Writes values as JSON. The output is valid whatever the bytes of the input. */
 #ifndef TACHO_BASE_JSON_WRITE_H
 #define TACHO_BASE_JSON_WRITE_H
 
@@ -10,7 +10,7 @@
 /* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void json_add_text(struct text *out, const char *bytes, size_t length);
 void json_add_int(struct text *out, int64_t value);
-/* The shortest form that reads back as the same number; null for what JSON has no word for. */
+/* The shortest form that reads back as the same number; null for NaN and infinities. */
 void json_add_real(struct text *out, double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* See newfile.h. O_EXCL is what makes it safe: the kernel then follows no link, and makes the file or fails. */
+/* See newfile.h. O_EXCL makes it safe: the kernel follows no link, and creates the file or fails. */
 #include "newfile.h"
 
 #include <errno.h>
@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTEMPTS 8 /* somebody may take the name again and again */
+#define ATTEMPTS 8 /* another process may take the name again and again */
 
-/* Something that is no file, and is written to as it is. */
+/* A device or pipe, which is written to as it is. */
 static int is_channel(const char *path, const struct stat *status)
 {
     struct stat target;

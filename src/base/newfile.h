@@ -1,13 +1,15 @@
-/* Files that are made under a name that others may have got to first: in /tmp, or any folder that is not ours alone. */
+/* Creates files under names that others may have taken first: in /tmp, or in any folder that is not ours alone. */
 #ifndef TACHO_BASE_NEWFILE_H
 #define TACHO_BASE_NEWFILE_H
 
 #include <sys/types.h>
 
-/* A new file for writing, with open()'s access and mode: a descriptor, or -1 and errno. A name that is taken is EEXIST;
- * with `overwrite` it is given to the new file, and whoever has the old one open, or another name or link to it, keeps
- * it unchanged. Nothing is written through a symbolic link, but for root's to a device or pipe (/dev/stdout). Devices
- * and pipes themselves are opened if they are ours or root's. */
+/* Creates a file for writing, with open()'s access and mode. Returns a descriptor, or -1 and errno; EEXIST if the name
+ * is taken.
+ *
+ * With `overwrite` the name goes to the new file. Whoever has the old file open, or has another name or link to it,
+ * keeps it unchanged. Nothing is written through a symbolic link, except root's links to a device or pipe
+ * (/dev/stdout). Devices and pipes themselves are opened if they belong to us or to root. */
 int newfile_open(const char *path, int access, mode_t mode, int overwrite);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { LONGEST = 32 }; /* twenty digits and six commas */
 
-/* The digits of a number, at least so many, with a comma before every third from the right. */
+/* The digits of a number, padded with zeros to a least count, with a comma before every third from the right. */
 static void add_digits(struct text *out, uint64_t value, int at_least, int grouped)
 {
     char digits[LONGEST], *at = digits + sizeof digits;
@@ -49,7 +49,8 @@ void number_add_fixed(struct text *out, double value, int decimals, int grouped)
         text_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    /* A double times a thousand is exact in a long double, and so is what is left of it: the true value is rounded. */
+    /* A double times a thousand is exact in a long double, and so is its remainder: the rounding is that of the true
+     * value. */
     long double scaled = (value < 0 ? -(long double)value : (long double)value) * powers[decimals];
     if (scaled >= 9e18L) {
         text_addf(out, "%.*f", decimals, value);

@@ -1,4 +1,4 @@
-/* Numbers as text. Tables and answers have millions of them, so there is no printf() where it can be done without. */
+/* Numbers as text. Tables and answers hold millions of them, so the code avoids printf() wherever it can. */
 #ifndef TACHO_BASE_NUMBER_H
 #define TACHO_BASE_NUMBER_H
 
@@ -8,11 +8,11 @@
 
 /* grouped: 1,234,567 */
 void number_add_integer(struct text *out, int64_t value, int grouped);
-/* So many of the last of these decimals: 1500 with three is 1.500. */
+/* The last `decimals` digits are decimals: 1500 with three is 1.500. */
 void number_add_decimal(struct text *out, uint64_t count, int decimals, int grouped);
-/* Half away from zero, on the exact value: 0.25 is 0.3 with one decimal. Nine decimals at most. */
+/* Rounds half away from zero, on the exact value: 0.25 is 0.3 with one decimal. Nine decimals at most. */
 void number_add_fixed(struct text *out, double value, int decimals, int grouped);
-/* The fewest digits that read back as the same number; whether they could also be those of an integer. */
+/* The fewest digits that read back as the same number. Returns whether they could also be those of an integer. */
 int number_add_shortest(struct text *out, double value);
 
 #endif

@@ -1,8 +1,8 @@
-/* The pool: one loop at a time; its turns are taken from one atomic counter.
+/* The pool runs one loop at a time. Its threads take iterations from one atomic counter.
  *
- * The lock guards generation, running and quit. A loop is published by raising generation; each thread takes part in
- * each generation exactly once, and the caller returns when running is back at 0, so the loop's data outlives all use.
- * `busy` is held by the caller of the loop in progress and is only ever tried, never waited for. */
+ * The lock guards generation, running and quit. Raising generation publishes a loop. Each thread takes part in each
+ * generation exactly once, and the caller returns when running is back at 0, so the loop's data outlives all use.
+ * The caller of the loop in progress holds `busy`, which is only ever tried, never waited for. */
 #include "parallel.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 struct parallel {
     int workers;
-    int threads; /* started: workers - 1, or fewer where threads are short */
+    int threads; /* started: workers - 1, or fewer if threads could not be created */
     pthread_mutex_t busy;
     pthread_mutex_t lock;
     pthread_cond_t start, done;
@@ -88,7 +88,7 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Threads take no signals: those are for the program that uses the pool. */
+/* The threads block all signals, which belong to the program that uses the pool. */
 static void start_threads(struct parallel *pool)
 {
     sigset_t all, before;

@@ -1,4 +1,4 @@
-/* Asks the file system, which answers in no time, instead of reading zeros for minutes. */
+/* Finds holes by asking the file system, which answers at once; reading the zeros could take minutes. */
 #include "sparse_file.h"
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #ifdef SEEK_HOLE
 int sparse_file_check(int fd, const char *path, struct error *err)
 {
-    enum { MOST_LOOKS = 10000 }; /* a file of more pieces than this is slow to read for another reason */
+    enum { MOST_LOOKS = 10000 }; /* a file with more extents than this is slow to read for another reason */
     const off_t longest = (off_t)1 << 30;
     off_t hole = 0, data = 0, end = lseek(fd, 0, SEEK_END);
 

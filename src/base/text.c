@@ -17,7 +17,7 @@ void text_free(struct text *text)
     text_init(text);
 }
 
-/* Room for extra bytes and the NUL behind them; NULL once memory ran out. */
+/* Makes room for `extra` bytes and the NUL behind them; NULL once memory ran out. */
 static char *room(struct text *text, size_t extra)
 {
     if (text->failed)

@@ -1,6 +1,6 @@
-/* A text that grows: for messages, tables and files that are put together piece by piece.
+/* A growing string, for messages, tables and files that are built piece by piece.
  *
- * When memory runs out it stops growing and remembers; ask text_failed() once, at the end. */
+ * When memory runs out the text stops growing and remembers the failure; call text_failed() once, at the end. */
 #ifndef TACHO_BASE_TEXT_H
 #define TACHO_BASE_TEXT_H
 
@@ -13,7 +13,7 @@ struct text {
     int failed;
 };
 
-/* {0} is an empty text too. */
+/* {0} is a valid empty text. */
 void text_init(struct text *text);
 void text_free(struct text *text);
 
@@ -24,9 +24,9 @@ void text_add_repeat(struct text *text, char c, size_t count);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_addv(struct text *text, const char *format, va_list arguments);
 
-/* Forgets the content, keeps the memory. */
+/* Removes the content, keeps the memory. */
 void text_clear(struct text *text);
-/* The same from a length on; a shorter text stays. */
+/* Truncates to a length; a shorter text stays as it is. */
 void text_cut(struct text *text, size_t length);
 
 /* Never NULL. */

@@ -1,4 +1,4 @@
-/* Decoding one character at a time; plain ASCII, which nearly all names are, eight bytes at a time. */
+/* Decodes one character at a time, and plain ASCII, which nearly all names are, eight bytes at a time. */
 #include "utf8.h"
 
 #include <string.h>
