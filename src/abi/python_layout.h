@@ -10,8 +10,7 @@
  *     if (python_open(&python, &memory, symbols) != PYTHON_OK) …
  *     if (python_find_thread(&python, &memory, pthread_self(), &thread) != PYTHON_OK) …       or all of them, as below
  *     count = python_frames(&python, &memory, thread.frame, frames, max, &next);
- *     python_code_read(&python, &memory, frames[i].code, &code);             to be remembered by the address of the
- * code */
+ *     python_code_read(&python, &memory, frames[i].code, &code);     remember the result by the address of the code */
 #ifndef TACHO_ABI_PYTHON_LAYOUT_H
 #define TACHO_ABI_PYTHON_LAYOUT_H
 

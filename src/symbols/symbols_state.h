@@ -1,11 +1,16 @@
-/* What the files of this folder know of each other:
+/* What the files of this folder share:
  *
- *     elf_image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, cfi_expression.c   its call frame
- * information module.c       a file that is mapped somewhere      address_space.c, proc_maps.c                    who
- * has mapped what where unwind.c       stacks from copies and chains        item_table.c things kept once unwind_plan.c
- * one step from a frame to its caller resolve.c      the names of all frames, from symbol_names.c (symbol tables),
- * runtime_names.c (the kernel, code made at run time), debug_file.c, debug_info.c (libdw) and debug_child.c (which
- * keeps that in a child of ours) */
+ *     module.c            a file that is mapped into processes
+ *     address_space.c     the mappings of a process; proc_maps.c reads them from /proc
+ *     unwind.c            stacks from copies of memory and from chains of addresses
+ *     unwind_plan.c       one step from a frame to its caller
+ *     item_table.c        stacks, frames and plans, each stored once
+ *     resolve.c           the names of all frames, after the capture
+ *     runtime_names.c     names of code in no file: the kernel's, code made at run time
+ *     debug_file.c        the file that holds a module's debug information
+ *
+ * elf/ reads ELF files, cfi/ their call frame information, names/ their symbol tables and, by libdw in a child of ours,
+ * their DWARF lines. */
 #ifndef TACHO_SYMBOLS_SYMBOLS_STATE_H
 #define TACHO_SYMBOLS_SYMBOLS_STATE_H
 

@@ -1,9 +1,11 @@
 /* Children that the collector may not hear of.
  *
- *     attach stopped N    stops its parent, the collector, while N children come and go; prints how many of them took a
- * second or more attach full N       N children come and go while all descriptors are in use attach full-exec becomes
- * another program while all descriptors are in use attach vfork        has a vfork() child that ends with status 3 as
- * it is attach orphan       a process whose parent has ended prints what getppid() says then */
+ *     attach stopped N    stops its parent, the collector, while N children come and go; prints how many of them
+ *                         took a second or more
+ *     attach full N       N children come and go while all descriptors are in use
+ *     attach full-exec    becomes another program while all descriptors are in use
+ *     attach vfork        has a vfork() child that ends with status 3 as it is
+ *     attach orphan       a process whose parent has ended prints what getppid() says then */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,16 +1,21 @@
 /* A program with phases for the options that say when to record.
  *
  *     capture ticks SECONDS    a mark every few milliseconds, its text the monotonic clock
- *     capture phases           ranges called "work" in two domains, a mark in each and between them, then until the end
- *                              of stdin (which may be at once) nothing
+ *     capture phases           ranges called "work" in two domains, a mark in each and between them, then until the
+ *                              end of stdin (which may be at once) nothing
  *     capture domains          one range in each of three domains and in the default one
- *     capture repeat N         N ranges called "work", each around a mark with its number; then until the end of stdin
- *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work", and a
- * thread called "crowded"; after the range its parent goes on, and it waits until the end of stdin capture sleeps one
- * sleep of 1 ms, one of 30 ms capture fork             a range in a forked child, then one in a child that has called
- * exec, then one of its own capture jumps            a child that calls tacho_start() and tacho_stop() again and again,
- * and whose signal handler leaves them by siglongjmp, each time some instructions later; then both once more, around a
- * mark; 77 where ptrace is refused capture range NAME       one range */
+ *     capture repeat N         N ranges called "work", each around a mark with its number; then until the end of
+ *                              stdin
+ *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work",
+ *                              and a thread called "crowded"; after the range its parent goes on, and it waits until
+ *                              the end of stdin
+ *     capture sleeps           one sleep of 1 ms, one of 30 ms
+ *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its
+ *                              own
+ *     capture jumps            a child that calls tacho_start() and tacho_stop() again and again, and whose signal
+ *                              handler leaves them by siglongjmp, each time some instructions later; then both once
+ *                              more, around a mark; 77 where ptrace is refused
+ *     capture range NAME       one range */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

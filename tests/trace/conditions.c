@@ -1,11 +1,12 @@
 /* A program for tests of unusual circumstances.
  *
  *     conditions hostile            names that no display likes: control characters, bytes that are not UTF-8, a
- * megabyte conditions descriptors FILE   writes which descriptors below 64 are open into FILE conditions limits KIND a
- * child that forbids itself what only the agent would do; status 5 if it lives conditions environment        exec with
- * many variables from a thread with a small stack; status 5 conditions keys               takes all keys for
- * thread-specific data, says how many, and makes a thread conditions range              one range called "range", then
- * "done" on stdout, status 3 */
+ *                                   megabyte
+ *     conditions descriptors FILE   writes which descriptors below 64 are open into FILE
+ *     conditions limits KIND        a child that forbids itself what only the agent would do; status 5 if it lives
+ *     conditions environment        exec with many variables from a thread with a small stack; status 5
+ *     conditions keys               takes all keys for thread-specific data, says how many, and makes a thread
+ *     conditions range              one range called "range", then "done" on stdout, status 3 */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

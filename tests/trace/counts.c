@@ -1,13 +1,18 @@
 /* A program that knows how many events it makes: it prints "nvtx N" and "osrt N" at its end.
  *
  *     counts burst THREADS N TEXT_LENGTH   ranges, marks, reads, writes and locks from several threads at once
- *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
+ *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it
+ *                                          meets
  *     counts steps 1 N                     the same N times, while a handler does so too after each instruction
- * (x86_64) counts leaps 1 N                     a mark and a read that a handler leaves by siglongjmp after 1, 2, … N
- * instructions (x86_64) counts fork CHILDREN N               a child each for N marks and N reads counts churn THREADS
- * N               threads one after another, which also emit from their destructors counts left 1 N marks that a signal
- * handler leaves by siglongjmp at any moment, then N more marks counts jumps 1 N                     N reads that a
- * signal handler leaves by siglongjmp counts cancel 1 N                    N threads that are cancelled inside a read
+ *                                          (x86_64)
+ *     counts leaps 1 N                     a mark and a read that a handler leaves by siglongjmp after 1, 2, … N
+ *                                          instructions (x86_64)
+ *     counts fork CHILDREN N               a child each for N marks and N reads
+ *     counts churn THREADS N               threads one after another, which also emit from their destructors
+ *     counts left 1 N                      marks that a signal handler leaves by siglongjmp at any moment, then N
+ *                                          more marks
+ *     counts jumps 1 N                     N reads that a signal handler leaves by siglongjmp
+ *     counts cancel 1 N                    N threads that are cancelled inside a read
  *     counts capture ROUNDS N              N marks and reads inside and outside of the range "capture"
  *
  * OS calls are counted where the program makes them; what the start of a program costs is the same for every N. */

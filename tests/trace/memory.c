@@ -1,13 +1,15 @@
 /* What a program sees of its own memory, and what it can still have of it.
  *
  *     memory size           its address space, in kB
- *     memory lock [FLAGS]   locks all of it, now and later or as these flags of mlockall() say: "0" or errno, then in
- * kB what is locked, and the address space before that memory lock_beside N  the same beside N threads that have made a
- * mark and wait memory advice         for each mapping of the arena what the kernel was told of it, a line each memory
- * vforks N       by how much its address space grows, in kB, while N vfork children become programs with 1000 variables
- * each memory allocate       how many blocks of 1 MB it can have memory limits         its limit for the size of files,
- * and what SIGXFSZ does memory crowd N T      stops its parent, the collector, while it makes N marks and T threads
- * with a mark each */
+ *     memory lock [FLAGS]   locks all of it, now and later or as these flags of mlockall() say: "0" or errno, then
+ *                           in kB what is locked, and the address space before that
+ *     memory lock_beside N  the same beside N threads that have made a mark and wait
+ *     memory advice         for each mapping of the arena what the kernel was told of it, a line each
+ *     memory vforks N       by how much its address space grows, in kB, while N vfork children become programs with
+ *                           1000 variables each
+ *     memory allocate       how many blocks of 1 MB it can have
+ *     memory limits         its limit for the size of files, and what SIGXFSZ does
+ *     memory crowd N T      stops its parent, the collector, while it makes N marks and T threads with a mark each */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,18 +1,22 @@
 /* A program that installs a seccomp filter for itself, and then becomes another program:
  *
- *     seccomp HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without
- * libc) FORBIDDEN: nothing; socket; agent, all that only an agent would call seccomp HOW FORBIDDEN work        does
- * without another program seccomp work                      forks, waits and prints, all without what is forbidden;
- * status 5 seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that
- * cannot, and one that its filter kills; then becomes "seccomp work" itself seccomp vfork-unwaited            the same
- * with the last one alone, for which no one waits: SIGCHLD is ignored seccomp vfork-privileges          gives up
- * privileges and does the same seccomp many                      so many vfork children with a filter that what is told
- * of them alone fills a chunk; status 5 seccomp tsync                     asks for a filter in all threads, which fails
- * since one has a filter of its own; status 5 seccomp question                  asks for filters as libseccomp does,
- * which limits nothing; status 5
+ *     seccomp HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called
+ *                                       without libc)
+ *                                       FORBIDDEN: nothing; socket; agent, all that only an agent would call
+ *     seccomp HOW FORBIDDEN work        does without another program
+ *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
+ *     seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that
+ *                                       cannot, and one that its filter kills; then becomes "seccomp work" itself
+ *     seccomp vfork-unwaited            the same with the last one alone, for which no one waits: SIGCHLD is ignored
+ *     seccomp vfork-privileges          gives up privileges and does the same
+ *     seccomp many                      so many vfork children with a filter that what is told of them alone fills a
+ *                                       chunk; status 5
+ *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its
+ *                                       own; status 5
+ *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
- * There is a range called like the first argument before the filter. No new privileges are given
- * up first: that takes root. */
+ * There is a range called like the first argument before the filter. No new privileges are given up first: that takes
+ * root. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

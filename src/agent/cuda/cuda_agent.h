@@ -15,11 +15,13 @@
  * call into CUPTI, allocate nothing, and keep errno. Of CUPTI they ask for ids and no more, but for these:
  *
  *     unload()           flushes, which needs the driver: where the program enters the call that unloads, before the
- * driver has begun and has its locks; none of ours is held context_created()  configures and enables unified memory,
- * which CUPTI refuses before there is a context: once in a process, when the first one has been made and nothing has
- * run in it; no lock of ours is held cuda_follow()      switches what is enabled, where a range begins or ends: under
- * `switching`, which it does not wait for longer than 100 ms, as who has that may be waiting for CUPTI; then our own
- * thread does it
+ *                        driver has begun and has its locks; none of ours is held
+ *     context_created()  configures and enables unified memory, which CUPTI refuses before there is a context: once
+ *                        in a process, when the first one has been made and nothing has run in it; no lock of ours
+ *                        is held
+ *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, which it does
+ *                        not wait for longer than 100 ms, as who has that may be waiting for CUPTI; then our own
+ *                        thread does it
  *
  * CUPTI is never finalised: it would be torn down under running threads. */
 #ifndef TACHO_AGENT_CUDA_CUDA_AGENT_H
