@@ -7,21 +7,35 @@
 
 #define FIRST_BYTES 1024u
 
-int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes)
+int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
 {
     void *now;
-    if (wanted <= *room)
-        return 0;
-    size_t more = 2 * *room + FIRST_BYTES / element_bytes + 1;
+    if (most > SIZE_MAX / element_bytes)
+        most = SIZE_MAX / element_bytes;
+    if (wanted > most)
+        return -1;
+    size_t more = *room < most / 2 ? 2 * *room + FIRST_BYTES / element_bytes + 1 : most;
+    if (more > most)
+        more = most;
     if (more < wanted)
         more = wanted;
-    if (more > SIZE_MAX / element_bytes)
-        return -1;
     memcpy(&now, list, sizeof now); /* a pointer to elements of any type */
     void *grown = realloc(now, more * element_bytes);
     if (!grown)
         return -1;
     memcpy(list, &grown, sizeof grown);
     *room = more;
+    return 0;
+}
+
+int array_reserve_zeroed(void *list, size_t *room, size_t wanted, size_t element_bytes)
+{
+    size_t had = *room;
+    unsigned char *bytes;
+    if (array_reserve(list, room, wanted, element_bytes) != 0)
+        return -1;
+    memcpy(&bytes, list, sizeof bytes);
+    if (*room > had)
+        memset(bytes + had * element_bytes, 0, (*room - had) * element_bytes);
     return 0;
 }

@@ -6,10 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes);
+
 /* Makes room for at least `wanted` elements. `list` is the address of the pointer to the first element; new elements
  * are not cleared. The capacity more than doubles when it is too small, so that appending one by one costs amortised
  * constant time. Returns 0, or -1 when memory is short: then nothing has changed. */
-int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes);
+static inline int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes)
+{
+    return wanted <= *room ? 0 : array_grow(list, room, wanted, SIZE_MAX, element_bytes);
+}
+
+/* Does the same for a list of at most `most` elements. Returns -1 if more are wanted. */
+static inline int array_reserve_up_to(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
+{
+    return wanted <= *room ? 0 : array_grow(list, room, wanted, most, element_bytes);
+}
+
+/* Does the same and clears all new elements, up to the end of the room. */
+int array_reserve_zeroed(void *list, size_t *room, size_t wanted, size_t element_bytes);
 
 /* The index of the first number that is not below `wanted`, or `count` if all are below. */
 #define ARRAY_SEARCH(name, number)                                                                                   \

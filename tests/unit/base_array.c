@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -57,6 +58,39 @@ static void test_too_much(void **state)
     free(list);
 }
 
+static void test_maximum(void **state)
+{
+    struct element *list = NULL;
+    size_t room = 0;
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(array_reserve_up_to(&list, &room, i + 1, 1000, sizeof *list), 0);
+    assert_int_equal(room, 1000);
+    assert_int_equal(array_reserve_up_to(&list, &room, 1001, 1000, sizeof *list), -1);
+    assert_int_equal(room, 1000);
+    free(list);
+}
+
+/* Everything that was never written is 0, also in memory that was used before. */
+static void test_zeroed(void **state)
+{
+    for (size_t step = 13; step < 5000; step = step * 7 + 1) {
+        unsigned char *dirt = malloc(100000), *list = NULL;
+        size_t room = 0, had = 0;
+        memset(dirt, 0xff, 100000);
+        free(dirt);
+        for (size_t wanted = step; wanted < 20000; wanted += step) {
+            assert_int_equal(array_reserve_zeroed(&list, &room, wanted, 1), 0);
+            assert_true(room >= wanted);
+            for (size_t i = 0; i < room; i++)
+                if (list[i] != (i < had ? 0xff : 0))
+                    fail_msg("byte %zu of %zu, %zu of them old, is %u", i, room, had, list[i]);
+            memset(list, 0xff, room);
+            had = room;
+        }
+        free(list);
+    }
+}
+
 static void test_first_not_below(void **state)
 {
     static const uint64_t sorted[] = { 3, 5, 5, 5, UINT64_MAX };
@@ -73,10 +107,9 @@ static void test_first_not_below(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements_stay),
-        cmocka_unit_test(test_what_is_there_is_enough),
-        cmocka_unit_test(test_too_much),
-        cmocka_unit_test(test_first_not_below),
+        cmocka_unit_test(test_elements_stay), cmocka_unit_test(test_what_is_there_is_enough),
+        cmocka_unit_test(test_too_much),      cmocka_unit_test(test_maximum),
+        cmocka_unit_test(test_zeroed),        cmocka_unit_test(test_first_not_below),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,32 @@
+/* Finds items of an array by their hash. The array is the owner's, and so are the hash and the comparison: items with
+ * the same hash are tried one after the other. Half of the hash lies beside the number, so that an item itself is
+ * touched only when it is almost surely the one, and growing touches none at all.
+ *
+ *     for (struct hash_entry *found = hash_index_find(&index, hash); found; found = hash_index_find_next(&index,
+ * found)) if (is_same(&items[hash_entry_number(found)], key)) return hash_entry_number(found);
+ */
+#ifndef TACHO_BASE_HASH_INDEX_H
+#define TACHO_BASE_HASH_INDEX_H
+
+#include "map.h"
+
+struct hash_entry {
+    uint32_t hash;
+    uint32_t number_plus_1;
+};
+
+enum { HASH_INDEX_MAX = UINT32_MAX - 1 }; /* items */
+
+static inline uint32_t hash_index_as_it_is(uint32_t hash)
+{
+    return hash;
+}
+
+MAP(hash_index, struct hash_entry, uint32_t, hash, number_plus_1, hash_index_as_it_is, map_is_same_number)
+
+static inline size_t hash_entry_number(const struct hash_entry *entry)
+{
+    return entry->number_plus_1 - 1u;
+}
+
+#endif
