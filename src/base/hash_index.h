@@ -1,6 +1,6 @@
-/* Finds items of an array by their hash. The array is the owner's, and so are the hash and the comparison: items with
- * the same hash are tried one after the other. Half of the hash lies beside the number, so that an item itself is
- * touched only when it is almost surely the one, and growing touches none at all.
+/* Finds items of an array by their hash. The caller owns the array, computes hashes and compares items: it tries all
+ * items with the same hash in turn. Half of the hash lies beside the number of the item, so that a search reads an item
+ * only when it almost surely matches, and growing reads no item at all.
  *
  *     for (struct hash_entry *found = hash_index_find(&index, hash); found; found = hash_index_find_next(&index,
  * found)) if (is_same(&items[hash_entry_number(found)], key)) return hash_entry_number(found);

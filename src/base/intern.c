@@ -1,16 +1,11 @@
-/* Open addressing with linear probing. A slot keeps half of the hash beside the id, so that a probe reads the string
- * itself only when it almost surely matches, and growing reads no string at all. */
+/* Strings by id in one array, and a hash index to find them: see intern.h. */
 #include "intern.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "hash.h"
-
-struct intern_slot {
-    uint32_t hash;
-    uint32_t id_plus_1; /* 0: free */
-};
 
 void intern_init(struct intern *intern)
 {
@@ -21,73 +16,37 @@ void intern_free(struct intern *intern)
 {
     arena_free(&intern->arena);
     free(intern->strings);
-    free(intern->slots);
+    hash_index_free(&intern->index);
     intern_init(intern);
 }
 
-/* The slot that holds these bytes, or the free one where they belong. */
-static struct intern_slot *slot_for(const struct intern *intern, uint64_t hash, const void *bytes, size_t length)
+static int64_t find(const struct intern *intern, uint32_t hash, const void *bytes, size_t length)
 {
-    size_t mask = intern->slot_count - 1;
-    for (size_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
-        struct intern_slot *slot = &intern->slots[i];
-        if (!slot->id_plus_1)
-            return slot;
-        if (slot->hash != (uint32_t)hash)
-            continue;
-        const struct intern_string *string = &intern->strings[slot->id_plus_1 - 1];
+    const struct hash_index *index = &intern->index;
+    for (struct hash_entry *found = hash_index_find(index, hash); found; found = hash_index_find_next(index, found)) {
+        const struct intern_string *string = &intern->strings[hash_entry_number(found)];
         if (string->length == length && (!length || !memcmp(string->bytes, bytes, length)))
-            return slot;
+            return (int64_t)hash_entry_number(found);
     }
-}
-
-static int grow_slots(struct intern *intern)
-{
-    size_t count = intern->slot_count ? intern->slot_count * 2 : 64;
-    struct intern_slot *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return -1;
-    for (size_t old = 0; old < intern->slot_count; old++) {
-        if (!intern->slots[old].id_plus_1)
-            continue;
-        size_t i = intern->slots[old].hash & (count - 1);
-        while (slots[i].id_plus_1)
-            i = (i + 1) & (count - 1);
-        slots[i] = intern->slots[old];
-    }
-    free(intern->slots);
-    intern->slots = slots;
-    intern->slot_count = count;
-    return 0;
-}
-
-static int grow_strings(struct intern *intern)
-{
-    size_t capacity = intern->capacity ? intern->capacity * 2 : 64;
-    struct intern_string *strings = realloc(intern->strings, capacity * sizeof *strings);
-    if (!strings)
-        return -1;
-    intern->strings = strings;
-    intern->capacity = capacity;
-    return 0;
+    return -1;
 }
 
 static int64_t add(struct intern *intern, const void *bytes, size_t length, int borrow)
 {
-    if (intern->count * 3 >= intern->slot_count * 2 && grow_slots(intern))
-        return -1;
-    uint64_t hash = hash_bytes(bytes, length);
-    struct intern_slot *slot = slot_for(intern, hash, bytes, length);
-    if (slot->id_plus_1)
-        return slot->id_plus_1 - 1;
-    if (intern->count == UINT32_MAX - 1 || (intern->count == intern->capacity && grow_strings(intern)))
+    uint32_t hash = (uint32_t)hash_bytes(bytes, length);
+    int64_t id = find(intern, hash, bytes, length);
+    if (id >= 0)
+        return id;
+    if (array_reserve_up_to(&intern->strings, &intern->capacity, intern->count + 1, HASH_INDEX_MAX,
+                            sizeof *intern->strings) != 0 ||
+        hash_index_reserve(&intern->index, intern->count + 1) != 0)
         return -1;
     const char *kept = borrow ? bytes : arena_copy(&intern->arena, bytes, length);
     if (!kept)
         return -1;
-    intern->strings[intern->count] = (struct intern_string){ kept, length };
-    *slot = (struct intern_slot){ (uint32_t)hash, (uint32_t)intern->count + 1 };
-    return (int64_t)intern->count++;
+    intern->strings[intern->count++] = (struct intern_string){ kept, length };
+    hash_index_add(&intern->index, &(struct hash_entry){ hash, (uint32_t)intern->count });
+    return (int64_t)intern->count - 1;
 }
 
 int64_t intern_add(struct intern *intern, const void *bytes, size_t length)
@@ -102,8 +61,5 @@ int64_t intern_add_borrowed(struct intern *intern, const char *bytes, size_t len
 
 int64_t intern_find(const struct intern *intern, const void *bytes, size_t length)
 {
-    if (!intern->slot_count)
-        return -1;
-    struct intern_slot *slot = slot_for(intern, hash_bytes(bytes, length), bytes, length);
-    return (int64_t)slot->id_plus_1 - 1;
+    return find(intern, (uint32_t)hash_bytes(bytes, length), bytes, length);
 }

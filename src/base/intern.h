@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "hash_index.h"
 
 struct intern_string {
     const char *bytes; /* a NUL follows */
@@ -18,8 +19,7 @@ struct intern {
     struct arena arena;
     struct intern_string *strings; /* by id */
     size_t count, capacity;
-    struct intern_slot *slots;
-    size_t slot_count;             /* a power of two, or 0 */
+    struct hash_index index;
 };
 
 /* {0} is a valid empty table. */

@@ -3,31 +3,30 @@
  *     struct symbol { uint64_t address; const char *name; };
  *     MAP(symbol_map, struct symbol, uint64_t, address, name, hash_number, map_is_same_number)
  *
- * defines struct symbol_map, {0} being an empty one, and the functions below.
+ * defines struct symbol_map, {0} being an empty map, and the functions below.
  *
  *     key           the member that entries are found by, of type key_type
- *     used          a member that is not 0 in any entry: where it is 0 the slot is free. A key that is never 0 will do.
+ *     used          a member that is not 0 in any entry: a slot where it is 0 is free. A key that is never 0 will do.
  *     hash(key)     a function; hash_number() for numbers
  *     is_same(a, b) a function that compares two keys; map_is_same_number() for numbers
  *
- * Slots are a power of two, at most half of them in use, and hold the entries themselves; a slot that is taken leads to
- * the one behind it (linear probing), so that finding an entry mostly touches one cache line. Removing moves entries
- * that follow back, and leaves no mark. Functions are inline: each use compiles to what it would have written by hand.
+ * Open addressing with linear probing: a power of two of slots, at most half of them in use, hold the entries
+ * themselves, so that a lookup mostly reads one cache line. Removal moves later entries back and leaves no tombstone.
+ * All functions are inline, so that each map compiles to the code that one would write for it by hand.
  *
- *     entry *NAME_find(map, key)         The entry with the key, or NULL.
- *     entry *NAME_find_next(map, entry)  A further entry with the same key, or NULL. In no particular order.
- *     entry *NAME_add(map, &entry)       Adds a copy, also if the key is there, and returns it; NULL when memory is
- *                                        short: then nothing has changed.
+ *     entry *NAME_find(map, key)         Returns the entry with the key, or NULL.
+ *     entry *NAME_find_next(map, entry)  Returns another entry with the same key, or NULL. The order is undefined.
+ *     entry *NAME_add(map, &entry)       Adds a copy, even if the key exists, and returns it. Returns NULL when memory
+ *                                        is short: then nothing has changed.
  *     void   NAME_remove(map, entry)
- *     entry *NAME_next(map, entry)       The entry behind this one, or the first for NULL; NULL when there is none.
- *                                        Each entry once, in no particular order, while none is added or removed.
- *     int    NAME_reserve(map, count)    Room for that many entries in all; 0, or -1 when memory is short. A map with
- *                                        room for its greatest number of entries never allocates again.
- *     void   NAME_clear(map)             Removes all entries and keeps the room.
- *     void   NAME_free(map)              Leaves an empty map.
+ *     entry *NAME_next(map, entry)       Iterates: returns the first entry for NULL, then each other entry once, then
+ *                                        NULL. The order is undefined; nothing may be added or removed meanwhile.
+ *     int    NAME_reserve(map, count)    Makes room for that many entries in all. Returns 0, or -1 when memory is
+ * short. A map allocates nothing while its entries fit into the reserved room. void   NAME_clear(map) Removes all
+ * entries and keeps the room. void   NAME_free(map)              Leaves an empty map.
  *
- * Entries move when others are added or removed: pointers to them are valid until then. A use that needs a maximum
- * compares map.count before it adds. */
+ * Adding and removing entries invalidates pointers to entries. A use that needs a maximum checks map.count before it
+ * adds. */
 #ifndef TACHO_BASE_MAP_H
 #define TACHO_BASE_MAP_H
 

@@ -63,7 +63,7 @@ size_t string_pool_bytes(const struct pool *pool)
 {
     const struct pool_generation *young = &pool->young;
     return young->strings.arena.total + young->strings.capacity * sizeof *young->strings.strings +
-           young->strings.slot_count * sizeof(uint64_t) + young->capacity * sizeof *young->ids;
+           young->strings.index.slot_count * sizeof *young->strings.index.slots + young->capacity * sizeof *young->ids;
 }
 
 void string_pool_forget(struct pool *pool)
