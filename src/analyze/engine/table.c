@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/hash.h"
 
 enum { RECENT_TEXTS = 1024 }; /* a power of two */
@@ -21,7 +22,7 @@ struct table {
     struct table_column *columns;
     size_t column_count;
     struct table_cell *cells;                /* rows one after another */
-    size_t rows, capacity;
+    size_t rows, cell_room;
     struct arena texts;
     struct recent_text recent[RECENT_TEXTS]; /* by hash */
 };
@@ -77,16 +78,9 @@ struct table_cell *table_add_row(struct table *table)
 {
     size_t row_bytes = table->column_count * sizeof(struct table_cell);
 
-    if (table->rows == table->capacity) {
-        size_t capacity = table->capacity ? table->capacity * 2 : 64;
-        if (capacity > SIZE_MAX / (row_bytes ? row_bytes : 1))
-            return NULL;
-        struct table_cell *cells = realloc(table->cells, capacity * row_bytes);
-        if (!cells)
-            return NULL;
-        table->cells = cells;
-        table->capacity = capacity;
-    }
+    if (array_reserve(&table->cells, &table->cell_room, (table->rows + 1) * table->column_count,
+                      sizeof *table->cells) != 0)
+        return NULL;
     struct table_cell *row = table->cells + table->rows++ * table->column_count;
     memset(row, 0, row_bytes);
     return row;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 #include "base/saturating.h"
 #include "base/text.h"
@@ -51,7 +52,7 @@ struct matching {
     size_t runs, before_runs;
     struct intern names;
     struct figure *figures;          /* by name * runs + run */
-    size_t capacity;                 /* names */
+    size_t figure_room, cell_room;
     const struct table_cell **cells; /* by name: a row that has it */
 };
 
@@ -154,21 +155,12 @@ static void add_name(struct text *out, const struct matching *matching, const st
     }
 }
 
-static int make_room(struct matching *matching)
+static int make_room(struct matching *matching, size_t names)
 {
-    size_t capacity = matching->capacity ? matching->capacity * 2 : 256;
-    struct figure *figures = realloc(matching->figures, capacity * matching->runs * sizeof *figures);
-
-    if (!figures)
+    if (array_reserve_zeroed(&matching->figures, &matching->figure_room, names * matching->runs,
+                             sizeof *matching->figures) != 0 ||
+        array_reserve(&matching->cells, &matching->cell_room, names, sizeof *matching->cells) != 0)
         return ERR_NO_MEMORY;
-    memset(figures + matching->capacity * matching->runs, 0,
-           (capacity - matching->capacity) * matching->runs * sizeof *figures);
-    matching->figures = figures;
-    const struct table_cell **cells = realloc(matching->cells, capacity * sizeof *cells);
-    if (!cells)
-        return ERR_NO_MEMORY;
-    matching->cells = cells;
-    matching->capacity = capacity;
     return 0;
 }
 
@@ -182,7 +174,7 @@ static int add_run(struct matching *matching, const struct table *table, size_t 
         text_clear(&name);
         add_name(&name, matching, row);
         int64_t id = text_failed(&name) ? -1 : intern_add(&matching->names, text_string(&name), name.length);
-        if (id < 0 || ((size_t)id >= matching->capacity && make_room(matching) != 0)) {
+        if (id < 0 || make_room(matching, (size_t)id + 1) != 0) {
             code = ERR_NO_MEMORY;
             break;
         }

@@ -4,16 +4,12 @@
 #include <stdlib.h>
 
 #include "analyze/engine/report_options.h"
+#include "base/array.h"
 
 static int add(struct executions *executions, size_t *capacity, uint32_t call, size_t kernel)
 {
-    if (executions->count == *capacity) {
-        *capacity = *capacity ? *capacity * 2 : executions->kernels.count + 16;
-        struct execution *list = realloc(executions->list, *capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        executions->list = list;
-    }
+    if (array_reserve(&executions->list, capacity, executions->count + 1, sizeof *executions->list) != 0)
+        return ERR_NO_MEMORY;
     executions->list[executions->count++] = (struct execution){ call, (uint32_t)kernel };
     return 0;
 }
@@ -24,6 +20,9 @@ static int join(struct executions *executions, const struct filter *filter)
     const struct calls *calls = &executions->calls;
     size_t capacity = 0;
 
+    /* most kernels have one call */
+    if (array_reserve(&executions->list, &capacity, kernels->count, sizeof *executions->list) != 0)
+        return ERR_NO_MEMORY;
     for (size_t row = 0; row < kernels->count; row++) {
         if (!gpu_counts(kernels, row, filter))
             continue;

@@ -7,10 +7,10 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "base/array.h"
 #include "gpu.h"
 
 const char *const gpu_busy_tables[] = {
@@ -25,9 +25,9 @@ enum { LANES = sizeof gpu_busy_tables / sizeof gpu_busy_tables[0] - 1 };
 /* What a worker met: places are a process and its device. */
 struct worker {
     struct keys places;
-    uint64_t *operations; /* owned, as all below; of a place */
-    uint32_t *last;       /* of a place, the last stretch in the chunk at hand, or NONE */
-    size_t place_room;
+    uint64_t *operations;              /* owned, as all below; of a place */
+    uint32_t *last;                    /* of a place, the last stretch in the chunk at hand, or NONE */
+    size_t operation_room, place_room; /* place_room: of last */
     uint32_t *order;
     size_t order_room;
 };
@@ -62,7 +62,7 @@ struct walk {
     struct gpu_busy *busy;
     size_t most_gaps;
     int64_t least_gap_ns; /* above 0: all gaps that are so long, instead of the longest */
-    size_t gap_room;
+    size_t device_room, gap_room;
 };
 
 #define NO_TIME INT64_MAX /* first_ns before the first work */
@@ -86,17 +86,13 @@ static uint32_t find_place(struct worker *worker, int64_t process, int64_t devic
 
     if (place == NO_KEY || place < worker->place_room)
         return place;
-    size_t room = 2 * worker->place_room + 8;
-    uint64_t *operations = realloc(worker->operations, room * sizeof *operations);
-    worker->operations = operations ? operations : worker->operations;
-    uint32_t *last = realloc(worker->last, room * sizeof *last);
-    worker->last = last ? last : worker->last;
-    if (!operations || !last)
+    size_t place_count = place + 1u, room = worker->place_room;
+    if (array_reserve_zeroed(&worker->operations, &worker->operation_room, place_count, sizeof *worker->operations) !=
+            0 ||
+        array_reserve(&worker->last, &room, place_count, sizeof *worker->last) != 0)
         return NO_KEY;
-    for (; worker->place_room < room; worker->place_room++) {
-        worker->operations[worker->place_room] = 0;
-        worker->last[worker->place_room] = NO_KEY;
-    }
+    while (worker->place_room < room)
+        worker->last[worker->place_room++] = NO_KEY;
     return place;
 }
 
@@ -163,7 +159,7 @@ static int visit(void *context, int number, const struct report_block *block)
 
     if (choose_rows(walk, worker, block, &count) != 0)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < worker->place_room; i++)
+    for (size_t i = 0; i < worker->places.count; i++)
         worker->last[i] = NO_KEY;
     for (size_t i = 0; i < count; i++) {
         size_t row = worker->order[i];
@@ -209,18 +205,17 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
 
 /* ---- stretches of all chunks together -------------------------------------------------------------------------- */
 
-static uint32_t device_with_gpu(struct gpu_busy *busy, int64_t gpu)
+static uint32_t device_with_gpu(struct walk *walk, int64_t gpu)
 {
+    struct gpu_busy *busy = walk->busy;
     size_t i = 0;
 
     while (i < busy->device_count && busy->devices[i].gpu != gpu)
         i++;
     if (i < busy->device_count)
         return (uint32_t)i;
-    struct gpu_busy_device *grown = realloc(busy->devices, (i + 1) * sizeof *grown);
-    if (!grown)
+    if (array_reserve(&busy->devices, &walk->device_room, i + 1, sizeof *busy->devices) != 0)
         return NO_KEY;
-    busy->devices = grown;
     busy->devices[busy->device_count++] = (struct gpu_busy_device){ .gpu = gpu, .first_ns = NO_TIME };
     return (uint32_t)i;
 }
@@ -232,7 +227,7 @@ static int number_devices(struct walk *walk)
         struct worker *worker = &walk->workers[i];
         for (uint32_t place = 0; place < worker->places.count; place++) {
             const int64_t *key = keys_get(&worker->places, place);
-            uint32_t device = device_with_gpu(walk->busy, gpu_device_of(&walk->devices, key[0], key[1]));
+            uint32_t device = device_with_gpu(walk, gpu_device_of(&walk->devices, key[0], key[1]));
             if (device == NO_KEY)
                 return ERR_NO_MEMORY;
             worker->last[place] = device;
@@ -276,13 +271,8 @@ static int append_gap(struct walk *walk, struct gpu_gap gap)
 
     if (gap.length_ns < walk->least_gap_ns)
         return 0;
-    if (busy->gap_count == walk->gap_room) {
-        struct gpu_gap *grown = realloc(busy->gaps, (walk->gap_room * 2 + 256) * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        busy->gaps = grown;
-        walk->gap_room = walk->gap_room * 2 + 256;
-    }
+    if (array_reserve(&busy->gaps, &walk->gap_room, busy->gap_count + 1, sizeof *busy->gaps) != 0)
+        return ERR_NO_MEMORY;
     busy->gaps[busy->gap_count++] = gap;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 
 struct sweep {
     const struct calls *calls;
@@ -19,18 +20,11 @@ struct sweep {
 
 static int make_room(struct sweep *sweep)
 {
-    if (sweep->count < sweep->capacity)
-        return 0;
-    size_t capacity = sweep->capacity ? sweep->capacity * 2 : 64;
-    uint32_t *active = realloc(sweep->active, capacity * sizeof *active);
-    if (active)
-        sweep->active = active;
-    uint32_t *around = realloc(sweep->around, capacity * sizeof *around);
-    if (around)
-        sweep->around = around;
-    if (!active || !around)
+    size_t room = sweep->capacity;
+
+    if (array_reserve(&sweep->active, &room, sweep->count + 1, sizeof *sweep->active) != 0 ||
+        array_reserve(&sweep->around, &sweep->capacity, sweep->count + 1, sizeof *sweep->around) != 0)
         return ERR_NO_MEMORY;
-    sweep->capacity = capacity;
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 #include "operator_text.h"
 
 void steps_free(struct steps *steps)
@@ -44,12 +45,9 @@ static void drop_inner(struct steps *steps)
 
 static int add_process(struct steps *steps, struct step_process process)
 {
-    struct step_process *grown = realloc(steps->processes, (steps->process_count + 1) * sizeof *grown);
-
-    if (!grown)
+    if (array_reserve(&steps->processes, &steps->process_room, steps->process_count + 1, sizeof process) != 0)
         return ERR_NO_MEMORY;
-    steps->processes = grown;
-    grown[steps->process_count++] = process;
+    steps->processes[steps->process_count++] = process;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct steps {
     size_t count;
     struct step_process *processes;  /* owned; by process, those that have the steps of another among them */
     size_t process_count, own_count; /* own: that have steps themselves */
+    size_t process_room;
     const char *source;              /* what made them, in words */
 };
 

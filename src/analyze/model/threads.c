@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 
 enum { NAME, PRIORITY, THREAD, COLUMNS };
 
@@ -82,13 +83,13 @@ static int add_process_names(struct process_names *names, struct report *report,
 
     if (code != 0 || !columns.values)
         return code;
-    struct process_name *list = realloc(names->list, (names->count + columns.rows + 1) * sizeof *list);
-    for (size_t row = 0; list && row < columns.rows; row++)
+    if (array_reserve(&names->list, &names->room, names->count + columns.rows, sizeof *names->list) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t row = 0; code == 0 && row < columns.rows; row++)
         if (!columns_is_null(&columns, 0, row) && !columns_is_null(&columns, 1, row))
-            list[names->count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
-    names->list = list ? list : names->list;
+            names->list[names->count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
     report_columns_free(&columns);
-    return list ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return code;
 }
 
 int process_names_read(struct process_names *names, struct report *report, struct error *err)

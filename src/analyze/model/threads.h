@@ -26,7 +26,7 @@ struct process_name {
 /* In the order in which the report has them; of several names the first counts. */
 struct process_names {
     struct process_name *list; /* owned */
-    size_t count;
+    size_t count, room;
 };
 
 int process_names_read(struct process_names *names, struct report *report, struct error *err);

@@ -6,6 +6,7 @@
 #include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "analyze/model/torch/operators.h"
+#include "base/array.h"
 #include "idle_layers.h"
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -161,13 +162,8 @@ static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t
         return IDLE_NO_TEXT;
     if (key < before)
         return layers->text_ids[key];
-    if (key >= layers->text_room) {
-        uint32_t *grown = realloc(layers->text_ids, (layers->text_room * 2 + 64) * sizeof *grown);
-        if (!grown)
-            return IDLE_NO_TEXT;
-        layers->text_ids = grown;
-        layers->text_room = layers->text_room * 2 + 64;
-    }
+    if (array_reserve(&layers->text_ids, &layers->text_room, key + 1u, sizeof *layers->text_ids) != 0)
+        return IDLE_NO_TEXT;
     make_text(&text, layers, kind, number);
     int64_t id = text_failed(&text) ? -1 : intern_add(&layers->texts, text_string(&text), text.length);
     text_free(&text);

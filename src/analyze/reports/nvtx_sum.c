@@ -11,6 +11,7 @@
 #include "analyze/engine/summary_table.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
 
@@ -44,18 +45,10 @@ static int add_open(struct scan *scan, const struct group_key *key, int64_t star
     int code = 0;
 
     pthread_mutex_lock(&scan->lock);
-    if (scan->open_count == scan->open_capacity) {
-        size_t capacity = scan->open_capacity ? scan->open_capacity * 2 : 64;
-        struct open_range *open = realloc(scan->open, capacity * sizeof *open);
-        if (open) {
-            scan->open = open;
-            scan->open_capacity = capacity;
-        } else {
-            code = ERR_NO_MEMORY;
-        }
-    }
-    if (code == 0)
+    if (array_reserve(&scan->open, &scan->open_capacity, scan->open_count + 1, sizeof *scan->open) == 0)
         scan->open[scan->open_count++] = (struct open_range){ *key, start_ns };
+    else
+        code = ERR_NO_MEMORY;
     pthread_mutex_unlock(&scan->lock);
     return code;
 }

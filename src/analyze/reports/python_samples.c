@@ -6,6 +6,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 /* ---- the reports on samples, with those of Python -------------------------------------------------------------- */
 
@@ -60,15 +61,7 @@ static int count_samples(struct report *report, const struct filter *filter, str
         if (!filter_thread(filter, thread, start, start))
             continue;
         uint32_t number = keys_add(threads, &thread);
-        if (number != NO_KEY && number >= room) {
-            size_t more = room ? 2 * room : 64;
-            struct share *grown = realloc(*out, more * sizeof *grown);
-            for (size_t i = room; grown && i < more; i++)
-                grown[i] = (struct share){ 0 };
-            *out = grown ? grown : *out;
-            room = grown ? more : room;
-        }
-        if (number == NO_KEY || number >= room) {
+        if (number == NO_KEY || array_reserve_zeroed(out, &room, number + 1u, sizeof **out) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to count the samples");
             break;
         }

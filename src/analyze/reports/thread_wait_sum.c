@@ -1,12 +1,12 @@
 /* thread_wait_sum: what each thread waited for: calls of the C library and pthread, and time
  * off its CPU outside of them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/report_options.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/thread_spans.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 /* What has no name in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
@@ -74,16 +74,8 @@ static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t t
 {
     uint32_t number = keys_add(&waits->keys, key);
 
-    if (number == NO_KEY)
+    if (number == NO_KEY || array_reserve_zeroed(&waits->list, &waits->room, number + 1u, sizeof *waits->list) != 0)
         return ERR_NO_MEMORY;
-    if (number >= waits->room) {
-        struct wait *grown = realloc(waits->list, (waits->room * 2 + 256) * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        memset(grown + waits->room, 0, (waits->room + 256) * sizeof *grown);
-        waits->list = grown;
-        waits->room = waits->room * 2 + 256;
-    }
     struct wait *wait = &waits->list[number];
     wait->total_ns = saturating_add(wait->total_ns, time_ns);
     wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);

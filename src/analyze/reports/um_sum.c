@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 enum { COPY_UNIFIED_TO_DEVICE = 11, COPY_UNIFIED_TO_HOST = 12 }; /* CUPTI_ACTIVITY_KIND_MEMCPY.copyKind */
 
@@ -31,17 +31,8 @@ static struct page *find_page(struct pages *pages, int64_t address)
 {
     uint32_t key = keys_add(&pages->addresses, &address);
 
-    if (key == NO_KEY)
+    if (key == NO_KEY || array_reserve_zeroed(&pages->list, &pages->capacity, key + 1u, sizeof *pages->list) != 0)
         return NULL;
-    if (key >= pages->capacity) {
-        size_t capacity = pages->capacity ? pages->capacity * 2 : 256;
-        struct page *list = realloc(pages->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        memset(list + pages->capacity, 0, (capacity - pages->capacity) * sizeof *list);
-        pages->list = list;
-        pages->capacity = capacity;
-    }
     return &pages->list[key];
 }
 

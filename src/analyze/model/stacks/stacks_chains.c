@@ -75,15 +75,8 @@ static int add_chain(struct worker *worker, int64_t id, uint32_t node)
 
 static uint32_t child_of(struct worker *worker, uint32_t parent, const struct raw_frame *frame)
 {
-    if (parent >= worker->callee_room) {
-        size_t room = (size_t)parent * 2 + 256;
-        uint32_t *grown = realloc(worker->callee, room * sizeof *grown);
-        if (!grown)
-            return NO_KEY;
-        memset(grown + worker->callee_room, 0, (room - worker->callee_room) * sizeof *grown);
-        worker->callee = grown;
-        worker->callee_room = room;
-    }
+    if (array_reserve_zeroed(&worker->callee, &worker->callee_room, parent + (size_t)1, sizeof *worker->callee) != 0)
+        return NO_KEY;
     uint32_t last = worker->callee[parent]; /* STACK_EMPTY is nobody's child */
     if (last && memcmp(keys_get(&worker->frames, (uint32_t)keys_get(&worker->nodes, last)[NODE_FRAME]), frame,
                        sizeof *frame) == 0)

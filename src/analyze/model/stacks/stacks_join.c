@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "thread_spans.h"
 
 /* What a native frame is to the interpreter. */
@@ -29,20 +30,6 @@ void stack_join_free(struct stack_join *join)
     free(join->native_frames);
     free(join->python_frames);
     free(join->roles);
-}
-
-static int make_room(void *list, size_t *room, size_t wanted, size_t size)
-{
-    if (wanted <= *room)
-        return 0;
-    size_t more = wanted * 2 + 64;
-    void *grown = realloc(*(void **)list, more * size);
-    if (!grown)
-        return ERR_NO_MEMORY;
-    memset((char *)grown + *room * size, 0, (more - *room) * size);
-    *(void **)list = grown;
-    *room = more;
-    return 0;
 }
 
 /* ---- what frames are ------------------------------------------------------------------------------------------- */
@@ -92,7 +79,7 @@ static enum role role_of_name(const char *name)
 /* Looked up once for each frame. -1 when memory is short. */
 static int role_of(struct stack_join *join, const struct stacks *native, uint32_t frame)
 {
-    if (make_room(&join->roles, &join->role_room, (size_t)frame + 1, sizeof *join->roles) != 0)
+    if (array_reserve_zeroed(&join->roles, &join->role_room, (size_t)frame + 1, sizeof *join->roles) != 0)
         return -1;
     if (!join->roles[frame]) {
         const int64_t *key = stack_frame(native, frame);
@@ -112,7 +99,7 @@ static int64_t list_frames(const struct stacks *stacks, uint32_t stack, uint32_t
     size_t count = 0;
 
     for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
-        if (make_room(list, room, count + 1, sizeof **list) != 0)
+        if (array_reserve_zeroed(list, room, count + 1, sizeof **list) != 0)
             return -1;
         (*list)[count++] = stack_innermost(stacks, stack);
     }
@@ -294,7 +281,8 @@ uint32_t stack_join(struct stack_join *join, struct stacks *native, uint32_t sta
     size_t before = join->known.count;
     uint32_t key = keys_add(&join->known, (int64_t[]){ stack, python, certain });
 
-    if (key == NO_KEY || make_room(&join->joined, &join->joined_room, (size_t)key + 1, sizeof *join->joined) != 0)
+    if (key == NO_KEY ||
+        array_reserve_zeroed(&join->joined, &join->joined_room, (size_t)key + 1, sizeof *join->joined) != 0)
         return NO_KEY;
     if (key == before)
         join->joined[key] = join_new(join, native, stack, python, certain);

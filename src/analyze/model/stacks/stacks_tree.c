@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { NO_PLACE = NO_KEY - 1 }; /* no thread's frame; NO_KEY is the one of trees without threads */
 struct place {
     uint32_t thread, node;
@@ -26,17 +28,9 @@ static int add_figure(struct build *build, const int64_t key[2], const struct st
 {
     uint32_t end = keys_add(&build->ends, key);
 
-    if (end == NO_KEY)
+    if (end == NO_KEY ||
+        array_reserve_zeroed(&build->figures, &build->figure_room, end + 1u, sizeof *build->figures) != 0)
         return ERR_NO_MEMORY;
-    if (end >= build->figure_room) {
-        size_t room = build->figure_room * 2 + 256;
-        struct stack_figure *grown = realloc(build->figures, room * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        memset(grown + build->figure_room, 0, (room - build->figure_room) * sizeof *grown);
-        build->figures = grown;
-        build->figure_room = room;
-    }
     build->figures[end].samples++;
     build->figures[end].weight = saturating_add(build->figures[end].weight, sample->weight);
     return 0;
@@ -75,30 +69,19 @@ static uint32_t unit_of(struct build *build, uint32_t frame)
 
 static int path_add(struct build *build, size_t *count, uint32_t stack)
 {
-    if (*count == build->path_room) {
-        uint32_t *grown = realloc(build->path, (build->path_room * 2 + 64) * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        build->path = grown;
-        build->path_room = build->path_room * 2 + 64;
-    }
+    if (array_reserve(&build->path, &build->path_room, *count + 1, sizeof *build->path) != 0)
+        return ERR_NO_MEMORY;
     build->path[(*count)++] = stack;
     return 0;
 }
 
-static int tree_make_room(struct stack_tree *tree)
+static int tree_make_room(struct stack_tree *tree, size_t nodes)
 {
-    size_t room = tree->room * 2 + 256;
-    struct stack_figure *self = realloc(tree->self, room * sizeof *self);
+    size_t room = tree->room;
 
-    tree->self = self ? self : tree->self;
-    struct stack_figure *total = realloc(tree->total, room * sizeof *total);
-    tree->total = total ? total : tree->total;
-    if (!self || !total)
+    if (array_reserve_zeroed(&tree->self, &room, nodes, sizeof *tree->self) != 0 ||
+        array_reserve_zeroed(&tree->total, &tree->room, nodes, sizeof *tree->total) != 0)
         return ERR_NO_MEMORY;
-    memset(self + tree->room, 0, (room - tree->room) * sizeof *self);
-    memset(total + tree->room, 0, (room - tree->room) * sizeof *total);
-    tree->room = room;
     return 0;
 }
 
@@ -112,7 +95,7 @@ static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t fra
 {
     uint32_t node = keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ parent, frame });
 
-    return node == NO_KEY || (node >= tree->room && tree_make_room(tree) != 0) ? NO_KEY : node;
+    return node == NO_KEY || tree_make_room(tree, node + 1u) != 0 ? NO_KEY : node;
 }
 
 /* Callers below the innermost frame: each path is walked to its end. */
@@ -256,8 +239,9 @@ int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct
     int code = thread_names_read(&build.names, stacks->report, err);
 
     *tree = (struct stack_tree){ .nodes.width = NODE_PARTS };
-    if (code == 0 && (tree_make_room(tree) != 0 || keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY ||
-                      sum_ends(&build) != 0 || add_ends(&build) != 0 || put_in_order(tree, stacks) != 0))
+    if (code == 0 &&
+        (tree_make_room(tree, 1) != 0 || keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY ||
+         sum_ends(&build) != 0 || add_ends(&build) != 0 || put_in_order(tree, stacks) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tree of stacks");
     thread_names_free(&build.names);
     keys_free(&build.ends);

@@ -204,15 +204,12 @@ static uint32_t *top_of(struct tops *tops, int64_t thread)
 {
     uint32_t key = keys_add(&tops->threads, &thread);
 
-    if (key != NO_KEY && key >= tops->room) {
-        size_t more = tops->room ? tops->room * 2 : 64;
-        uint32_t *grown = realloc(tops->list, more * sizeof *grown);
-        for (size_t i = tops->room; grown && i < more; i++)
-            grown[i] = NO_OPERATOR;
-        tops->list = grown ? grown : tops->list;
-        tops->room = grown ? more : tops->room;
-    }
-    return key == NO_KEY || key >= tops->room ? NULL : &tops->list[key];
+    size_t had = tops->room;
+    if (key == NO_KEY || array_reserve(&tops->list, &tops->room, key + 1u, sizeof *tops->list) != 0)
+        return NULL;
+    for (size_t i = had; i < tops->room; i++)
+        tops->list[i] = NO_OPERATOR;
+    return &tops->list[key];
 }
 
 static void tops_free(struct tops *tops)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/model/gpu.h"
+#include "base/array.h"
 #include "torch_kernels.h"
 
 size_t call_length_in_torch(const char *name, size_t length)
@@ -26,14 +27,8 @@ uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kin
         return NO_TEXT;
     if (key < before)
         return texts->numbers[key];
-    if (key >= texts->capacity) {
-        size_t capacity = texts->capacity ? texts->capacity * 2 : 1024;
-        uint32_t *numbers = realloc(texts->numbers, capacity * sizeof *numbers);
-        if (!numbers)
-            return NO_TEXT;
-        texts->numbers = numbers;
-        texts->capacity = capacity;
-    }
+    if (array_reserve(&texts->numbers, &texts->capacity, key + 1u, sizeof *texts->numbers) != 0)
+        return NO_TEXT;
     const char *bytes = report_string(texts->report, id, &length);
     if (kind == TEXT_CALL)
         length = call_length_in_torch(bytes, length);

@@ -133,14 +133,8 @@ static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
         return -1;
     if (key < before)
         return sweep->kinds[key];
-    if (key >= sweep->kind_room) {
-        size_t room = sweep->kind_room ? sweep->kind_room * 2 : 256;
-        unsigned char *grown = realloc(sweep->kinds, room);
-        if (!grown)
-            return -1;
-        sweep->kinds = grown;
-        sweep->kind_room = room;
-    }
+    if (array_reserve(&sweep->kinds, &sweep->kind_room, key + 1u, sizeof *sweep->kinds) != 0)
+        return -1;
     const char *bytes = report_string(sweep->report, name, &length);
     return sweep->kinds[key] = (unsigned char)kind_of_name(bytes, length, of);
 }
