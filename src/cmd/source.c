@@ -8,6 +8,20 @@ const struct cmd_source *const cmd_sources[] = {
     NULL,
 };
 
+size_t cmd_source_index(const struct cmd_source *source)
+{
+    size_t index = 0;
+
+    while (cmd_sources[index] != source)
+        index++;
+    return index;
+}
+
+uint32_t cmd_source_bit(const struct cmd_source *source)
+{
+    return 1u << cmd_source_index(source);
+}
+
 void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT])
 {
     size_t count = 0;

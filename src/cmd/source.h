@@ -1,5 +1,5 @@
-/* A source of events, as the commands see it: one row for each, with all that `profile`, `doctor` and `info` read and
- * print about it. Commands walk through the rows and know no source by name.
+/* A source of events, as the commands see it: one row for each, with all that `profile` with its
+ * last lines, `doctor` and `info` read and print about it. Commands walk through the rows and know no source by name.
  *
  * To add a source: a file in sources/ that defines its row, and a line in sources.def. A slot that is left out (0,
  * NULL) means that the source has nothing to say there. The row's place in sources.def is its place in every list but
@@ -15,6 +15,7 @@ struct collect_result;
 struct examination;
 struct profile_settings;
 struct report;
+struct source_summary;
 
 /* A name that --trace takes. */
 struct source_trace {
@@ -57,7 +58,7 @@ struct cmd_source {
      * collect->sources is what --trace names. An error ends the command. */
     int (*finish)(struct profile_settings *settings, struct collect_options *collect, struct error *err);
 
-    /* Whether the summary names its events even if there are none. NULL: it does if collect->sources has them. */
+    /* Whether the summary names its events even if there are none. NULL: if collect->sources has them. */
     int (*is_expected)(struct profile_settings *settings, const struct collect_result *result);
 
     /* ---- tacho doctor ---- */
@@ -69,7 +70,9 @@ struct cmd_source {
     /* Adds lines of its own, with a heading; nothing where the report has nothing of it. */
     int (*info)(struct text *out, struct report *report, struct error *err);
 
-    unsigned last; /* lists in which it stands behind the other sources: SOURCE_LAST_IN_… */
+    const struct source_summary *summary; /* in the last lines of tacho profile */
+
+    unsigned last;                        /* lists in which it stands behind the other sources: SOURCE_LAST_IN_… */
 };
 
 enum {
@@ -91,6 +94,10 @@ extern const struct cmd_source *const cmd_sources[];
 #define CMD_SOURCE(name) extern const struct cmd_source cmd_source_##name;
 #include "sources.def"
 #undef CMD_SOURCE
+
+/* Its place in cmd_sources, and that as a bit. */
+size_t cmd_source_index(const struct cmd_source *source);
+uint32_t cmd_source_bit(const struct cmd_source *source);
 
 /* The sources in the order of one of these lists. */
 void cmd_sources_order(unsigned list, const struct cmd_source *ordered[CMD_SOURCE_COUNT]);

@@ -378,11 +378,11 @@ static void at_most_fifteen_lines(void **state)
         .report_bytes = 1000,
     };
     const char *beside[] = { "r.sqlite" };
-    struct closing closing = {
+    struct summary_request request = {
         .result = &result,
         .report_path = "r.tacho",
         .program = "prog\033[31m",
-        .sources = WIRE_BIT(NVTX),
+        .expected = cmd_source_bit(&cmd_source_nvtx),
         .exports = beside,
         .export_count = 1,
         .output_hidden = 1,
@@ -396,11 +396,11 @@ static void at_most_fifteen_lines(void **state)
     result.counts[WIRE_SOURCE_NVTX].fates[WIRE_LOST_BUFFER_FULL] = 5;
     for (result.warning_count = 0; result.warning_count < COLLECT_WARNINGS_MAX; result.warning_count++)
         result.warnings[result.warning_count] = (char *)"something is not as it should be";
-    summary_add(&out, &closing);
+    summary_add(&out, &request);
     size_t lines = 0;
     for (const char *at = text_string(&out); *at; at++)
         lines += *at == '\n';
-    assert_in_range(lines, 1, CLOSING_LINES);
+    assert_in_range(lines, 1, SUMMARY_LINES);
     assert_null(strchr(text_string(&out), '\033'));
     assert_non_null(
         strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
@@ -444,9 +444,9 @@ static void first_lines(void **state)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct closing closing = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
+        struct summary_request request = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
         struct text out = { 0 };
-        summary_add(&out, &closing);
+        summary_add(&out, &request);
         text_string(&out);
         out.bytes[strlen(cases[i].line)] = 0;
         assert_string_equal(out.bytes, cases[i].line);

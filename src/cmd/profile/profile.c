@@ -163,7 +163,7 @@ static size_t write_exports(const struct command *self, const struct profile_set
     return written;
 }
 
-/* WIRE_BIT()s of the events that the summary names even if there are none. */
+/* cmd_source_bit()s of the sources whose events the summary names even if there are none. */
 static uint32_t expected_sources(struct profile_settings *settings, const struct collect_result *result)
 {
     uint32_t expected = 0;
@@ -172,7 +172,7 @@ static uint32_t expected_sources(struct profile_settings *settings, const struct
         const struct cmd_source *source = *at;
         if (source->is_expected ? source->is_expected(settings, result)
                                 : (settings->collect.sources & source->events) != 0)
-            expected |= source->events;
+            expected |= cmd_source_bit(source);
     }
     return expected;
 }
@@ -196,19 +196,18 @@ static void conclude(const struct command *self, struct profile_settings *settin
     for (size_t i = 0; i < export_count; i++)
         exports[i] = text_string(&names[i]);
     if (!settings->quiet) {
-        struct closing closing = {
+        struct summary_request request = {
             .result = result,
             .report = report,
             .report_path = path,
             .program = settings->collect.argv[0],
-            .sources = expected_sources(settings, result),
-            .python = settings->collect.python_frequency != 0,
+            .expected = expected_sources(settings, result),
             .output_hidden = settings->collect.hide_output,
             .exports = exports,
             .export_count = export_count,
             .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR"),
         };
-        summary_add(&out, &closing);
+        summary_add(&out, &request);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
     }

@@ -5,6 +5,7 @@
 
 #include "analyze/model/cpu_metrics.h"
 #include "cmd/profile/profile_settings.h"
+#include "cmd/profile/source_summary.h"
 #include "cmd/source.h"
 #include "scope.h"
 
@@ -249,9 +250,17 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
+static struct summary_count count(const struct collect_result *result)
+{
+    return (struct summary_count){ .name = "counter values", .count = result->cpu.counters };
+}
+
+static const struct source_summary summary = { .count = count };
+
 const struct cmd_source cmd_source_counters = {
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .list_values = list_values,
     .finish = finish,
+    .summary = &summary,
 };

@@ -8,6 +8,7 @@
 #include "cmd/source.h"
 #include "cpu_doctor.h"
 #include "cpu_info.h"
+#include "cpu_summary.h"
 #include "scope.h"
 
 enum { LEAST_PERIOD = 10000, MOST_FREQUENCY = 100000, MOST_PER_BACKTRACE = 32, LEAST_STACK = 512, MOST_STACK = 65528 };
@@ -174,4 +175,5 @@ const struct cmd_source cmd_source_cpu = {
     .examinations = cpu_examinations,
     .tables = tables,
     .info = cpu_info,
+    .summary = &cpu_summary,
 };

@@ -9,6 +9,7 @@
 #include "cmd/source.h"
 #include "cuda_doctor.h"
 #include "cuda_info.h"
+#include "cuda_summary.h"
 #include "python_source.h"
 #include "wire/wire_cuda.h"
 
@@ -298,5 +299,6 @@ const struct cmd_source cmd_source_cuda = {
     .labels = labels,
     .tables = tables,
     .info = cuda_info,
+    .summary = &cuda_summary,
     .last = SOURCE_LAST_IN_DOCTOR | SOURCE_LAST_IN_INFO,
 };

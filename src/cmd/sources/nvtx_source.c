@@ -4,6 +4,7 @@
 
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
+#include "cmd/profile/source_summary.h"
 #include "cmd/source.h"
 
 static int take_domains(struct profile_settings *settings, const char *value, const char *const **field,
@@ -82,6 +83,8 @@ static const struct source_table tables[] = {
     { 0 },
 };
 
+static const struct source_summary summary = { .analysis = "nvtx_sum", .heading = "NVTX ranges" };
+
 const struct cmd_source cmd_source_nvtx = {
     .events = WIRE_BIT(NVTX),
     .traces = traces,
@@ -89,4 +92,5 @@ const struct cmd_source cmd_source_nvtx = {
     .finish = finish,
     .examinations = examinations,
     .tables = tables,
+    .summary = &summary,
 };

@@ -6,6 +6,7 @@
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
+#include "osrt_summary.h"
 
 #define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years; in ticks of any counter it still fits */
 enum { LARGEST_STACK_BYTES = 65528, DEEPEST = 1024 };
@@ -129,4 +130,5 @@ const struct cmd_source cmd_source_osrt = {
     .examinations = examinations,
     .labels = labels,
     .tables = tables,
+    .summary = &osrt_summary,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/profile/source_summary.h"
 #include "cmd/source.h"
 #include "python_doctor.h"
 
@@ -113,6 +114,30 @@ static const struct source_table tables[] = {
     { 0 },
 };
 
+static int is_expected(struct profile_settings *settings, const struct collect_result *result)
+{
+    return settings->collect.python_frequency != 0;
+}
+
+static struct summary_count count(const struct collect_result *result)
+{
+    return (struct summary_count){
+        .name = "python samples",
+        .count = result->python.samples,
+        .lost = result->python.torn,
+        .is_analyzed = 1,
+        .work = "sampling Python",
+        .work_ns = result->python.cpu_ns,
+    };
+}
+
+static const struct source_summary summary = {
+    .samples = "TACHO_PYTHON_SAMPLE",
+    .functions = "python_sample_sum",
+    .functions_heading = "Python, by function without what it calls",
+    .count = count,
+};
+
 const struct cmd_source cmd_source_python = {
     .traces = traces,
     .options = options,
@@ -121,4 +146,6 @@ const struct cmd_source cmd_source_python = {
     .finish = finish,
     .examinations = python_examinations,
     .tables = tables,
+    .is_expected = is_expected,
+    .summary = &summary,
 };

@@ -5,6 +5,7 @@
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/source.h"
+#include "pytorch_summary.h"
 #include "wire/wire_torch.h"
 
 enum mode { UNSET, OFF, ON };
@@ -162,5 +163,6 @@ const struct cmd_source cmd_source_pytorch = {
     .is_expected = is_expected,
     .examinations = examinations,
     .tables = tables,
+    .summary = &pytorch_summary,
     .last = SOURCE_LAST_IN_TABLES,
 };

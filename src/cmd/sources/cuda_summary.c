@@ -1,8 +1,11 @@
 /* GPUs in the last lines: how busy they were, copies, gaps, and what the report cannot vouch for. */
-#include "summary_cuda.h"
+#include "cuda_summary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/analysis.h"
+#include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
 #include "analyze/reports/idle_layers.h"
 #include "base/human.h"
@@ -14,6 +17,13 @@ enum { MOST_GAPS = 3, MOST_KINDS = 3 };
 
 /* Columns of cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum; what it is about stands last. */
 enum { TIME_TOTAL = 1, SIZE_TOTAL = 0 };
+
+struct gpu_work {
+    struct gpu_busy busy;
+    struct table *kernels, *times, *sizes; /* cuda_gpu_kern_sum, …mem_time_sum, …mem_size_sum;
+                                            * NULL where there is no data */
+    struct table *idle;                    /* gpu_idle_sum */
+};
 
 static struct table *run(struct report *report, const char *name, const struct analysis_request *request)
 {
@@ -28,28 +38,38 @@ static struct table *run(struct report *report, const char *name, const struct a
     return NULL;
 }
 
-void summary_cuda_read(struct closing_cuda *cuda, struct report *report)
+static void free_work(void *finding)
+{
+    struct gpu_work *work = finding;
+
+    gpu_busy_free(&work->busy);
+    table_delete(work->kernels);
+    table_delete(work->times);
+    table_delete(work->sizes);
+    table_delete(work->idle);
+    free(work);
+}
+
+/* What cannot be read is left out: a capture must end with what there is. */
+static void *find_work(struct summary *summary)
 {
     static const struct analysis_option base = { "base", NULL };
     struct analysis_request all = { 0 }, by_short_name = { .options = &base, .option_count = 1 };
+    struct report *report = summary->request->report;
+    struct gpu_work *work = calloc(1, sizeof *work);
     struct error err;
 
-    *cuda = (struct closing_cuda){ 0 };
-    if (!report || gpu_busy_read(&cuda->busy, report, &all, MOST_GAPS, &err) != 0)
-        return;
-    cuda->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
-    cuda->times = run(report, "cuda_gpu_mem_time_sum", &all);
-    cuda->sizes = run(report, "cuda_gpu_mem_size_sum", &all);
-    cuda->idle = cuda->busy.gap_count ? run(report, "gpu_idle_sum", &all) : NULL;
-}
-
-void summary_cuda_free(struct closing_cuda *cuda)
-{
-    gpu_busy_free(&cuda->busy);
-    table_delete(cuda->kernels);
-    table_delete(cuda->times);
-    table_delete(cuda->sizes);
-    table_delete(cuda->idle);
+    if (!work || gpu_busy_read(&work->busy, report, &all, MOST_GAPS, &err) != 0 || !work->busy.device_count) {
+        if (work)
+            free_work(work);
+        return NULL;
+    }
+    work->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
+    work->times = run(report, "cuda_gpu_mem_time_sum", &all);
+    work->sizes = run(report, "cuda_gpu_mem_size_sum", &all);
+    work->idle = work->busy.gap_count ? run(report, "gpu_idle_sum", &all) : NULL;
+    summary->has_gpu_work = 1;
+    return work;
 }
 
 static void add_share(struct text *out, int64_t part_ns, double whole_ns)
@@ -92,10 +112,10 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
     text_add(out, " from its first work to its last");
 }
 
-void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report,
-                           int64_t captured_ns)
+/* "GPU 0 (NVIDIA H200) busy 82.1 % of the 31.7 ms from its first work to its last; 4.0 % of the 652 ms recorded" */
+static void add_busy(struct text *out, const struct gpu_work *work, struct report *report, int64_t captured_ns)
 {
-    const struct gpu_busy *busy = &cuda->busy;
+    const struct gpu_busy *busy = &work->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
 
     for (size_t i = 0; i < busy->device_count; i++) {
@@ -140,18 +160,19 @@ static double megabytes_of(const struct table *sizes, const struct table_cell *n
     return -1;
 }
 
-void summary_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
+/* Time and bytes of copies and fills, the longest kinds first. */
+static void add_copies(struct text *out, const struct gpu_work *work)
 {
-    size_t count = table_row_count(cuda->times), name = table_column_count(cuda->times) - 1;
+    size_t count = table_row_count(work->times), name = table_column_count(work->times) - 1;
     int64_t sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += table_row(cuda->times, i)[TIME_TOTAL].integer;
+        sum += table_row(work->times, i)[TIME_TOTAL].integer;
     text_add(out, "  copies and fills ");
     human_time(out, sum);
     for (size_t i = 0; i < count && i < MOST_KINDS; i++) {
-        const struct table_cell *row = table_row(cuda->times, i);
-        double megabytes = megabytes_of(cuda->sizes, &row[name]);
+        const struct table_cell *row = table_row(work->times, i);
+        double megabytes = megabytes_of(work->sizes, &row[name]);
         text_add(out, i ? "; " : ": ");
         add_kind(out, &row[name]);
         text_add_char(out, ' ');
@@ -164,9 +185,10 @@ void summary_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
     text_add(out, count > MOST_KINDS ? "; …\n" : "\n");
 }
 
-void summary_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda)
+/* The longest times in which a GPU had no work. */
+static void add_gaps(struct text *out, const struct gpu_work *work)
 {
-    const struct gpu_busy *busy = &cuda->busy;
+    const struct gpu_busy *busy = &work->busy;
 
     text_add(out, "  without work for longest:");
     for (size_t i = 0; i < busy->gap_count; i++) {
@@ -197,19 +219,14 @@ static const struct table_cell *largest_cause(const struct table *idle)
     return NULL;
 }
 
-int summary_cuda_has_idle(const struct closing_cuda *cuda)
-{
-    return largest_cause(cuda->idle) != NULL;
-}
-
 /* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s without work" */
-void summary_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
+static void add_idle(struct text *out, const struct gpu_work *work)
 {
-    const struct table_cell *row = largest_cause(cuda->idle);
+    const struct table_cell *row = largest_cause(work->idle);
     int64_t sum = 0;
 
-    for (size_t i = 0; i < table_row_count(cuda->idle); i++)
-        sum += table_row(cuda->idle, i)[IDLE_TOTAL].integer;
+    for (size_t i = 0; i < table_row_count(work->idle); i++)
+        sum += table_row(work->idle, i)[IDLE_TOTAL].integer;
     text_add(out, "  idle mostly for: ");
     display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
     text_add(out, row[IDLE_WHAT].text.length ? " " : "");
@@ -246,7 +263,8 @@ static void add_refusal(struct text *out, const struct collect_result *result)
     text_add_char(out, '\n');
 }
 
-void summary_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work)
+/* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
+static void add_notes(struct text *out, const struct collect_result *result, const void *finding)
 {
     const struct collect_cuda_result *cuda = &result->cuda;
     const struct {
@@ -272,6 +290,42 @@ void summary_cuda_add_truth(struct text *out, const struct collect_result *resul
     }
     if (*before == ',')
         text_add_char(out, '\n');
-    else if (cuda->processes && !has_work)
+    else if (cuda->processes && !finding)
         text_add(out, "  CUDA was used, but no work on a GPU was recorded\n");
 }
+
+/* Work on GPUs comes first, and what the CPU did has what is left. */
+static void lead(struct text *out, struct summary *summary, const void *finding)
+{
+    enum { LEAST_KERNELS = 3, MOST_KERNELS = 5 };
+    const struct gpu_work *work = finding;
+    size_t kernels = 0;
+
+    summary_take_lines(summary, 1);
+    add_busy(out, work, summary->request->report, summary->request->result->captured_ns);
+    if (work->kernels && summary_take_lines(summary, 1 + LEAST_KERNELS))
+        kernels = LEAST_KERNELS;
+    int has_copies = work->times && summary_take_lines(summary, 1),
+        has_gaps = work->busy.gap_count && summary_take_lines(summary, 1),
+        has_idle = largest_cause(work->idle) && summary_take_lines(summary, 1);
+    uint32_t briefs = summary_take_briefs(summary);
+    if (kernels && summary_take_lines(summary, MOST_KERNELS - LEAST_KERNELS))
+        kernels = MOST_KERNELS;
+    if (kernels)
+        summary_add_top(out, summary, work->kernels, "kernels", kernels);
+    summary_add_briefs(out, summary, briefs);
+    if (has_copies)
+        add_copies(out, work);
+    if (has_gaps)
+        add_gaps(out, work);
+    if (has_idle)
+        add_idle(out, work);
+    summary_add_table_lines(out, summary);
+}
+
+const struct source_summary cuda_summary = {
+    .find = find_work,
+    .free = free_work,
+    .lead = lead,
+    .add_notes = add_notes,
+};

@@ -97,12 +97,14 @@ static struct text out;
 /* The lines for a report; lines is their number. */
 static const char *close_with(struct report *report, struct collect_result *result, size_t *lines)
 {
-    struct closing closing = {
-        .result = result, .report = report, .report_path = "r.tacho", .program = "p", .sources = WIRE_BIT(CUDA)
-    };
+    struct summary_request request = { .result = result,
+                                       .report = report,
+                                       .report_path = "r.tacho",
+                                       .program = "p",
+                                       .expected = cmd_source_bit(&cmd_source_cuda) };
 
     text_clear(&out);
-    summary_add(&out, &closing);
+    summary_add(&out, &request);
     report_close(report);
     *lines = 0;
     for (const char *at = text_string(&out); *at; at++)
@@ -226,7 +228,7 @@ static void fifteen_lines_with_everything(void **state)
     range(writer, 0, 100 * US, "step");
     wait_call(writer, 0, 100 * US);
     const char *text = close_with(finish(writer), &result, &lines);
-    assert_in_range(lines, 1, CLOSING_LINES);
+    assert_in_range(lines, 1, SUMMARY_LINES);
     expect_line(text, "  note: CUDA is not recorded. Another profiler has CUPTI. (1 process)");
     expect_line(text, "  GPU records: 1 launch has no kernel");
     assert_non_null(strstr(text, "busy"));
@@ -247,7 +249,7 @@ static void what_fifteen_lines_hold(void **state)
     range(writer, 0, 50 * US, "forward");
     wait_call(writer, 0, 100 * US);
     const char *text = close_with(finish(writer), &result, &lines);
-    assert_int_equal(lines, CLOSING_LINES);
+    assert_int_equal(lines, SUMMARY_LINES);
     expect_line(text, "  kernels (5 of 7)");
     expect_line(text, "     10.7 %     3.00 µs             1 ×  e");
     expect_line(text, "  NVTX ranges: :step 100 µs, :forward 50.0 µs");

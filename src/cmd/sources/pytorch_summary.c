@@ -1,6 +1,6 @@
 /* Operators of PyTorch in the last lines: those that took most time themselves. Annotations and the kernels that
  * torch's table has beside them are no operators. */
-#include "summary_torch.h"
+#include "pytorch_summary.h"
 
 #include "analyze/reports/torch_ops.h"
 #include "base/saturating.h"
@@ -44,11 +44,13 @@ static int fill(struct table *table, const struct table *all, int by_gpu)
     return 0;
 }
 
-struct table *summary_operators(struct report *report, int by_gpu)
+/* By their own time, on the CPU or that of their kernels: share, total, count, name; the largest first. NULL: there are
+ * none, or too many to count them while somebody waits. */
+static struct table *read_operators(struct report *report, int by_gpu)
 {
     const struct torch_ops_request request = { .sort_by = by_gpu ? "self_device_time_total" : "self_cpu_time_total" };
     const struct analysis_request everything = { 0 };
-    const struct report_table *recorded = report ? report_table(report, "TACHO_TORCH_OP") : NULL;
+    const struct report_table *recorded = report_table(report, "TACHO_TORCH_OP");
     struct torch_ops ops;
     struct error err;
 
@@ -63,3 +65,46 @@ struct table *summary_operators(struct report *report, int by_gpu)
     table_delete(table);
     return NULL;
 }
+
+static void *find(struct summary *summary)
+{
+    struct table *operators = read_operators(summary->request->report, summary->has_gpu_work);
+
+    /* ranges that are the operators once more */
+    if (operators && !summary->request->result->counts[WIRE_SOURCE_NVTX].recorded)
+        summary_drop_table(summary, &cmd_source_nvtx);
+    return operators;
+}
+
+static void free_operators(void *operators)
+{
+    table_delete(operators);
+}
+
+static void add_brief(struct text *out, const void *operators)
+{
+    summary_add_names(out, operators, "PyTorch operators, by the GPU time of their kernels");
+}
+
+/* Operators without work on a GPU: they come first. */
+static void lead(struct text *out, struct summary *summary, const void *operators)
+{
+    enum { LEAST_ROWS = 3, MOST_ROWS = 5 };
+    size_t rows = summary_take_lines(summary, 1 + LEAST_ROWS) ? LEAST_ROWS : 0;
+    uint32_t tables = summary_take_tables(summary);
+
+    if (rows && summary_take_lines(summary, MOST_ROWS - LEAST_ROWS))
+        rows = MOST_ROWS;
+    if (rows)
+        summary_add_top(out, summary, operators, "PyTorch operators, by their own CPU time", rows);
+    summary_add_tables(out, summary, tables);
+}
+
+const struct source_summary pytorch_summary = {
+    .find = find,
+    .free = free_operators,
+    .lead = lead,
+    .add_brief = add_brief,
+    .next = "ops",
+    .next_also = ", or stats for all else, or view for the timeline",
+};

@@ -1,0 +1,150 @@
+/* The lines of sources: how many there are left, who has them, and how a table is shown in them. */
+#include "source_summary.h"
+
+#include "base/human.h"
+#include "base/number.h"
+#include "cmd/print/display.h"
+
+const char *summary_bold(const struct summary_request *request)
+{
+    return request->colours ? "\033[1m" : "";
+}
+
+const char *summary_plain(const struct summary_request *request)
+{
+    return request->colours ? "\033[0m" : "";
+}
+
+/* The cell's text at the right end of so many columns; the cell is empty afterwards. */
+static void add_right(struct text *out, struct text *cell, size_t columns)
+{
+    struct text clean = { 0 };
+    size_t taken = display_add(&clean, text_string(cell), cell->length, 0);
+
+    text_add_repeat(out, ' ', taken < columns ? columns - taken : 0);
+    text_add(out, text_string(&clean));
+    text_free(&clean);
+    text_clear(cell);
+}
+
+void summary_add_top(struct text *out, const struct summary *summary, const struct table *table, const char *heading,
+                     size_t rows)
+{
+    const struct summary_request *request = summary->request;
+    size_t name = table_column_count(table) - 1, count = table_row_count(table);
+
+    text_addf(out, "  %s%s%s", summary_bold(request), heading, summary_plain(request));
+    if (count > rows)
+        text_addf(out, " (%zu of %zu)", rows, count);
+    text_add_char(out, '\n');
+    for (size_t i = 0; i < rows && i < count; i++) {
+        const struct table_cell *row = table_row(table, i);
+        struct text cell = { 0 };
+        number_add_fixed(&cell, row[SUMMARY_SHARE].kind == CELL_REAL ? row[SUMMARY_SHARE].real : 0, 1, 0);
+        add_right(out, &cell, 9);
+        text_add(out, " %");
+        human_time(&cell, row[SUMMARY_TOTAL].integer);
+        add_right(out, &cell, 12);
+        human_count(&cell, (uint64_t)row[SUMMARY_COUNT].integer);
+        add_right(out, &cell, 14);
+        text_add(out, " ×  ");
+        display_add(out, row[name].text.bytes, row[name].text.length, 60);
+        text_add_char(out, '\n');
+        text_free(&cell);
+    }
+}
+
+void summary_add_names(struct text *out, const struct table *table, const char *heading)
+{
+    enum { NAMED = 3 };
+    size_t name = table_column_count(table) - 1, count = table_row_count(table);
+
+    text_addf(out, "  %s:", heading);
+    for (size_t i = 0; i < NAMED && i < count; i++) {
+        const struct table_cell *row = table_row(table, i);
+        text_add(out, i ? ", " : " ");
+        display_add(out, row[name].text.bytes, row[name].text.length, 30);
+        text_add_char(out, ' ');
+        human_time(out, row[SUMMARY_TOTAL].integer);
+    }
+    text_add(out, count > NAMED ? ", …\n" : "\n");
+}
+
+int summary_take_lines(struct summary *summary, size_t lines)
+{
+    if (summary->lines_left < lines)
+        return 0;
+    summary->lines_left -= lines;
+    return 1;
+}
+
+uint32_t summary_take_briefs(struct summary *summary)
+{
+    uint32_t taken = 0;
+    int has_leader = 0;
+
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        if (!summary->findings[i])
+            continue;
+        if (has_leader && cmd_sources[i]->summary->add_brief && summary_take_lines(summary, 1))
+            taken |= 1u << i;
+        has_leader = 1;
+    }
+    return taken;
+}
+
+void summary_add_briefs(struct text *out, const struct summary *summary, uint32_t taken)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (taken >> i & 1)
+            cmd_sources[i]->summary->add_brief(out, summary->findings[i]);
+}
+
+/* The one line of a table. */
+static void add_table_line(struct text *out, const struct summary *summary, size_t place)
+{
+    const struct source_summary *source = cmd_sources[place]->summary;
+
+    if (source->add_line)
+        source->add_line(out, summary->tables[place]);
+    else
+        summary_add_names(out, summary->tables[place], source->heading);
+}
+
+void summary_add_table_lines(struct text *out, struct summary *summary)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (summary->tables[i] && summary_take_lines(summary, 1))
+            add_table_line(out, summary, i);
+}
+
+uint32_t summary_take_tables(struct summary *summary)
+{
+    uint32_t taken = 0;
+
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (summary->tables[i] && summary_take_lines(summary, 1))
+            taken |= 1u << i;
+    return taken;
+}
+
+void summary_add_tables(struct text *out, struct summary *summary, uint32_t taken)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        const struct source_summary *source = cmd_sources[i]->summary;
+        if (summary->tables[i] && source->add_line && summary->lines_left > 1) {
+            summary_add_top(out, summary, summary->tables[i], source->heading, summary->lines_left - 1);
+            summary->lines_left = 0;
+        }
+        if (taken >> i & 1)
+            add_table_line(out, summary, i);
+    }
+}
+
+void summary_drop_table(struct summary *summary, const struct cmd_source *source)
+{
+    struct table **table = &summary->tables[cmd_source_index(source)];
+
+    table_delete(*table);
+    *table = NULL;
+}

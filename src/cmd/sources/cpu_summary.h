@@ -1,0 +1,9 @@
+/* CPU samples in the last lines of a capture. */
+#ifndef TACHO_CMD_SOURCES_CPU_SUMMARY_H
+#define TACHO_CMD_SOURCES_CPU_SUMMARY_H
+
+#include "cmd/profile/source_summary.h"
+
+extern const struct source_summary cpu_summary;
+
+#endif

@@ -1,0 +1,9 @@
+/* OS runtime calls in the last lines of a capture. */
+#ifndef TACHO_CMD_SOURCES_OSRT_SUMMARY_H
+#define TACHO_CMD_SOURCES_OSRT_SUMMARY_H
+
+#include "cmd/profile/source_summary.h"
+
+extern const struct source_summary osrt_summary;
+
+#endif
