@@ -18,6 +18,7 @@
 #include "cmd/print/print.h"
 #include "export/export.h"
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

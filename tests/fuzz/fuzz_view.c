@@ -7,6 +7,7 @@
 
 #include "../unit/memory_host.h"
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

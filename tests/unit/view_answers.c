@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };
 

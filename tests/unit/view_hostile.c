@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 enum { ROUNDS = 20, MOST_ROWS = 40 };
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "view/load/event_index.h"
+#include "view/load/event_search.h"
 
 enum { COUNT = 3000, LONG_EVERY = 700 };
 

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
+#include "view/load/derived.h"
+#include "view/load/event_search.h"
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "view/load/event_locate.h"
+#include "view/load/event_search.h"
 #include "view/load/view_state.h"
+#include "view/timeline.h"
 
 enum { MOST_EVENTS = 3000, PIXELS = 1024 };
 

@@ -11,59 +11,12 @@
 #include "analyze/rules/rule.h"
 #include "answer_cache.h"
 #include "answers.h"
-#include "base/array.h"
 #include "base/human.h"
 #include "base/json_write.h"
 #include "event_fields.h"
+#include "view/load/event_search.h"
 
-/* ---- lists by impact ------------------------------------------------------------------------------------------- */
-
-void advice_list_free(struct advice_list *list)
-{
-    text_free(&list->text);
-    free(list->members);
-    *list = (struct advice_list){ 0 };
-}
-
-/* What was added to the text from there on is a member. */
-static void end_member(struct advice_list *list, size_t first, int64_t impact_ns)
-{
-    if (array_reserve(&list->members, &list->room, list->count + 1, sizeof *list->members) != 0)
-        list->text.failed = 1;
-    else
-        list->members[list->count++] = (struct advice_member){ impact_ns, first, list->text.length - first };
-}
-
-static int by_impact(const void *a, const void *b)
-{
-    const struct advice_member *x = a, *y = b;
-    int order = (x->impact_ns < y->impact_ns) - (x->impact_ns > y->impact_ns);
-
-    return order ? order : (x->first > y->first) - (x->first < y->first);
-}
-
-/* Sorting moves members, never the text, so that one that failed can still be cut off by its place there. */
-static void add_list(struct text *out, struct advice_list *list)
-{
-    if (list->count)
-        qsort(list->members, list->count, sizeof *list->members, by_impact);
-    for (size_t i = 0; i < list->count; i++) {
-        text_add(out, i ? "," : "");
-        text_add_bytes(out, list->text.bytes + list->members[i].first, list->members[i].length);
-    }
-}
-
-/* Forgets what was added since the text had that length. */
-static void cut_list(struct advice_list *list, size_t length)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < list->count; i++)
-        if (list->members[i].first < length)
-            list->members[kept++] = list->members[i];
-    list->count = kept;
-    text_cut(&list->text, length);
-}
+/* ---- members of the answer ------------------------------------------------------------------------------------- */
 
 void advice_add(struct advice *advice, const struct advice_item *item)
 {
@@ -79,7 +32,7 @@ void advice_add(struct advice *advice, const struct advice_item *item)
               (long long)view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
-    end_member(advice->items, first, item->impact_ns);
+    advice_list_end_member(advice->items, first, item->impact_ns);
 }
 
 void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
@@ -94,7 +47,7 @@ void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
     text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
     event_fields_add_int(out, rule->impact_ns);
     text_add_char(out, '}');
-    end_member(advice->rules, first, rule->impact_ns);
+    advice_list_end_member(advice->rules, first, rule->impact_ns);
 }
 
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
@@ -263,8 +216,8 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
     int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
 
     if (code != 0) {
-        cut_list(advice->items, length);
-        cut_list(advice->rules, rules_length);
+        advice_list_cut(advice->items, length);
+        advice_list_cut(advice->rules, rules_length);
     }
     return code;
 }
@@ -304,9 +257,9 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
     if (code != 0)
         return code;
     text_add(out, "{\"advice\":[");
-    add_list(out, &kept->advice);
+    advice_list_add_to(&kept->advice, out);
     text_add(out, "],\"rules\":[");
-    add_list(out, &kept->advice_rules);
+    advice_list_add_to(&kept->advice_rules, out);
     text_addf(out, "],\"complete\":%s}", is_complete ? "true" : "false");
     return 0;
 }

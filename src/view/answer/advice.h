@@ -2,20 +2,10 @@
 #ifndef TACHO_VIEW_ANSWER_ADVICE_H
 #define TACHO_VIEW_ANSWER_ADVICE_H
 
+#include "advice_list.h"
 #include "event_list.h"
 
 enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* of one rule */
-
-/* Members of a list of the answer, which has them by impact. {0} is empty. */
-struct advice_list {
-    struct text text; /* one behind the other */
-    struct advice_member {
-        int64_t impact_ns;
-        size_t first, length;
-    } *members; /* owned */
-    size_t count, room;
-};
-void advice_list_free(struct advice_list *list);
 
 struct advice {
     struct view *view;

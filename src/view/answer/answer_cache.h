@@ -4,7 +4,7 @@
 #ifndef TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 #define TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 
-#include "advice.h"
+#include "advice_list.h"
 #include "analyze/model/stacks/stacks.h"
 #include "key_ranges.h"
 #include "name_counts.h"

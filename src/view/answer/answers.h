@@ -2,6 +2,7 @@
 #ifndef TACHO_VIEW_ANSWER_ANSWERS_H
 #define TACHO_VIEW_ANSWER_ANSWERS_H
 
+#include "arguments.h"
 #include "view/load/view_state.h"
 
 int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);

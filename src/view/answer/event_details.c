@@ -9,6 +9,7 @@
 #include "key_ranges.h"
 #include "operator_pairs.h"
 #include "related_events.h"
+#include "row_answers.h"
 
 enum { LONGEST_NAME = 1 << 20 };
 

@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "operator_pairs.h"
 #include "report/schema/chain_tables.h"
+#include "view/load/event_search.h"
 
 enum {
     MOST_FRAMES = 512,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "view/load/event_locate.h"
+#include "view/load/event_search.h"
 
 void event_list_free(struct places *places)
 {

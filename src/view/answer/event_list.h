@@ -2,6 +2,9 @@
 #ifndef TACHO_VIEW_ANSWER_EVENT_LIST_H
 #define TACHO_VIEW_ANSWER_EVENT_LIST_H
 
+#include "view/load/event_locate.h"
+#include "view/load/event_search.h"
+#include "view/load/event_sources.h"
 #include "view/load/view_state.h"
 
 enum { MOST_PLACES = 1000 }; /* of one kind, in an answer */

@@ -9,6 +9,7 @@
 #include "answer_cache.h"
 #include "answers.h"
 #include "event_frames.h"
+#include "row_answers.h"
 
 void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
 {

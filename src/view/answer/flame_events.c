@@ -5,6 +5,7 @@
 #include "analyze/engine/keys.h"
 #include "base/array.h"
 #include "flame.h"
+#include "view/load/event_search.h"
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
 

@@ -1,6 +1,8 @@
 /* The requests find and next: counting the events with such a name, and going from one to the next. */
 #include "answer_cache.h"
 #include "answers.h"
+#include "row_answers.h"
+#include "view/load/event_search.h"
 
 enum { MOST_NAMES = 10000 };
 

@@ -3,6 +3,7 @@
 #ifndef TACHO_VIEW_ANSWER_NAME_SEARCH_H
 #define TACHO_VIEW_ANSWER_NAME_SEARCH_H
 
+#include "arguments.h"
 #include "view/load/view_state.h"
 
 enum search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };

@@ -9,6 +9,7 @@
 #include "answers.h"
 #include "base/array.h"
 #include "view/load/derived.h"
+#include "view/load/event_search.h"
 
 enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
 enum { OVER_GPU, OVER_CPU, OVERS };

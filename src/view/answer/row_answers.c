@@ -1,7 +1,10 @@
 /* The answers about rows and names, and which event is where. */
+#include "row_answers.h"
+
 #include "analyze/engine/event_columns.h"
 #include "answers.h"
 #include "json_parts.h"
+#include "view/load/event_search.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "answers.h"
 #include "base/json_write.h"
 #include "event_fields.h"
+#include "row_answers.h"
 
 enum { USUAL_ROWS = 1000, MOST_ROWS = 100000 };
 

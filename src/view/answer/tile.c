@@ -12,7 +12,9 @@
 #include "answers.h"
 #include "base/array.h"
 #include "view/load/counter_points.h"
+#include "view/load/derived.h"
 #include "view/load/event_index.h"
+#include "view/load/event_search.h"
 
 enum { TILE_PIXELS = 1024, MOST_LEVEL = 52, MOST_ROWS = 4096 };
 

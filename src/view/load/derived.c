@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 static int (*const makers[])(struct view *view, struct error *err) = { derived_sched, derived_gil, derived_steps,
                                                                        derived_gpu_nvtx };
 
@@ -33,7 +35,8 @@ uint32_t derived_state_find(const struct view *view, enum view_state_number stat
     return id < 0 ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
 }
 
-uint8_t derived_state_number(struct view *view, uint32_t name)
+/* The number of the state that a name is of; 255 for none. */
+static uint8_t state_number(struct view *view, uint32_t name)
 {
     const char *text = view_name(view, name, NULL);
 
@@ -41,4 +44,14 @@ uint8_t derived_state_number(struct view *view, uint32_t name)
         if (strcmp(text, state_names[i]) == 0)
             return i;
     return UINT8_MAX;
+}
+
+uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name)
+{
+    size_t length;
+
+    if (row->kind == KIND_STATES)
+        return state_number(view, name);
+    const char *bytes = view_name(view, name, &length);
+    return (uint8_t)hash_bytes(bytes, length);
 }

@@ -21,8 +21,8 @@ enum view_state_number {
 /* All of them become leaves of the view. */
 int derived_rows(struct view *view, struct error *err);
 
-/* The number of the state that a name is of; 255 for none. */
-uint8_t derived_state_number(struct view *view, uint32_t name);
+/* The colour of a name in a row: the number of the state in a row of states, else a hash of the text. */
+uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name);
 /* Its name, while the view is being opened; and later, VIEW_NAME_NONE where it has no such state. */
 uint32_t derived_state_name(struct view *view, enum view_state_number state);
 uint32_t derived_state_find(const struct view *view, enum view_state_number state);

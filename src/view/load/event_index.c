@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "event_search.h"
+
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
 /* The longest event of a block, its length as the row's events have it (LENGTH_IS_LONG), and its name. */

@@ -1,7 +1,10 @@
 /* From a row of a table to its event: the row of the table is read once more and becomes the same key and start that it
  * had on opening, so that nothing has to be kept for it. */
+#include "event_locate.h"
+
 #include <string.h>
 
+#include "event_search.h"
 #include "gather.h"
 
 struct locating {

@@ -1,6 +1,7 @@
 /* Finding one's way in the events of a row: by lane, by time. */
+#include "event_search.h"
+
 #include "base/array.h"
-#include "view_state.h"
 
 uint32_t events_long_from(const struct view_events *events, uint32_t event)
 {

@@ -400,3 +400,8 @@ const struct view_family view_families[] = {
 const size_t view_family_count = COUNT_OF(view_families);
 _Static_assert(COUNT_OF(openmp) <= 256 >> EVENT_SOURCE_SHIFT && COUNT_OF(thread_others) <= 256 >> EVENT_SOURCE_SHIFT,
                "a tag has five bits for the source");
+
+const char *view_event_table(const struct view_row *row, uint32_t event)
+{
+    return row->family->sources[row->events.tag[event] >> EVENT_SOURCE_SHIFT].table;
+}

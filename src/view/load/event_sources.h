@@ -62,4 +62,8 @@ struct view_family {
 extern const struct view_family view_families[];
 extern const size_t view_family_count;
 
+/* The table that an event comes from; its row there is events.table_row[event]. NULL for a step,
+ * which is of no one table. */
+const char *view_event_table(const struct view_row *row, uint32_t event);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "analyze/engine/order.h"
 #include "event_index.h"
+#include "event_search.h"
 #include "gather.h"
 
 void events_free(struct view_events *events)

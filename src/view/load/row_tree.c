@@ -9,6 +9,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/gpu.h"
 #include "base/array.h"
+#include "event_search.h"
 #include "row_labels.h"
 #include "row_tree.h"
 

@@ -11,9 +11,8 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "report/reader/reader.h"
 #include "row_types.h"
-#include "view/answer/arguments.h"
-#include "view/timeline.h"
 
 #define VIEW_FURTHEST (INT64_C(1) << 61)  /* times of the report are cut there */
 #define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: what a double has exactly */
@@ -111,7 +110,7 @@ struct view {
                                      * view_kept_free() drops it */
 };
 
-/* ---- accessors, in timeline.c ---------------------------------------------------------------------------------- */
+/* ---- names and times ------------------------------------------------------------------------------------------- */
 
 /* The text of a name, any bytes; never NULL. */
 const char *view_name(struct view *view, uint32_t name, size_t *length);
@@ -124,62 +123,9 @@ static inline uint32_t view_pool_name(int64_t id)
 {
     return id >= 0 && id < VIEW_OWN_NAME ? (uint32_t)id : (uint32_t)VIEW_NAME_NONE;
 }
-/* Hash of the name's text: its colour. */
-uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name);
-
 /* Any time of the report since the origin, cut to what a double has exactly. */
 int64_t view_time(const struct view *view, int64_t time_ns);
 /* And back. */
 int64_t view_report_time(const struct view *view, int64_t time);
-
-int64_t events_long_length(const struct view_events *events, uint32_t event);
-/* place in longer of the first from this event on */
-uint32_t events_long_from(const struct view_events *events, uint32_t event);
-static inline int64_t event_length(const struct view_events *events, uint32_t event)
-{
-    return events->length_ns[event] != LENGTH_IS_LONG ? (int64_t)events->length_ns[event]
-                                                      : events_long_length(events, event);
-}
-static inline int64_t event_end(const struct view_events *events, uint32_t event)
-{
-    return events->start_ns[event] + event_length(events, event);
-}
-uint32_t events_lane(const struct view_events *events, uint32_t event);
-/* The first event of the lane that starts at this time or later; events->lanes[lane + 1] if there is none. */
-uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns);
-/* The same among from … end - 1 of a lane, fast when it is near from + guess: by steps from there
- * that double, then by halving. */
-uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess);
-/* The first that ends behind this time, or starts at it or later. */
-uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns);
-
-/* The table that an event comes from; its row there is events.table_row[event]. NULL for a step,
- * which is of no one table. */
-const char *view_event_table(const struct view_row *row, uint32_t event);
-
-/* ---- from a row of a table to its event, in event_locate.c ----------------------------------------------------- */
-
-/* row: VIEW_NO_ROW where the row of the table makes no event */
-struct view_place {
-    int row;
-    uint32_t event;
-};
-/* Of rows of one table, in ascending order; out has room for count. ERR_NOT_FOUND if no row of the
- * timeline is made of the table. */
-int view_locate(struct view *view, const char *table, const uint32_t *table_rows, size_t count, struct view_place *out,
-                struct error *err);
-
-/* ---- parts of answers ------------------------------------------------------------------------------------------ */
-
-/* The row that an argument names: ERR_NOT_FOUND or ERR_BAD_ARGUMENT with a sentence. */
-int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out,
-                      struct error *err);
-/* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
-int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
-                       struct error *err);
-/* {"row", "event", "name", "from", "to"}, the EVENT of docs/view-api.md. */
-void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
-/* Its members without the braces. */
-void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event);
 
 #endif

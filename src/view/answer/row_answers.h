@@ -1,0 +1,19 @@
+/* Rows and events as arguments of requests and as parts of answers. */
+#ifndef TACHO_VIEW_ANSWER_ROW_ANSWERS_H
+#define TACHO_VIEW_ANSWER_ROW_ANSWERS_H
+
+#include "arguments.h"
+#include "view/load/view_state.h"
+
+/* The row that an argument names: ERR_NOT_FOUND or ERR_BAD_ARGUMENT with a sentence. */
+int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out,
+                      struct error *err);
+/* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
+int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
+                       struct error *err);
+/* {"row", "event", "name", "from", "to"}, the EVENT of docs/view-api.md. */
+void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
+/* Its members without the braces. */
+void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event);
+
+#endif
