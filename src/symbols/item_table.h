@@ -2,7 +2,8 @@
 #ifndef TACHO_SYMBOLS_ITEM_TABLE_H
 #define TACHO_SYMBOLS_ITEM_TABLE_H
 
-#include "symbols.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* An array of things that are equal if their first bytes are; numbers count from 0. */
 struct kept {

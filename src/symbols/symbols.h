@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/cfi/cfi_registers.h"
+
 struct parallel;
 struct symbols;
 struct symbols_process;
@@ -67,13 +69,6 @@ int symbols_process_look(struct symbols_process *process);
 #define SYMBOLS_NO_STACK 0u       /* the empty stack, and the caller of every outermost frame */
 #define SYMBOLS_DEPTH_MAX 1024u
 
-/* By DWARF's numbers. x86_64: 0 to 15, and 16 for rip. aarch64: x0 to x30, 31 for sp, 32 for pc. */
-#define SYMBOLS_REGISTERS 33
-struct symbols_registers {
-    uint64_t known; /* a bit for each that has a value */
-    uint64_t value[SYMBOLS_REGISTERS];
-};
-
 /* From a sample's PERF_SAMPLE_REGS_USER: the mask that was asked for, and one word for each of its bits. */
 void symbols_registers_from_perf(struct symbols_registers *registers, uint64_t mask, const uint64_t *values);
 uint64_t symbols_perf_mask(void); /* what unwinding needs, for perf_event_attr.sample_regs_user */
@@ -83,16 +78,6 @@ enum symbols_end {
     SYMBOLS_CUT,                  /* the copy of the stack ends first */
     SYMBOLS_TOO_DEEP,             /* more frames than were asked for */
     SYMBOLS_BROKEN,               /* a frame that nothing is known of */
-};
-
-/* How a frame was found; the numbers of nsys's ENUM_STACK_UNWIND_METHOD. */
-enum symbols_method {
-    SYMBOLS_BY_UNKNOWN = 0,
-    SYMBOLS_BY_FRAME_POINTER = 1,
-    SYMBOLS_BY_KERNEL = 5,
-    SYMBOLS_BY_EH_FRAME = 6,
-    SYMBOLS_BY_DEBUG_FRAME = 7,
-    SYMBOLS_BY_LBR = 8,
 };
 
 struct symbols_walk {

@@ -5,8 +5,8 @@
 #ifndef TACHO_SYMBOLS_CFI_CFI_H
 #define TACHO_SYMBOLS_CFI_CFI_H
 
-#include "symbols/elf/elf_image.h"
-#include "symbols/symbols.h"
+#include "cfi_index.h"
+#include "cfi_registers.h"
 
 enum cfi_kind {
     CFI_SAME,          /* unchanged, as far as is known */
@@ -36,30 +36,6 @@ struct cfi_row {
     int method;              /* enum symbols_method */
     uint64_t start, end;     /* of the function, addresses in the file */
 };
-
-/* where code begins, and where in the section its entry lies */
-struct cfi_entry {
-    uint64_t start, offset;
-};
-
-struct cfi_section {
-    struct piece piece;
-    uint64_t address;          /* where the section is loaded */
-    int is_debug_frame;
-    struct piece header;       /* .eh_frame_hdr, if its table is one that we can search */
-    uint64_t header_address;
-    struct cfi_entry *entries; /* without that: our own, sorted */
-    size_t entry_count;
-};
-
-struct cfi {
-    uint16_t machine;
-    struct cfi_section sections[2];
-};
-
-/* Takes what there is from the file. Never fails: without information lookups find nothing. */
-void cfi_open(struct cfi *cfi, const struct image *image);
-void cfi_close(struct cfi *cfi);
 
 /* 0, or -1 if nothing is known of the instruction at this address in the file. */
 int cfi_find(const struct cfi *cfi, uint64_t address, struct cfi_row *row);

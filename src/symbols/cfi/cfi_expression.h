@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/symbols.h"
+#include "cfi_registers.h"
 
 /* What an expression may look at. */
 struct expression_scene {

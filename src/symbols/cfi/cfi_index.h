@@ -3,8 +3,32 @@
 #ifndef TACHO_SYMBOLS_CFI_CFI_INDEX_H
 #define TACHO_SYMBOLS_CFI_CFI_INDEX_H
 
-#include "cfi.h"
 #include "symbols/elf/byte_cursor.h"
+#include "symbols/elf/elf_image.h"
+
+/* where code begins, and where in the section its entry lies */
+struct cfi_entry {
+    uint64_t start, offset;
+};
+
+struct cfi_section {
+    struct piece piece;
+    uint64_t address;          /* where the section is loaded */
+    int is_debug_frame;
+    struct piece header;       /* .eh_frame_hdr, if its table is one that we can search */
+    uint64_t header_address;
+    struct cfi_entry *entries; /* without that: our own, sorted */
+    size_t entry_count;
+};
+
+struct cfi {
+    uint16_t machine;
+    struct cfi_section sections[2];
+};
+
+/* Takes what there is from the file. Never fails: without information lookups find nothing. */
+void cfi_open(struct cfi *cfi, const struct image *image);
+void cfi_close(struct cfi *cfi);
 
 struct cfi_code {
     uint64_t start, size; /* of the function */
