@@ -1,6 +1,8 @@
 /* The decoder; see decode.h. All arithmetic on values is modulo 2^64: a hostile base can make nonsense, never harm. */
 #include "decode.h"
 
+#include "base/error.h"
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* the loops over columns must become vector code */
 #endif

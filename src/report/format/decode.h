@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "format.h"
-#include "report/reader/reader.h"
+#include "report_host.h"
 
 /* Where one byte plane lies. */
 struct plane_view {

@@ -11,22 +11,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "report/format/report_host.h"
 #include "report/schema/schema.h"
 
 struct report;
-
-struct report_host {
-    void *context;
-    uint64_t size; /* of the file, at the time of opening */
-    /* 0, or an ERR_ code; reads exactly length bytes. Called from any worker. */
-    int (*read_at)(void *context, uint64_t offset, void *buffer, size_t length);
-    /* Fills exactly raw_length bytes or fails. Called from any worker. */
-    int (*decompress)(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length);
-    /* Calls body(argument, worker, i) for each i below count, on up to workers() threads; returns when all are done. */
-    void (*parallel_for)(void *context, size_t count, void (*body)(void *argument, int worker, size_t i),
-                         void *argument);
-    int (*workers)(void *context);
-};
 
 /* Opens a file with the usual host: pread, zstd, a pool of threads. */
 int report_open(const char *path, struct report **out, struct error *err);
