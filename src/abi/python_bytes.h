@@ -1,11 +1,16 @@
-/* The two steps that all reading of a Python program's memory is made of: for
- * python_layout.c and python_code.c alone. */
+/* The memory of a Python program, and the two steps that all reading of it is made of. */
 #ifndef TACHO_ABI_PYTHON_BYTES_H
 #define TACHO_ABI_PYTHON_BYTES_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "python_layout.h"
+struct python_memory {
+    /* 0 when all bytes were read; anything else when some could not be. */
+    int (*read_at)(void *context, uint64_t address, void *buffer, size_t size);
+    void *context;
+};
 
 static inline uint64_t python_word(const unsigned char *bytes)
 {

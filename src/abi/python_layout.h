@@ -17,11 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct python_memory {
-    /* 0 when all bytes were read; anything else when some could not be. */
-    int (*read_at)(void *context, uint64_t address, void *buffer, size_t size);
-    void *context;
-};
+#include "python_bytes.h"
 
 /* The symbols that say where things are and which version it is. Every build exports them: static
  * or shared, stripped or not. */
