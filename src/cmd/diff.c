@@ -9,11 +9,11 @@
 #include "analyze/engine/table_diff.h"
 #include "analyze/registry.h"
 #include "base/human.h"
+#include "cmd/print/print.h"
 #include "command.h"
 #include "open_report.h"
 #include "output.h"
 #include "selection.h"
-#include "stats.h"
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 

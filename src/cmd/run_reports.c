@@ -6,7 +6,6 @@
 
 #include "cmd/print/display.h"
 #include "open_report.h"
-#include "stats.h"
 
 /* Where it comes from, what makes it, where it goes. */
 static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
@@ -37,7 +36,7 @@ static void add_skipped(struct text *out, const char *path, const struct analysi
 }
 
 static void add_table(struct text *out, const struct table *table, const struct analysis *analysis,
-                      const struct stats_style *style)
+                      const struct run_reports_style *style)
 {
     struct print_request request = style->request;
 
@@ -46,8 +45,8 @@ static void add_table(struct text *out, const struct table *table, const struct 
     style->format->table(out, table, &request);
 }
 
-int stats_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
-                const struct analysis_request *request, const struct stats_style *style, struct error *err)
+int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
+                      const struct analysis_request *request, const struct run_reports_style *style, struct error *err)
 {
     struct table *table = NULL;
     int code = analysis_run(analysis, report, request, &table, err);
@@ -119,7 +118,9 @@ static void note_part(const struct delivery *delivery, const struct part *part)
 static int send_away(const struct job *job, struct error *err)
 {
     const struct analysis *analysis = job->wanted->analysis;
-    struct stats_style style = { .format = job->destination->format, .request = job->destination->request, .quiet = 1 };
+    struct run_reports_style style = { .format = job->destination->format,
+                                       .request = job->destination->request,
+                                       .quiet = 1 };
     struct text what = { 0 }, file = { 0 }, out = { 0 }, notes = { 0 };
     struct table *table = NULL;
     int code = analysis_run(analysis, job->report, &job->request, &table, err);
@@ -147,10 +148,10 @@ static int send_away(const struct job *job, struct error *err)
 
 static int print_here(const struct job *job, struct error *err)
 {
-    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
-                                       job->by_default };
+    const struct run_reports_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
+                                             job->by_default };
     struct text out = { 0 };
-    int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+    int code = run_reports_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
     if (code == 0)
         code = deliver(job->delivery, job->destination, NULL, &out, err);

@@ -1,11 +1,27 @@
-/* Showing what was asked for of one file after another: what `stats` and `analyze` share. */
+/* Showing what was asked for of one file after another: what `stats` and `analyze` share, and `profile --stats=true`.
+ */
 #ifndef TACHO_CMD_RUN_REPORTS_H
 #define TACHO_CMD_RUN_REPORTS_H
 
+#include "analyze/engine/analysis.h"
+#include "cmd/print/print.h"
 #include "command.h"
 #include "nsys_rep.h"
 #include "output.h"
 #include "selection.h"
+
+/* How a table is shown. */
+struct run_reports_style {
+    const struct print_format *format;
+    struct print_request request;
+    int quiet;      /* tables only */
+    int by_default; /* nobody asked for it by name: its first rows may do */
+};
+
+/* Adds one report's table, or why there is none, to out; of a rule, its advice too. Only a failure of the
+ * analysis itself is an error. */
+int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
+                      const struct analysis_request *request, const struct run_reports_style *style, struct error *err);
 
 /* The settings of such a command, as its options fill them. */
 struct show_settings {

@@ -1,6 +1,4 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
-#include "stats.h"
-
 #include "analyze/registry.h"
 #include "run_reports.h"
 

@@ -12,8 +12,8 @@
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
+#include "cmd/run_reports.h"
 #include "cmd/source.h"
-#include "cmd/stats.h"
 #include "export/export.h"
 #include "output_name.h"
 #include "profile_options.h"
@@ -124,7 +124,7 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
 static void print_stats(const struct command *self, struct report *report, const char *path)
 {
     const struct analysis *wanted[64];
-    struct stats_style style = {
+    struct run_reports_style style = {
         .format = print_formats[0],
         .by_default = 1,
         .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) },
@@ -135,7 +135,7 @@ static void print_stats(const struct command *self, struct report *report, const
     analysis_defaults(report, wanted, sizeof wanted / sizeof wanted[0]);
     for (const struct analysis **at = wanted; *at; at++) {
         struct analysis_request request = { 0 };
-        if (stats_print(&out, report, path, *at, &request, &style, &err) != 0)
+        if (run_reports_print(&out, report, path, *at, &request, &style, &err) != 0)
             command_fail(self, &err);
     }
     command_write(self, &out);
