@@ -6,8 +6,6 @@
 #include "analyze/engine/keys.h"
 #include "call_owners.h"
 
-struct trace_event;
-
 struct projection {
     int64_t process, stream, start_ns, end_ns;
 };
@@ -18,9 +16,13 @@ struct projections {
     size_t capacity;
 };
 
+struct projection_work {
+    int64_t process, device, lane, stream, start_ns, end_ns;
+};
+
 /* Work that the call launched belongs to all annotations around the call. ERR_NO_MEMORY or 0. */
 int projections_add(struct projections *projections, const struct owners *owners, uint32_t call,
-                    const struct trace_event *work);
+                    const struct projection_work *work);
 void projections_free(struct projections *projections);
 
 #endif

@@ -91,7 +91,15 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
     int code = trace_emit(trace, err);
     if (code != 0 || link->call == NO_CALL)
         return code;
-    if (projections_add(&trace->projections, owners, link->call, &trace->event) != 0)
+    const struct projection_work work = {
+        .process = trace->event.process,
+        .device = trace->event.device,
+        .lane = trace->event.lane,
+        .stream = trace->event.stream,
+        .start_ns = trace->event.start_ns,
+        .end_ns = trace->event.end_ns,
+    };
+    if (projections_add(&trace->projections, owners, link->call, &work) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations on GPUs");
     code = trace_emit_arrow(trace, "ac2g", 'f', id, err);
     if (code != 0 || owners->pointed[link->call])
@@ -346,5 +354,28 @@ int trace_cuda(struct trace *trace, struct error *err)
     }
     for (int kind = 0; kind < KINDS; kind++)
         trace_rows_close(&cuda.rows[kind]);
+    return code;
+}
+
+int trace_projections(struct trace *trace, struct error *err)
+{
+    const struct projections *projections = &trace->projections;
+    int code = 0;
+
+    for (uint32_t i = 0; i < projections->keys.count && code == 0; i++) {
+        const struct annotation *annotation = &trace->owners.annotations[*keys_get(&projections->keys, i)];
+        const struct projection *projection = &projections->list[i];
+        /* Wider by a nanosecond on both sides, as torch has them, so that nothing begins or ends together with them. */
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "gpu_user_annotation",
+                                                saturating_subtract(projection->start_ns, 1),
+                                                saturating_add(projection->end_ns, 1));
+        event->name = (struct trace_string){ .id = annotation->name };
+        event->name.bytes = annotation->name < 0 ? ""
+                                                 : report_string(trace->report, annotation->name, &event->name.length);
+        if (trace_on_stream(trace, projection->process, keys_get(&projections->keys, i)[1], projection->stream) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        trace_arg_int(event, "External id", annotation->external);
+        code = trace_emit(trace, err);
+    }
     return code;
 }
