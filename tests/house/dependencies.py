@@ -1,5 +1,7 @@
-"""The folders of src/ depend on each other one way, as cmake/dependencies.txt says."""
+"""The folders of src/ depend on each other one way, as cmake/dependencies.txt says, and so do the files. Every file is found by its
+name, in a folder that can be taken in at a glance."""
 
+import collections
 import os
 import re
 import unittest
@@ -11,6 +13,17 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Headers of libraries, and the library that brings each.
 LIBRARIES = {"zstd.h": "zstd", "zlib.h": "z", "lzma.h": "lzma", "xxhash.h": "xxhash", "sqlite3.h": "sqlite3", "event2/": "event_core",
              "libiberty/": "iberty", "elfutils/": "dw"}
+
+MOST_FILES = 40  # in one folder, those of its subfolders not counted
+
+# Modules whose files still include each other in a circle, and why. None is the aim.
+ALLOWED_CIRCLES = {
+    "agent": "the core calls the hooks of the OS and the sources by name",
+    "collect": "collector.h holds the state of every source",
+}
+
+STAND_INS = "wasm/include"  # named after the headers of the system that they stand in for
+EACH_HAS = {"source", "sources"}  # the agent, the collector and the commands have a table of sources each
 
 
 def read_table():
@@ -39,18 +52,21 @@ def closure(sees):
     return known
 
 
-def includes():
-    """All includes as (file, bracket, name), the file as a path from src/."""
+def all_files():
+    """Every file of src/, as a path from there."""
     root = os.path.join(SOURCE, "src")
-    for folder, _, names in os.walk(root):
-        for name in names:
-            if name.endswith((".c", ".h", ".def", ".S")):
-                path = os.path.join(folder, name)
-                with open(path) as text:
-                    for line in text:
-                        found = INCLUDE.match(line)
-                        if found:
-                            yield os.path.relpath(path, root), found[1], found[2]
+    return [os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names]
+
+
+def includes(files):
+    """All includes as (file, bracket, name), the file as a path from src/."""
+    for file in files:
+        if file.endswith((".c", ".h", ".def", ".S")):
+            with open(os.path.join(SOURCE, "src", file)) as text:
+                for line in text:
+                    found = INCLUDE.match(line)
+                    if found:
+                        yield file, found[1], found[2]
 
 
 def target(file, name):
@@ -61,11 +77,36 @@ def target(file, name):
     return None
 
 
+def circles(edges):
+    """The strongly connected components of more than one node (Tarjan's algorithm)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(edges[node]):
+            if other not in number:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], number[other])
+        if low[node] == number[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+    for node in sorted(edges):
+        if node not in number:
+            visit(node)
+    return found
+
+
 class Dependencies(unittest.TestCase):
     def setUp(self):
         self.sees, self.libraries = read_table()
         self.all = closure(self.sees)
-        self.includes = list(includes())
+        self.files = all_files()
+        self.includes = list(includes(self.files))
         self.assertGreater(len(self.includes), 1000)
 
     def folder(self, file):
@@ -102,6 +143,31 @@ class Dependencies(unittest.TestCase):
                 if not other or name != (os.path.basename(other) if here else other):
                     wrong.append(f'{file}: "{name}"')
         self.assertEqual(wrong, [])
+
+    def test_no_files_include_each_other_in_a_circle(self):
+        """x.c and x.h are one node; so is x_state.h, where the files of x share what nobody else sees."""
+        edges = collections.defaultdict(set)
+        for file, bracket, name in self.includes:
+            other = bracket == '"' and target(file, name)
+            if other:
+                one, two = (os.path.splitext(path)[0].removesuffix("_state") for path in (file, other))
+                if one != two:
+                    edges[one].add(two)
+                    edges[two]  # a node, even if it includes nothing
+        found = [circle for circle in circles(edges) if {node.split("/")[0] for node in circle} - ALLOWED_CIRCLES.keys()]
+        self.assertEqual(found, [])
+
+    def test_folders_are_small(self):
+        counts = collections.Counter(os.path.dirname(file) for file in self.files)
+        self.assertEqual([(folder, count) for folder, count in counts.items() if count > MOST_FILES], [])
+
+    def test_a_name_is_of_one_folder(self):
+        """A stack trace, a log line and a search name files without their folders."""
+        folders = collections.defaultdict(set)
+        for file in self.files:
+            if os.path.dirname(file) != STAND_INS:
+                folders[os.path.splitext(os.path.basename(file))[0]].add(os.path.dirname(file))
+        self.assertEqual({name: sorted(where) for name, where in folders.items() if len(where) > 1 and name not in EACH_HAS}, {})
 
 
 if __name__ == "__main__":
