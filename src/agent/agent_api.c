@@ -1,8 +1,12 @@
 /* The agent's side of <tacho/tacho.h>: what libtacho.so finds in a program that is being profiled. */
 #include "tacho/tacho.h"
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/attach.h"
+#include "agent/core/capture_control.h"
+#include "agent/core/modules.h"
 #include "agent/nvtx/nvtx_agent.h"
+#include "agent/torch/torch_agent.h"
 #include "wire/wire_nvtx.h"
 #include "wire/wire_torch.h"
 
@@ -72,7 +76,7 @@ static int flush(void)
     if (!agent_thread())
         return -ENOTCONN;
     int saved_errno = errno;
-    cuda_flush();
+    sources_flush();
     int result = attach_flush();
     errno = saved_errno;
     return result;
@@ -102,10 +106,9 @@ static unsigned choose(unsigned what)
     unsigned before = atomic_exchange(&agent.chosen, sources) & WIRE_BIT(CUDA) ? TACHO_CUDA : 0;
     for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
         flags |= what & torch_choices[i].choice ? torch_choices[i].flag : 0;
-    uint32_t flags_before = atomic_exchange(&agent.torch, flags);
+    uint32_t flags_before = torch_choose(flags);
     for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
         before |= flags_before & torch_choices[i].flag ? torch_choices[i].choice : 0;
-    torch_follow();
     return before;
 }
 

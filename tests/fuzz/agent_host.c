@@ -1,6 +1,6 @@
-/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os_*.c, which would stand before
- * the sanitizer's) and with an arena of this process in place of the handshake (attach.c). What it writes is read by
- * the collector's own code.
+/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os/os_*.c, which would stand
+ * before the sanitizer's) and with an arena of this process in place of the handshake (attach.c). What it writes is
+ * read by the collector's own code.
  *
  * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what
  * the files of NVTX and of the API keep is wiped between; that is why they are included and not linked. */
@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
 #include "agent_host.h"
 #include "collect/core/collector.h"
 #include "wire/wire_cuda.h"
@@ -54,13 +52,13 @@ int attach_arena(enum wire_origin origin)
 {
     if (!host.arena) /* the agent's own start, before there is any input */
         return -ENOTCONN;
-    size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
+    size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * AGENT_THREAD_BYTES;
     if (agent.threads.count)
         munmap(area_unit(&agent.threads, 0), private_bytes);
     void *threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                          0);
     struct wire_chunk *chunks = wire_chunks(host.arena);
-    set_area(&agent.threads, threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, 0);
+    set_area(&agent.threads, threads, AGENT_THREAD_BYTES, WIRE_THREAD_SLOTS, 0);
     set_area(&agent.slots, wire_threads(host.arena), sizeof(struct wire_thread), WIRE_THREAD_SLOTS,
              offsetof(struct wire_thread, next_free));
     set_area(&agent.note_chunks, chunks, sizeof *chunks, WIRE_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
@@ -70,9 +68,8 @@ int attach_arena(enum wire_origin origin)
     agent.sources = host.arena->sources;
     agent.pid = (uint32_t)sys_getpid();
     atomic_store(&agent.chosen, host.arena->sources);
-    atomic_store(&agent.torch, host.arena->torch);
     agent.arena = host.arena;
-    return 0;
+    return sources_attach(host.arena, -1, origin);
 }
 
 int attach_flush(void)
@@ -81,28 +78,7 @@ int attach_flush(void)
     return 0;
 }
 
-void os_process_prepare(void)
-{
-}
-
-void os_exec_prepare(void)
-{
-}
-
-int os_is_own_process(void)
-{
-    return agent_attached();
-}
-
-pid_t os_filtered_child(void)
-{
-    return 0;
-}
-
-int os_is_on_this_stack(uintptr_t frame)
-{
-    return 1;
-}
+const struct agent_source agent_source_osrt = { 0 };
 
 /* ---- A process ------------------------------------------------------------------------------------------------- */
 
@@ -155,6 +131,7 @@ static struct wire_header *new_arena(uint32_t chunk_count)
     if (arena == MAP_FAILED)
         abort();
     arena->chunk_count = chunk_count;
+    arena->arena_bytes = wire_arena_bytes(chunk_count, 0);
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);

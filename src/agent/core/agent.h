@@ -15,7 +15,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "arena_window.h"
+#include "arena_area.h"
 #include "wire/wire.h"
 #include "wire/wire_chunks.h"
 
@@ -43,36 +43,29 @@ extern struct agent_switch agent_switch;
 #define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
 struct agent_filtered_child {
     _Atomic uintptr_t thread; /* that has called vfork(): the address of its agent_self */
-    _Atomic uint32_t owner;   /* os_process.c: the pid of the child, while it is one; 0: free */
+    _Atomic uint32_t owner;   /* the pid of the child, while it is one; 0: free */
     struct robust_list link;
     struct robust_list_head list;
 };
 
 struct agent {
-    struct wire_header *arena;  /* of it, the header alone: the rest is in the areas */
-    struct area slots, threads; /* threads: private half of the slots, same index */
+    struct wire_header *arena;           /* of it, the header alone: the rest is in the areas */
+    struct area slots, threads;          /* threads: private half of the slots, same index */
     struct area chunks, note_chunks;
-    struct area cuda_buffers;
-    struct wire_cuda_buffer *cuda_descriptors;
-    char *cuda_names;                        /* so much of it is mapped; it grows, and moves */
-    size_t cuda_names_bytes;
-    uint32_t clock;                          /* enum wire_clock */
-    uint32_t flags;                          /* enum wire_flag */
+    uint32_t clock;                      /* enum wire_clock */
+    uint32_t flags;                      /* enum wire_flag */
     uint32_t sources;
-    _Atomic uint32_t chosen;                 /* of these, what the next range that the program begins is to record */
-    _Atomic uint32_t torch;                  /* enum wire_torch_flag: what of PyTorch's operators is recorded,
-                                              * as the program chose last */
-    uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
-    uint32_t pid;                            /* 0: it was forked, and has not attached */
-    _Atomic uint32_t first_thread_ended;     /* by pthread_exit(): the others go on */
-    _Atomic uint32_t own_threads;            /* that live: of ours, and of CUPTI's those that are known */
-    _Atomic uint32_t calling;                /* threads between agent_begin_calls() and agent_end_calls() */
-    uint32_t left;                           /* agent_leave() was called here or in a process
-                                              * that this one was forked from */
-    uint32_t filtered;                       /* … because of a seccomp filter: programs that
-                                              * it starts are not followed */
+    _Atomic uint32_t chosen;             /* of these, what the next range that the program begins is to record */
+    uint32_t pid;                        /* 0: it was forked, and has not attached */
+    _Atomic uint32_t first_thread_ended; /* by pthread_exit(): the others go on */
+    _Atomic uint32_t own_threads; /* that live: of ours, and of libraries that we have loaded those that are known */
+    _Atomic uint32_t calling;     /* threads between agent_begin_calls() and agent_end_calls() */
+    uint32_t left;                /* agent_leave() was called here or in a process
+                                   * that this one was forked from */
+    uint32_t filtered;            /* … because of a seccomp filter: programs that
+                                   * it starts are not followed */
     _Atomic uint32_t filtered_children_used; /* of the next, so many have ever been in use: 0 in nearly every program */
-    struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* os_process.h */
+    struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* own_process.h */
     char session[256];      /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];     /* path of the agent itself */
     char preload[2 * 4096]; /* what LD_PRELOAD must name: the agent, and with a colon the
@@ -81,25 +74,6 @@ struct agent {
 extern struct agent agent;
 
 /* ---- Per thread ------------------------------------------------------------------------------------------------ */
-
-#define AGENT_NVTX_DOMAINS 16 /* domains with room in the thread itself; the levels of others are mapped when needed */
-
-/* How deep a thread is in the push/pop ranges of a domain, and a bit for each level: "this push was recorded". */
-struct agent_level {
-    uint64_t recorded; /* levels 0 to 63 */
-    uint64_t *deep;    /* the others, mapped when one is needed */
-    uint32_t depth;
-};
-
-#define AGENT_CALL_FRAMES 8 /* nested OS calls whose frames are known: see os_hooks.h */
-#define AGENT_LIBRARY_FRAMES 14 /* nested calls into libraries; deeper ones are counted as lost */
-
-struct agent_cuda {
-    uint32_t call;         /* into CUDA, the outermost of those that have callbacks: domain << 16 | id; 0: none */
-    uint32_t correlation;
-    uint32_t epoch, round; /* struct cuda's and its own, when it was entered */
-    uint64_t start;        /* ticks */
-};
 
 enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_OF_EXEC, AGENT_SCRATCH_USES };
 struct agent_scratch {
@@ -119,28 +93,14 @@ struct agent_lane {
     uint32_t in_note_chunk;   /* the chunk is one for notes alone: its limit keeps events out */
 };
 
+/* Behind it lies what sources keep for the thread: source.h. */
 struct agent_thread {
     struct agent_lane lanes[WIRE_LANES];
     struct wire_thread *slot;
-    uint32_t call_depth;                      /* nesting level of hooked OS calls */
-    uint32_t index;                           /* of the slot */
-    uint32_t range_serial;                    /* for nvtxRangeStart ids */
-    uint32_t end_rounds;                      /* destructor rounds seen */
-    uintptr_t notes;                          /* a note is being written, with this stack pointer: it may take a
-                                               * chunk that events may not */
-    uint32_t timer;                           /* sample.c */
-    struct stack_head *signal_stack;          /* sample_stack.c: NULL, or the end of one of ours, in use or not */
-    uint64_t wait_mask;                       /* sample_signals.c: of the signals that the
-                                               * call blocks while it waits… */
-    uintptr_t wait_frame;                     /* …from the hook with this frame; 0: there is none */
-    uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
-    uint32_t range_block;                     /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
-    struct agent_level nvtx[AGENT_NVTX_DOMAINS];
-    struct agent_level *nvtx_more;            /* by domain: nvtx_agent.c maps and frees it */
-    struct agent_cuda cuda;
+    uint32_t index;      /* of the slot */
+    uint32_t end_rounds; /* destructor rounds seen */
+    uintptr_t notes;     /* a note is being written, with this stack pointer: it may take a chunk that events may not */
     struct agent_scratch scratch[AGENT_SCRATCH_USES];
-    uint32_t library_depth;
-    uintptr_t library_frames[AGENT_LIBRARY_FRAMES]; /* library_agent.c */
 };
 
 /* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone.
@@ -379,29 +339,5 @@ void emit_note(uint32_t type, uint16_t a, const uint64_t *head, uint32_t head_wo
 #define AGENT_SCRATCH_BYTES 16384u
 void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use);
 void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use);
-
-/* ---- Between the files of the agent ---------------------------------------------------------------------------- */
-
-void agent_start(void); /* constructor and first hook: find the session, attach; once */
-void agent_after_fork_in_child(void);
-/* No record and no system call of ours from here on; children stay off too. One of the two below gets
- * the result, an open note. */
-struct agent_note {
-    struct agent_lane *lane;
-    struct wire_record *record;                    /* NULL: it is lost */
-};
-struct agent_note agent_leave(enum wire_limit why);
-void agent_has_left(struct agent_note note);       /* for good */
-void agent_come_back(struct agent_note note);      /* there was no need to leave */
-void agent_thread_begin(void);                     /* a new thread, called from the pthread_create trampoline */
-void agent_set_thread_name(const char *name);
-void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in
-                                                    * this process, soon in all */
-void agent_capture_end(enum wire_capture cause);
-void os_exec_child_ended(pid_t child);             /* which may have become a program in memory of this thread's */
-void os_exec_prepare(void);                        /* takes out of this process's environment what was
-                                                    * for its start alone; once */
-void os_resolve(void);                             /* real functions behind the hooks; once,
-                                                    * before anything is recorded */
 
 #endif

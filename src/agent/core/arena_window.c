@@ -1,5 +1,8 @@
 /* Mapping the arena a window at a time: see arena_window.h. */
 #include "arena_window.h"
+
+#include <string.h>
+
 #include "agent.h"
 #include "mappings.h"
 #include "sys.h"
@@ -65,6 +68,15 @@ void *window_map_longer(char *mapping, size_t bytes)
 void window_unmap(void *memory, size_t bytes)
 {
     mapping_remove(memory, bytes);
+}
+
+void area_set(struct area *area, uint32_t unit_bytes, uint32_t count, uint32_t per_window, size_t link)
+{
+    memset(area, 0, sizeof *area);
+    area->unit_bytes = unit_bytes;
+    area->count = count;
+    area->per_window = per_window;
+    area->link = (uint32_t)link;
 }
 
 static char *map_window(struct area *area, uint32_t index)

@@ -1,31 +1,15 @@
 /* The arena as the agent sees it: a window at a time, so that the program's address space, its locked memory and its
  * core dumps grow with what was recorded, not with what could be.
  *
- * An area is a row of units of one size (chunks, slots, CUPTI's buffers) that are used from the first on. Its windows
- * are mapped in that order and never unmapped, so that pointers into them stay valid. No descriptor is kept: window k
- * is made from window k - 1 (mremap() with an old size of 0 maps the same file once more and may go beyond the first
- * mapping). Threads that need the same window at the same time all map it; the first one publishes, the others unmap
- * theirs. Nothing here waits, so that all of it may run in signal handlers. */
+ * An area is a row of units of one size (chunks, slots, buffers of a source) that are used from the first on. Its
+ * windows are mapped in that order and never unmapped, so that pointers into them stay valid. No descriptor is kept:
+ * window k is made from window k - 1 (mremap() with an old size of 0 maps the same file once more and may go beyond the
+ * first mapping). Threads that need the same window at the same time all map it; the first one publishes, the others
+ * unmap theirs. Nothing here waits, so that all of it may run in signal handlers. */
 #ifndef TACHO_AGENT_CORE_ARENA_WINDOW_H
 #define TACHO_AGENT_CORE_ARENA_WINDOW_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#define AREA_WINDOWS 256u
-
-struct area {
-    uint32_t unit_bytes, count; /* of each unit; units that there are */
-    uint32_t per_window;        /* a window of these has whole pages */
-    uint32_t link;              /* where in a unit the link of its free list is */
-    _Atomic uint32_t mapped;    /* units that can be reached now */
-    int is_private;             /* memory of this process alone, not of the arena */
-    struct area *twin;          /* an area whose units belong to these, by index: grows first; NULL: none */
-    char *before;               /* a mapping that ends where the area begins… */
-    size_t before_bytes;        /* …so long; NULL: the first window is there from the start */
-    _Atomic(char *) windows[AREA_WINDOWS];
-};
+#include "arena_area.h"
 
 /* A mapping of the arena, or of private memory for a descriptor of -1, that is neither inherited by children nor dumped
  * nor locked. NULL when there is no room. */
@@ -39,6 +23,9 @@ void *window_map_longer(char *mapping, size_t bytes);
 
 /* Gives any of these back. */
 void window_unmap(void *memory, size_t bytes);
+
+/* An area without a window yet. */
+void area_set(struct area *area, uint32_t unit_bytes, uint32_t count, uint32_t per_window, size_t link);
 
 /* Makes room for one more window: 0, or -1 when all are mapped, or the address space is full. */
 int area_grow(struct area *area);

@@ -2,6 +2,8 @@
  *
  * Raw system calls only, and no descriptor stays open afterwards, so that programs that count, close or poll their
  * descriptors never meet ours. Runs in constructors and in forked children: no allocation, no locks. */
+#include "attach.h"
+
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,10 +11,11 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "core.h"
+#include "agent.h"
+#include "arena_window.h"
 #include "session_mark.h"
+#include "source.h"
 #include "sys.h"
-#include "wire/wire_cuda.h"
 
 /* a stopped or dead collector must not hold up the program for longer, nor its children again */
 #define PATIENCE_SECONDS 2
@@ -143,19 +146,9 @@ static int receive_welcome(int socket, struct wire_welcome *welcome, int *descri
     return received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC ? welcome->status : -EPROTO;
 }
 
-#define NAMES_FIRST_BYTES 65536u
 #define LEAST_CHUNKS 16u      /* in a window: 1 MB */
 #define LEAST_NOTE_CHUNKS 4u
 #define LEAST_SLOTS 256u
-
-static void set_area(struct area *area, uint32_t unit_bytes, uint32_t count, uint32_t per_window, size_t link)
-{
-    memset(area, 0, sizeof *area);
-    area->unit_bytes = unit_bytes;
-    area->count = count;
-    area->per_window = per_window;
-    area->link = (uint32_t)link;
-}
 
 /* The first window, at this place of the file. */
 static int open_area(struct area *area, int descriptor, uint64_t offset)
@@ -167,32 +160,16 @@ static int open_area(struct area *area, int descriptor, uint64_t offset)
     return area_grow(area);
 }
 
-/* In a program that never uses CUDA these two mappings are all that there is for it. */
-static int open_cuda(int descriptor, const struct wire_header *arena)
-{
-    uint32_t count = arena->cuda.buffer_count;
-    size_t bytes = (size_t)wire_cuda_descriptor_bytes(count);
-    set_area(&agent.cuda_buffers, WIRE_CUDA_BUFFER_BYTES, count, area_per_window(count, 1), 0);
-    if (count == 0)
-        return 0;
-    agent.cuda_descriptors = window_map(descriptor, wire_chunks_end(arena->chunk_count), bytes);
-    agent.cuda_names = window_map(descriptor, wire_cuda_names_offset(arena->chunk_count, count), NAMES_FIRST_BYTES);
-    agent.cuda_names_bytes = NAMES_FIRST_BYTES;
-    agent.cuda_buffers.before = (char *)agent.cuda_descriptors;
-    agent.cuda_buffers.before_bytes = bytes;
-    return agent.cuda_descriptors && agent.cuda_names ? 0 : -ENOMEM;
-}
-
 /* After a failure what is mapped stays so, unused. */
 static int open_areas(int descriptor, const struct wire_header *arena)
 {
     uint32_t chunks = arena->chunk_count;
-    set_area(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS,
+    area_set(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS,
              offsetof(struct wire_thread, next_free));
-    set_area(&agent.threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, 0);
-    set_area(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS,
+    area_set(&agent.threads, AGENT_THREAD_BYTES, WIRE_THREAD_SLOTS, LEAST_SLOTS, 0);
+    area_set(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS,
              offsetof(struct wire_chunk, next_free));
-    set_area(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS),
+    area_set(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS),
              offsetof(struct wire_chunk, next_free));
     agent.threads.is_private = 1;
     agent.slots.twin = &agent.threads;
@@ -200,7 +177,7 @@ static int open_areas(int descriptor, const struct wire_header *arena)
         open_area(&agent.note_chunks, descriptor, WIRE_CHUNKS_OFFSET) != 0 ||
         open_area(&agent.chunks, descriptor, WIRE_CHUNKS_OFFSET + WIRE_NOTE_CHUNKS * WIRE_CHUNK_BYTES) != 0)
         return -ENOMEM;
-    return open_cuda(descriptor, arena);
+    return 0;
 }
 
 static void take_settings(const struct wire_header *arena, enum wire_origin origin)
@@ -208,12 +185,8 @@ static void take_settings(const struct wire_header *arena, enum wire_origin orig
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
-    if (origin != WIRE_ORIGIN_FORK) { /* a child goes on with what its parent chose */
+    if (origin != WIRE_ORIGIN_FORK) /* a child goes on with what its parent chose */
         atomic_store(&agent.chosen, arena->sources);
-        atomic_store(&agent.torch, arena->torch);
-    }
-    agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
-    agent.osrt_backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
 }
 
 static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
@@ -222,8 +195,10 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
     if (!arena)
         return -ENOMEM;
     int usable = arena->magic == WIRE_MAGIC && arena->version == WIRE_VERSION && arena->arena_bytes == bytes &&
-                 wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
+                 wire_chunks_end(arena->chunk_count) <= bytes;
     int result = usable ? open_areas(descriptor, arena) : -EPROTO;
+    if (result == 0)
+        result = sources_attach(arena, descriptor, origin);
     if (result != 0) {
         window_unmap(arena, WIRE_THREADS_OFFSET);
         return result;

@@ -2,7 +2,10 @@
  *
  * This process switches at once and sets a switch in the arena header; the collector propagates
  * it to all other processes. */
-#include "core.h"
+#include "capture_control.h"
+
+#include "agent.h"
+#include "source.h"
 #include "sys.h"
 
 /* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
@@ -66,7 +69,7 @@ void agent_capture_begin(enum wire_capture cause)
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
     set_switch(cause, 1);
     atomic_store(&agent.arena->recording, atomic_load(&agent.chosen));
-    cuda_follow(0);
+    sources_switched();
 }
 
 void agent_capture_end(enum wire_capture cause)
@@ -74,6 +77,6 @@ void agent_capture_end(enum wire_capture cause)
     if (!is_attached() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
-    cuda_follow(0); /* first: the collector may end the capture as soon as it reads the switch */
+    sources_switched(); /* first: the collector may end the capture as soon as it reads the switch */
     set_switch(cause, 0);
 }

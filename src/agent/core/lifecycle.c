@@ -3,18 +3,23 @@
  * Everything starts from the constructor or from the first hook, whichever comes first: other libraries' constructors
  * run before ours. `started` tells a fresh process from a forked child, since only the page with agent_switch is wiped.
  * Nothing here may fail the program: each failure ends in AGENT_OFF. */
+#include "lifecycle.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "agent.h"
-#include "agent/python/python_agent.h"
-#include "core.h"
+#include "attach.h"
 #include "libc_loader.h"
+#include "libc_real.h"
 #include "mappings.h"
+#include "modules.h"
 #include "seccomp.h"
+#include "source.h"
 #include "sys.h"
+#include "thread.h"
 
 struct agent_switch agent_switch;
 struct agent agent;
@@ -39,7 +44,7 @@ static enum agent_state state(void)
 static void stay_off(void)
 {
     if (!agent.left)
-        sample_not_in_child();
+        sources_not_attached();
     set_state(AGENT_OFF);
 }
 
@@ -50,16 +55,12 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
         stay_off();
         return;
     }
-    library_prepare();
+    sources_prepare();
     set_state(AGENT_ATTACHED);
     agent_thread();
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
-    nvtx_after_attach();
-    if (origin == WIRE_ORIGIN_FORK) {
-        python_forget();
-        torch_after_attach();
-    }
+    sources_attached(origin);
     atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns,
                           memory_order_relaxed);
 }
@@ -71,7 +72,7 @@ static void find_own_path(void)
         strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
 }
 
-/* Also takes what the collector has added to the environment for this program alone out of it. 0: not under tacho. */
+/* 0: not under tacho. */
 static int take_session(void)
 {
     const char *session = getenv(WIRE_SESSION_VARIABLE);
@@ -79,7 +80,6 @@ static int take_session(void)
         return 0;
     strcpy(agent.session, session);
     find_own_path();
-    os_exec_prepare();
     return 1;
 }
 
@@ -98,7 +98,8 @@ static void start(void)
         leave_if_filtered();
     wanted &= !agent.left;
     uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
-    os_resolve();
+    libc_resolve();
+    sources_start();
     if (!wanted) {
         set_state(AGENT_OFF);
         return;
@@ -143,7 +144,7 @@ static void restart(void)
     atomic_store(&agent.first_thread_ended, 0);
     uint32_t flags = agent.flags;
     mappings_after_fork_in_child();
-    cuda_after_fork_in_child();
+    sources_forked();
     modules_after_fork_in_child();
     agent.arena = NULL;
     agent.pid = 0;
@@ -203,7 +204,7 @@ struct agent_note agent_leave(enum wire_limit why)
     agent.left = 1;
     set_state(AGENT_OFF);
     wait_for_calls();
-    sample_leave();
+    sources_leave();
     return note;
 }
 
@@ -222,7 +223,7 @@ void agent_come_back(struct agent_note note)
     }
     agent.left = 0;
     set_state(AGENT_ATTACHED);
-    sample_come_back();
+    sources_come_back();
 }
 
 static int find_out(void)
@@ -246,7 +247,7 @@ struct agent_thread *agent_thread_slow(void)
         return NULL;
     thread = thread_attach();
     if (thread)
-        sample_thread_begin(thread);
+        sources_thread_begin(thread);
     agent_end_calls();
     return thread;
 }

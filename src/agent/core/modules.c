@@ -2,14 +2,16 @@
  *
  * The loader's own list is walked (dl_iterate_phdr) and compared with what was told before. Called from the constructor
  * and after dlopen and dlclose have returned, never from a signal handler or a forked child. */
+#include "modules.h"
+
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
-#include "agent/os/os_hooks.h"
-#include "agent/python/python_agent.h"
-#include "core.h"
+#include "agent.h"
 #include "libc_loader.h"
+#include "libc_real.h"
+#include "source.h"
 #include "sys.h"
 
 #define MODULES_MAX 4096
@@ -24,9 +26,8 @@ struct module {
 static struct module modules[MODULES_MAX];
 static size_t module_count;
 static uint32_t current_round;
-static char torch_path[PATH_BYTES]; /* written when its library is met, which is once */
-static _Atomic uint32_t stale;      /* something was loaded without a look afterwards */
-static _Atomic uint32_t walking;    /* one thread at a time; another that comes meanwhile leaves it to the next call */
+static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
+static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
 
 /* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of
  * one such. The loader itself never looks at notes, so nothing else has checked where they are said to be. */
@@ -103,16 +104,6 @@ int modules_contain(const struct dl_phdr_info *info, uintptr_t address)
     return address - first < bytes;
 }
 
-/* The one library that is to be observed as soon as it is there: whether this is it. */
-static int note_torch(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= PATH_BYTES)
-        return 0;
-    strcpy(torch_path, path);
-    return 1;
-}
-
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
@@ -134,18 +125,17 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
         path = program;
     }
     emit_note(WIRE_MODULE, (uint16_t)id_bytes, head, 2 + BUILD_ID_WORDS, path);
-    *(int *)context |= note_torch(path);
+    sources_object_loaded(path);
     return 0;
 }
 
 void agent_note_modules(void)
 {
-    int torch_is_new = 0;
     if (!agent_attached() || atomic_exchange(&walking, 1))
         return;
     atomic_store(&stale, 0);
     current_round++;
-    dl_iterate_phdr(visit, &torch_is_new);
+    dl_iterate_phdr(visit, NULL);
     size_t kept = 0;
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].round == current_round)
@@ -155,11 +145,7 @@ void agent_note_modules(void)
     }
     module_count = kept;
     atomic_store(&walking, 0);
-    python_found();
-    if (torch_is_new)
-        torch_found(torch_path);
-    else
-        torch_follow();
+    sources_objects_changed();
 }
 
 /* The thread that was walking when the process was forked is not in the child. */
@@ -181,7 +167,7 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
     const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
     if (!slash || strncmp(slash + 1, wanted->library, strlen(wanted->library)) != 0)
         return 0;
-    void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    void *library = LIBC_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
     wanted->function = library ? loader.dlsym(library, wanted->symbol) : NULL;
     return wanted->function != NULL;
 }

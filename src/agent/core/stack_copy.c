@@ -5,9 +5,10 @@
 #include "stack_copy.h"
 
 #include "abi/registers.h"
-#include "agent/os/os_process.h"
-#include "agent/python/python_agent.h"
-#include "core.h"
+#include "agent.h"
+#include "lifecycle.h"
+#include "own_process.h"
+#include "source.h"
 #include "sys.h"
 
 #define PAGE 4096u
@@ -45,9 +46,9 @@ long stack_copy_take(void *to, uint64_t from, size_t bytes)
 void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of,
                           const struct chain_registers *registers)
 {
-    if (atomic_load_explicit(&refused, memory_order_relaxed) || os_is_filtered_child())
+    if (atomic_load_explicit(&refused, memory_order_relaxed) || agent_is_filtered_child())
         return;
-    uint64_t python = python_stack_now(thread, WIRE_PYTHON_CALLS);
+    uint64_t frames = sources_frames(thread, AGENT_STACK_OF_CALL);
     size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
     uint32_t head_words = WIRE_HEAD_WORDS + 3 + (uint32_t)__builtin_popcountll(registers->known);
     enum wire_fate fate;
@@ -58,7 +59,7 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
     record->a = (uint16_t)of->source;
     record->ticks = of->ticks;
     record->body[0] = of->key;
-    record->body[1] = python;
+    record->body[1] = frames;
     record->body[2] = registers->known;
     uint64_t *to = record->body + 3;
     for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)

@@ -3,15 +3,20 @@
  * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state,
  * slot.first_chunk, chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends
  * gives its slot to the collector (ENDED), who frees it once drained. Nothing here waits for anyone. */
+#include "thread.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
-#include "core.h"
+#include "agent.h"
+#include "arena_window.h"
 #include "libc_loader.h"
+#include "libc_real.h"
+#include "lifecycle.h"
+#include "own_process.h"
+#include "source.h"
 #include "sys.h"
 
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
@@ -63,23 +68,13 @@ static void note_last_name(const struct wire_thread *slot)
         agent_set_thread_name(name);
 }
 
-/* A thread that was cancelled, or called pthread_exit() in a handler, never came back from the calls that it was in. */
-static void count_calls_left(struct agent_thread *thread)
-{
-    for (; thread->call_depth > 0; thread->call_depth--)
-        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
-    atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
-}
-
 static void thread_end(struct agent_thread *thread)
 {
-    count_calls_left(thread);
     note_last_name(thread->slot);
-    sample_note_sums();
-    sample_thread_end(thread);
+    sources_thread_ending(thread);
     emit_note(WIRE_THREAD_END, 0, NULL, 0, NULL);
     agent_self = AGENT_NO_THREAD;
-    nvtx_thread_end(thread);
+    sources_thread_end(thread);
     for (int use = 0; use < AGENT_SCRATCH_USES; use++)
         if (thread->scratch[use].memory)
             window_unmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
@@ -111,7 +106,8 @@ void thread_prepare(void)
     pthread_key_t others[MUSL_KEYS], last = (loader.dlvsym ? EARLY_KEYS : MUSL_KEYS) - 1;
     unsigned count = 0;
     int has_key;
-    while ((has_key = OS_REAL(pthread_key_create)(&end_key, at_thread_end) == 0) && end_key < last && count < MUSL_KEYS)
+    while ((has_key = LIBC_REAL(pthread_key_create)(&end_key, at_thread_end) == 0) && end_key < last &&
+           count < MUSL_KEYS)
         others[count++] = end_key;
     if (has_key && end_key > last)
         loader.pthread_key_delete(end_key);
@@ -163,7 +159,7 @@ struct agent_thread *thread_attach(void)
         return NULL;
     }
     struct agent_thread *thread = area_unit(&agent.threads, index);
-    memset(thread, 0, sizeof *thread);
+    memset(thread, 0, AGENT_THREAD_BYTES);
     thread->index = index;
     thread->slot = area_unit(&agent.slots, index);
     describe(thread->slot);
@@ -273,7 +269,7 @@ static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint
  * one before as soon as it is linked with the next. */
 static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
-    if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child() || !agent_begin_calls())
+    if (words > WIRE_CHUNK_DATA / 8 || agent_is_filtered_child() || !agent_begin_calls())
         return -1;
     uint64_t mask = sys_hold_signals();
     int result = next_chunk(thread, lane, words);
@@ -286,7 +282,8 @@ static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint3
 
 static int is_left(uintptr_t word, uintptr_t here)
 {
-    return (word & AGENT_JUMPED) && here - (word & ~(uintptr_t)AGENT_JUMPED) <= JUMP_MOST && os_is_on_this_stack(word);
+    return (word & AGENT_JUMPED) && here - (word & ~(uintptr_t)AGENT_JUMPED) <= JUMP_MOST &&
+           agent_is_on_this_stack(word);
 }
 
 int agent_was_left(uintptr_t *word, uintptr_t here)

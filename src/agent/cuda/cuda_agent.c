@@ -6,6 +6,8 @@
  * thread at a time: the one that begins or ends the range, before its call returns, else our own. On any failure the
  * source is over and the report says why; all other sources go on. */
 #include "cuda_agent.h"
+#include "agent/core/lifecycle.h"
+#include "agent/core/modules.h"
 #include "agent/core/sys.h"
 
 /* for the thread that is changing what is enabled: it may wait for a lock of CUPTI's that we hold */
@@ -405,9 +407,22 @@ int InitializeInjection(void)
     return 1;
 }
 
-void cuda_after_fork_in_child(void)
+static void forked(void)
 {
     if (atomic_load(&cuda.entered)) /* also where another thread was still setting CUPTI up */
         atomic_store(&cuda.state, CUDA_OVER);
     atomic_store(&cuda.switching, 0);
 }
+
+static void switched(void)
+{
+    cuda_follow(0);
+}
+
+const struct agent_source agent_source_cuda = {
+    .attach = cuda_buffers_attach,
+    .forked = forked,
+    .switched = switched,
+    .flush = cuda_flush,
+    .exit = cuda_exit,
+};

@@ -8,7 +8,7 @@
  *     cuda_texts.c    texts that records point to
  *     cuda_thread.c   the one thread of ours: flushes, follows the recording, asks for the devices' properties
  *     cuda_exit.c     the last flush of a process
- *     cuda_range.c    cudaProfilerStart() and its siblings, also where CUDA is not recorded: see core.h
+ *     cuda_range.c    cudaProfilerStart() and its siblings, also where CUDA is not recorded
  *     cuda_client.c   programs that use CUPTI themselves
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a
@@ -32,7 +32,8 @@
 #include "abi/cuda_calls.h"
 #include "abi/cupti.h"
 #include "abi/cupti_layout.h"
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/source.h"
 #include "wire/wire_cuda.h"
 
 enum cuda_state {
@@ -62,6 +63,11 @@ struct cuda {
     struct cupti_layouts layouts;
     char path[4096];               /* CUPTI's */
 
+    struct area buffers;           /* of the arena */
+    struct wire_cuda_buffer *descriptors;
+    char *names;                   /* so much of it is mapped; it grows, and moves */
+    size_t names_bytes;
+
     struct agent_thread *own_slot; /* what our own thread writes to, though no hook sees that thread */
     struct agent_thread *hidden;   /* the thread that works for us now, under `switching`: cuda_hide() */
     int starting;                  /* inside the first cuInit(): what is enabled now sees all of CUDA */
@@ -71,6 +77,14 @@ struct cuda {
     _Atomic uint32_t contexts_seen;
 };
 extern struct cuda cuda;
+
+struct cuda_thread {
+    uint32_t call;         /* into CUDA, the outermost of those that have callbacks: domain << 16 | id; 0: none */
+    uint32_t correlation;
+    uint32_t epoch, round; /* struct cuda's and its own, when it was entered */
+    uint64_t start;        /* ticks */
+};
+AGENT_THREAD_STATE(CUDA, struct cuda_thread, cuda_of)
 
 /* True in the process that CUPTI was set up in, as long as it is in use. */
 static inline int cuda_in_use(void)
@@ -99,6 +113,7 @@ static inline void cuda_show(struct agent_thread *self)
 int cuda_lock(void);                   /* of `switching`: 1, or 0 if it could not be had soon */
 void cuda_unlock(void);
 void cuda_enable_unified_memory(void); /* where it is wanted; CUPTI refuses before the first context */
+void cuda_follow(int is_own_thread);   /* the recording was switched on or off: what is enabled follows */
 void cuda_stop_for_good(void);         /* disables all and unsubscribes; under the lock */
 struct cuda_note {
     uint16_t type, a, b;
@@ -140,6 +155,7 @@ void cuda_events_enable(int on);                           /* callbacks on conte
 uint32_t cuda_contexts(void *contexts[CUDA_CONTEXTS_MAX]); /* those that live: how many */
 
 /* ---- cuda_buffers.c -------------------------------------------------------------------------------------------- */
+int cuda_buffers_attach(struct wire_header *arena, int descriptor, enum wire_origin origin);
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);
 void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 int cuda_buffers_older_than(uint64_t ns); /* has CUPTI had one for so long? */
@@ -163,7 +179,13 @@ void cuda_thread_wake(void);
 void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns once it is done, or when patience ends */
 
 /* ---- cuda_exit.c ----------------------------------------------------------------------------------------------- */
+void cuda_flush(void);         /* waits for the GPU, and for CUPTI to hand over its records; two seconds at most */
+void cuda_exit(void);          /* the same, since the process ends */
 void cuda_exit_register(void); /* the flush comes before all that was registered until now */
 void cuda_exit_flushed(void);  /* what is left to do after the last flush */
+
+/* ---- cuda_range.c ---------------------------------------------------------------------------------------------- */
+void cuda_range_begin(void); /* the program has called cuProfilerStart() or one of its siblings */
+void cuda_range_end(void);
 
 #endif

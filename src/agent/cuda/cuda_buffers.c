@@ -5,11 +5,13 @@
  * records point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what
  * it drops; older ones crash, and get memory that nobody reads: its records are counted. A buffer that CUPTI has is
  * never taken away, unmapped or lent again. Nothing here calls CUDA or allocates from the heap. */
+#include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
 #include "cuda_agent.h"
 
 #define CUPTI_TAKES_NONE 28u           /* from 12.9 on */
 #define EMERGENCY_BYTES 65536u
+#define NAMES_FIRST_BYTES 65536u
 #define AHEAD 2u                       /* buffers whose pages are there before they are needed */
 #define ADVICE_POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, which older headers lack */
 
@@ -25,7 +27,7 @@ static uint32_t prepared;                       /* buffers that have their pages
 /* Which of the arena's buffers this is, or WIRE_NONE. */
 static uint32_t index_of(const uint8_t *buffer)
 {
-    struct area *area = &agent.cuda_buffers;
+    struct area *area = &cuda.buffers;
     uint32_t mapped = atomic_load_explicit(&area->mapped, memory_order_acquire);
     for (uint32_t first = 0; first < mapped; first += area->per_window) {
         uintptr_t offset = (uintptr_t)buffer - (uintptr_t)area_unit(area, first);
@@ -35,23 +37,41 @@ static uint32_t index_of(const uint8_t *buffer)
     return WIRE_NONE;
 }
 
+/* In a program that never uses CUDA these two mappings are all that there is for it. */
+int cuda_buffers_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+{
+    uint32_t count = arena->cuda.buffer_count;
+    size_t bytes = (size_t)wire_cuda_descriptor_bytes(count);
+    if (wire_arena_bytes(arena->chunk_count, count) != arena->arena_bytes)
+        return -EPROTO;
+    area_set(&cuda.buffers, WIRE_CUDA_BUFFER_BYTES, count, area_per_window(count, 1), 0);
+    if (count == 0)
+        return 0;
+    cuda.descriptors = window_map(descriptor, wire_chunks_end(arena->chunk_count), bytes);
+    cuda.names = window_map(descriptor, wire_cuda_names_offset(arena->chunk_count, count), NAMES_FIRST_BYTES);
+    cuda.names_bytes = NAMES_FIRST_BYTES;
+    cuda.buffers.before = (char *)cuda.descriptors;
+    cuda.buffers.before_bytes = bytes;
+    return cuda.descriptors && cuda.names ? 0 : -ENOMEM;
+}
+
 /* ---- Lending --------------------------------------------------------------------------------------------------- */
 
 static uint8_t *take_from_arena(void)
 {
-    struct wire_cuda_buffer *all = agent.cuda_descriptors;
+    struct wire_cuda_buffer *all = cuda.descriptors;
     uint32_t index;
     do
         index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken,
-                              atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire), &all->next_free,
+                              atomic_load_explicit(&cuda.buffers.mapped, memory_order_acquire), &all->next_free,
                               sizeof *all);
-    while (index == WIRE_NONE && area_grow(&agent.cuda_buffers) == 0);
+    while (index == WIRE_NONE && area_grow(&cuda.buffers) == 0);
     if (index == WIRE_NONE)
         return NULL;
     all[index].bytes = 0;
     all[index].number = agent_ticks();
     atomic_store_explicit(&all[index].state, WIRE_CUDA_LENT, memory_order_release);
-    return area_unit(&agent.cuda_buffers, index);
+    return area_unit(&cuda.buffers, index);
 }
 
 static uint8_t *take_emergency(void)
@@ -92,16 +112,16 @@ void cuda_buffers_prepare(void)
     if (want > cuda.settings.buffer_count)
         want = cuda.settings.buffer_count;
     for (; prepared < want; prepared++) {
-        while (prepared >= atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire))
-            if (area_grow(&agent.cuda_buffers) != 0)
+        while (prepared >= atomic_load_explicit(&cuda.buffers.mapped, memory_order_acquire))
+            if (area_grow(&cuda.buffers) != 0)
                 return;
-        sys_madvise(area_unit(&agent.cuda_buffers, prepared), WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
+        sys_madvise(area_unit(&cuda.buffers, prepared), WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
     }
 }
 
 int cuda_buffers_older_than(uint64_t ns)
 {
-    const struct wire_cuda_buffer *all = agent.cuda_descriptors;
+    const struct wire_cuda_buffer *all = cuda.descriptors;
     uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
     uint64_t now = agent_ticks();
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
@@ -152,8 +172,8 @@ void cuda_buffers_tell_names(void)
 {
     uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
-        if (atomic_load_explicit(&agent.cuda_descriptors[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
-            walk(area_unit(&agent.cuda_buffers, i), WIRE_CUDA_BUFFER_BYTES);
+        if (atomic_load_explicit(&cuda.descriptors[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
+            walk(area_unit(&cuda.buffers, i), WIRE_CUDA_BUFFER_BYTES);
 }
 
 static void count_lost(const uint8_t *buffer, size_t valid_bytes)
@@ -196,7 +216,7 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
     if (index == WIRE_NONE) {
         take_back_emergency((struct emergency *)buffer, valid_bytes);
     } else {
-        struct wire_cuda_buffer *descriptor = &agent.cuda_descriptors[index];
+        struct wire_cuda_buffer *descriptor = &cuda.descriptors[index];
         if (valid_bytes > WIRE_CUDA_BUFFER_BYTES)
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
         walk(buffer, valid_bytes);

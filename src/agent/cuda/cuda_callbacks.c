@@ -171,7 +171,7 @@ static void emit_call(struct agent_thread *thread, const struct made_call *made,
         return;
     record->a = (uint16_t)made->id;
     record->b = (uint16_t)made->domain;
-    record->ticks = thread->cuda.start;
+    record->ticks = cuda_of(thread)->start;
     record->body[0] = made->call->correlation_id | (uint64_t)(uint32_t)result_of(made->call) << 32;
     record->body[1] = ticks;
     emit_commit(lane, record);
@@ -181,13 +181,13 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
 {
     const struct cuda_api *api = &cuda_apis[made->domain][made->id];
     const struct cupti_call *call = made->call;
-    uint64_t ticks = agent_ticks() - thread->cuda.start;
+    uint64_t ticks = agent_ticks() - cuda_of(thread)->start;
     if ((cuda.settings.backtrace_groups >> api->group & 1) &&
         wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
         stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_CUDA,
                                                     call->correlation_id |
                                                         (made->domain == CUDA_DRIVER ? WIRE_CUDA_STACK_OF_DRIVER : 0),
-                                                    thread->cuda.start, cuda.settings.backtrace_bytes });
+                                                    cuda_of(thread)->start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
     /* a call that has none passes no block of them */
@@ -204,7 +204,7 @@ static uint32_t key_of(const struct made_call *made)
 /* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call
  * in itself. Where callbacks were switched in the midst of the outer call, or the program left it by longjmp(),
  * its other half never comes. */
-static int is_inside(const struct agent_cuda *state, const struct made_call *made)
+static int is_inside(const struct cuda_thread *state, const struct made_call *made)
 {
     return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed) &&
@@ -213,9 +213,9 @@ static int is_inside(const struct agent_cuda *state, const struct made_call *mad
 
 static void enter_call(struct agent_thread *thread, const struct made_call *made)
 {
-    if (is_inside(&thread->cuda, made))
+    if (is_inside(cuda_of(thread), made))
         return;
-    thread->cuda = (struct agent_cuda){
+    *cuda_of(thread) = (struct cuda_thread){
         .call = key_of(made),
         .correlation = made->call->correlation_id,
         .round = cuda_apis[made->domain][made->id].round,
@@ -225,7 +225,7 @@ static void enter_call(struct agent_thread *thread, const struct made_call *made
 }
 
 /* Calls inside it may have been left unheard: it is known by itself. */
-static int is_left(const struct agent_cuda *state, const struct made_call *made)
+static int is_left(const struct cuda_thread *state, const struct made_call *made)
 {
     return state->call == key_of(made) && state->correlation == made->call->correlation_id &&
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
@@ -262,8 +262,8 @@ static void call_made(const struct made_call *made)
         return;
     if (call->site == CUPTI_ENTER) {
         enter_call(thread, made);
-    } else if (is_left(&thread->cuda, made)) {
-        thread->cuda.call = 0;
+    } else if (is_left(cuda_of(thread), made)) {
+        cuda_of(thread)->call = 0;
         leave_call(thread, made);
     }
 }

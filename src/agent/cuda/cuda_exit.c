@@ -3,7 +3,7 @@
  * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered
  * when the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit()
  * and its like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before. */
-#include "agent/os/os_process.h"
+#include "agent/core/own_process.h"
 #include "cuda_agent.h"
 
 #define PATIENCE_NS 2000000000u
@@ -12,7 +12,7 @@ extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
 static int may_wait(void)
 {
-    return cuda_in_use() && os_is_own_process() && agent_self != AGENT_OWN_THREAD;
+    return cuda_in_use() && agent_is_own_process() && agent_self != AGENT_OWN_THREAD;
 }
 
 void cuda_flush(void)

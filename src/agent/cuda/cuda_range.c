@@ -4,8 +4,9 @@
  * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
  * (cuda_callbacks.c), where CUDA is in the capture. */
 
-#include "agent/core/core.h"
+#include "agent/core/capture_control.h"
 #include "agent/core/libc_loader.h"
+#include "cuda_agent.h"
 
 /* The runtime's call may lead to the driver's: that is one range, not two. */
 static _Atomic uint32_t is_open;

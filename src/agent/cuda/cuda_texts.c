@@ -4,6 +4,7 @@
  * as its module is loaded; then the address may get another text. So each unloading begins a new round, and in each
  * round a pointer's text is compared once with what was told. One thread of CUPTI's calls this; should a second come,
  * it waits for the first, which never blocks. */
+#include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
 #include "cuda_agent.h"
 
@@ -23,17 +24,17 @@ static _Atomic uint32_t busy;
 /* Room for so many bytes, with the lock held: nobody else has a pointer into it. */
 static int reach(uint64_t bytes)
 {
-    size_t wanted = agent.cuda_names_bytes;
+    size_t wanted = cuda.names_bytes;
     while (wanted < bytes)
         wanted *= 2;
-    if (wanted == agent.cuda_names_bytes)
+    if (wanted == cuda.names_bytes)
         return 0;
-    char *longer = window_map_longer(agent.cuda_names, wanted);
+    char *longer = window_map_longer(cuda.names, wanted);
     if (!longer)
         return -1;
-    window_unmap(agent.cuda_names, agent.cuda_names_bytes);
-    agent.cuda_names = longer;
-    agent.cuda_names_bytes = wanted;
+    window_unmap(cuda.names, cuda.names_bytes);
+    cuda.names = longer;
+    cuda.names_bytes = wanted;
     return 0;
 }
 
@@ -64,7 +65,7 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
         reach(at + (uint64_t)words * 8) != 0)
         return UINT32_MAX;
     atomic_store_explicit(&agent.arena->cuda_names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
-    struct wire_cuda_text *entry = (struct wire_cuda_text *)(agent.cuda_names + at);
+    struct wire_cuda_text *entry = (struct wire_cuda_text *)(cuda.names + at);
     entry->what = what;
     entry->key = key;
     memset(entry->text, 0, (size_t)emit_text_words(length) * 8);
@@ -82,8 +83,7 @@ void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text)
 
 static int still_says(const struct known *known, const char *text)
 {
-    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(agent.cuda_names +
-                                                                         (uint64_t)known->offset * 8);
+    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(cuda.names + (uint64_t)known->offset * 8);
     return strncmp(entry->text, text, WIRE_TEXT_MAX) == 0;
 }
 

@@ -13,8 +13,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "agent/core/libc_real.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
+#include "agent/core/thread.h"
 #include "cuda_agent.h"
 
 #define TICK_MS 10u
@@ -262,7 +263,7 @@ static void *run(void *unused)
 int cuda_thread_start(void)
 {
     pthread_t thread;
-    return OS_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
+    return LIBC_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
 }
 
 /* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread

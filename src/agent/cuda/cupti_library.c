@@ -11,7 +11,8 @@
 
 #include "abi/cupti_paths.h"
 #include "agent/core/libc_loader.h"
-#include "agent/os/os_hooks.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/modules.h"
 #include "cuda_agent.h"
 
 #define PATH_BYTES 4096
@@ -90,7 +91,7 @@ static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
 
 static void load_driver(void)
 {
-    void *driver = OS_REAL(dlopen)("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *driver = LIBC_REAL(dlopen)("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!driver)
         return;
 #define FIND(need, name, parameters) cuda.driver.name = (int(*) parameters)loader.dlsym(driver, #name);
@@ -142,12 +143,12 @@ static int try_file(const char *path)
 {
     if (!path[0])
         return -1;
-    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return -1;
     struct link_map *map = NULL;
     if (take_functions(library) != 0) {
-        OS_REAL(dlclose)(library);
+        LIBC_REAL(dlclose)(library);
         return -1;
     }
     cuda.library = library;

@@ -8,9 +8,9 @@
  * is dead, and ends it then. */
 #include "library_agent.h"
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/own_process.h"
 #include "agent/nvtx/nvtx_agent.h"
-#include "agent/os/os_hooks.h"
 #include "wire/wire_libraries.h"
 
 static const char *const domain_names[] = {
@@ -37,7 +37,8 @@ static void add_stubs(void)
     strcpy(agent.preload + length + 1 + folder, STUBS_FILE);
 }
 
-void library_prepare(void)
+/* The libraries' domains get their numbers. */
+static void prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
@@ -73,9 +74,18 @@ static __attribute__((noinline)) uint32_t give_number(const struct agent_library
 
 /* ---- Frames: the innermost calls that a thread is in, each the place of its stub's frame and its library ------- */
 
+#define FRAMES 14 /* deeper calls are counted as lost */
+
+struct library_thread {
+    uint32_t depth;
+    uintptr_t frames[FRAMES];
+};
+AGENT_THREAD_STATE(LIBRARY, struct library_thread, library_of)
+
 static void pop_last(struct agent_thread *thread)
 {
-    uintptr_t last = thread->library_frames[--thread->library_depth];
+    struct library_thread *state = library_of(thread);
+    uintptr_t last = state->frames[--state->depth];
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
@@ -84,7 +94,7 @@ static void pop_last(struct agent_thread *thread)
  * programs' own are not known.) */
 static int was_left(uintptr_t frame, uintptr_t now)
 {
-    return frame <= now && os_is_on_this_stack(frame);
+    return frame <= now && agent_is_on_this_stack(frame);
 }
 
 static int is_wanted(const struct agent_library_call *call)
@@ -98,17 +108,17 @@ static int begin(const struct agent_library_call *call)
     struct agent_thread *thread = agent_enter(WIRE_BIT(LIBRARY));
     if (!thread || !is_wanted(call))
         return 0;
-    while (thread->library_depth &&
-           was_left(thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15, call->frame))
+    struct library_thread *state = library_of(thread);
+    while (state->depth && was_left(state->frames[state->depth - 1] & ~(uintptr_t)15, call->frame))
         pop_last(thread);
-    if (thread->library_depth == AGENT_LIBRARY_FRAMES) {
+    if (state->depth == FRAMES) {
         agent_count(thread, WIRE_SOURCE_LIBRARY, WIRE_LOST_BUFFER_FULL);
         return 0;
     }
     uint32_t id = atomic_load_explicit(call->name_id, memory_order_relaxed);
     if (unlikely(!id) && !(id = give_number(call)))
         return 0;
-    thread->library_frames[thread->library_depth++] = call->frame | call->library;
+    state->frames[state->depth++] = call->frame | call->library;
     nvtx_push(&(struct nvtx_event){ .domain = library_domain(call->library),
                                     .text = { .kind = NVTX_TEXT_REGISTERED, .id = id } });
     return 1;
@@ -117,12 +127,13 @@ static int begin(const struct agent_library_call *call)
 static void end(const struct agent_library_call *call)
 {
     struct agent_thread *thread = agent_thread();
-    uint32_t depth = thread ? thread->library_depth : 0;
-    while (depth && thread->library_frames[depth - 1] != (call->frame | call->library))
+    struct library_thread *state = thread ? library_of(thread) : NULL;
+    uint32_t depth = state ? state->depth : 0;
+    while (depth && state->frames[depth - 1] != (call->frame | call->library))
         depth--;
     if (depth == 0) /* another process by now, or ended already */
         return;
-    while (thread->library_depth >= depth)
+    while (state->depth >= depth)
         pop_last(thread);
 }
 
@@ -132,6 +143,10 @@ static const struct agent_library_calls calls = {
     .arena = &agent.arena,
     .begin = begin,
     .end = end,
+};
+
+const struct agent_source agent_source_library = {
+    .prepare = prepare,
 };
 
 EXPORT const struct agent_library_calls *tacho_agent_library_calls(void)

@@ -10,7 +10,10 @@
  * it writes, and a pop gives it back after. */
 #include "nvtx_agent.h"
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/arena_window.h"
+#include "agent/core/capture_control.h"
+#include "agent/core/lifecycle.h"
 #include "agent/core/sys.h"
 
 struct nvtx nvtx;
@@ -19,22 +22,22 @@ struct nvtx nvtx;
 
 #define LEVELS_MAX 65536u /* a record has 16 bits for it */
 #define DEEP_BYTES (LEVELS_MAX / 8)
-#define MORE_BYTES (NVTX_DOMAIN_MAX * sizeof(struct agent_level))
+#define MORE_BYTES (NVTX_DOMAIN_MAX * sizeof(struct nvtx_level))
 
-static __attribute__((noinline)) struct agent_level *distant_level(struct agent_thread *thread, uint32_t domain)
+static __attribute__((noinline)) struct nvtx_level *distant_level(struct agent_thread *thread, uint32_t domain)
 {
-    if (!thread->nvtx_more)
-        thread->nvtx_more = window_map(-1, 0, MORE_BYTES);
-    return thread->nvtx_more ? &thread->nvtx_more[domain] : NULL;
+    if (!nvtx_of(thread)->more)
+        nvtx_of(thread)->more = window_map(-1, 0, MORE_BYTES);
+    return nvtx_of(thread)->more ? &nvtx_of(thread)->more[domain] : NULL;
 }
 
-static inline struct agent_level *level_of(struct agent_thread *thread, uint32_t domain)
+static inline struct nvtx_level *level_of(struct agent_thread *thread, uint32_t domain)
 {
-    return likely(domain < AGENT_NVTX_DOMAINS) ? &thread->nvtx[domain] : distant_level(thread, domain);
+    return likely(domain < NVTX_THREAD_DOMAINS) ? &nvtx_of(thread)->levels[domain] : distant_level(thread, domain);
 }
 
 /* The word that holds the bit of a level, or NULL if it cannot be kept. */
-static __attribute__((noinline)) uint64_t *deep_word(struct agent_level *level, uint32_t depth)
+static __attribute__((noinline)) uint64_t *deep_word(struct nvtx_level *level, uint32_t depth)
 {
     if (depth >= LEVELS_MAX)
         return NULL;
@@ -43,7 +46,7 @@ static __attribute__((noinline)) uint64_t *deep_word(struct agent_level *level, 
     return level->deep ? &level->deep[depth / 64] : NULL;
 }
 
-static inline uint64_t *word_of(struct agent_level *level, uint32_t depth)
+static inline uint64_t *word_of(struct nvtx_level *level, uint32_t depth)
 {
     return likely(depth < 64) ? &level->recorded : deep_word(level, depth);
 }
@@ -52,16 +55,16 @@ void nvtx_thread_end(struct agent_thread *thread)
 {
     if (atomic_load_explicit(&nvtx.unsent, memory_order_relaxed))
         nvtx_send_unsent(thread);
-    for (uint32_t i = 0; i < AGENT_NVTX_DOMAINS; i++)
-        if (thread->nvtx[i].deep)
-            window_unmap(thread->nvtx[i].deep, DEEP_BYTES);
-    if (!thread->nvtx_more)
+    for (uint32_t i = 0; i < NVTX_THREAD_DOMAINS; i++)
+        if (nvtx_of(thread)->levels[i].deep)
+            window_unmap(nvtx_of(thread)->levels[i].deep, DEEP_BYTES);
+    if (!nvtx_of(thread)->more)
         return;
     uint32_t count = atomic_load_explicit(&nvtx.domain_count, memory_order_relaxed);
-    for (uint32_t i = AGENT_NVTX_DOMAINS; i <= count && i < NVTX_DOMAIN_MAX; i++)
-        if (thread->nvtx_more[i].deep)
-            window_unmap(thread->nvtx_more[i].deep, DEEP_BYTES);
-    window_unmap(thread->nvtx_more, MORE_BYTES);
+    for (uint32_t i = NVTX_THREAD_DOMAINS; i <= count && i < NVTX_DOMAIN_MAX; i++)
+        if (nvtx_of(thread)->more[i].deep)
+            window_unmap(nvtx_of(thread)->more[i].deep, DEEP_BYTES);
+    window_unmap(nvtx_of(thread)->more, MORE_BYTES);
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
@@ -211,7 +214,7 @@ static inline __attribute__((always_inline)) void mark(const struct nvtx_event *
 static inline __attribute__((always_inline)) int push(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
-    struct agent_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
+    struct nvtx_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
     if (unlikely(!level)) {
         nvtx_count_no_thread();
         return ABI_NO_TRACKING;
@@ -241,7 +244,7 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
 static inline __attribute__((always_inline)) int pop(const struct nvtx_event *event)
 {
     struct agent_thread *thread = agent_thread();
-    struct agent_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
+    struct nvtx_level *level = likely(thread != NULL) ? level_of(thread, event->domain) : NULL;
     if (unlikely(!level))
         return ABI_NO_TRACKING;
     if (unlikely(level->depth == 0))
@@ -261,9 +264,10 @@ static inline __attribute__((always_inline)) int pop(const struct nvtx_event *ev
  * its serials are spent: no counter is shared by threads that start ranges. */
 static inline uint64_t next_range(struct agent_thread *thread)
 {
-    if (unlikely(thread->range_serial == 0))
-        thread->range_block = atomic_fetch_add_explicit(&nvtx.range_blocks, 1, memory_order_relaxed) & INT32_MAX;
-    return (uint64_t)thread->range_block << 33 | (uint64_t)agent_next(&thread->range_serial) << 1;
+    if (unlikely(nvtx_of(thread)->range_serial == 0))
+        nvtx_of(thread)->range_block = atomic_fetch_add_explicit(&nvtx.range_blocks, 1, memory_order_relaxed) &
+                                       INT32_MAX;
+    return (uint64_t)nvtx_of(thread)->range_block << 33 | (uint64_t)agent_next(&nvtx_of(thread)->range_serial) << 1;
 }
 
 static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_event *event)
@@ -414,7 +418,7 @@ static int push_a(const char *message)
     struct agent_thread *thread = agent_self;
     if (unlikely(!message || !is_plain(thread)))
         return push_text(message);
-    struct agent_level *level = &thread->nvtx[0];
+    struct nvtx_level *level = &nvtx_of(thread)->levels[0];
     uint32_t depth = level->depth;
     size_t length = emit_text_length(message);
     if (unlikely(depth >= 64 || length > WIRE_TEXT_MAX || !nvtx_records(0)))
@@ -445,9 +449,9 @@ static __attribute__((noinline)) int pop_anywhere(uint32_t domain)
 static inline int pop_plain(uint32_t domain)
 {
     struct agent_thread *thread = agent_self;
-    if (unlikely(!is_plain(thread) || domain >= AGENT_NVTX_DOMAINS))
+    if (unlikely(!is_plain(thread) || domain >= NVTX_THREAD_DOMAINS))
         return pop_anywhere(domain);
-    struct agent_level *level = &thread->nvtx[domain];
+    struct nvtx_level *level = &nvtx_of(thread)->levels[domain];
     uint32_t depth = level->depth - 1;
     if (unlikely(depth >= 64))
         return pop_anywhere(domain);
@@ -534,3 +538,8 @@ int InitializeInjectionNvtx2(abi_get_table get_table)
             fill_slots(table, attachments[i].module, attachments[i].callbacks);
     return 1;
 }
+
+const struct agent_source agent_source_nvtx = {
+    .attached = nvtx_after_attach,
+    .thread_end = nvtx_thread_end,
+};

@@ -10,6 +10,7 @@
 
 #include "abi/nvtx_abi.h"
 #include "agent/core/agent.h"
+#include "agent/core/source.h"
 #include "wire/wire_libraries.h"
 #include "wire/wire_nvtx.h"
 
@@ -75,6 +76,29 @@ static inline enum wire_source nvtx_source(uint32_t domain)
     int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARY));
     return is_call || !(agent.sources & WIRE_BIT(NVTX)) ? WIRE_SOURCE_LIBRARY : WIRE_SOURCE_NVTX;
 }
+
+/* ---- Levels ---------------------------------------------------------------------------------------------------- */
+
+#define NVTX_THREAD_DOMAINS 16 /* domains with room in the thread itself; the levels of others are mapped when needed */
+
+/* How deep a thread is in the push/pop ranges of a domain, and a bit for each level: "this push was recorded". */
+struct nvtx_level {
+    uint64_t recorded; /* levels 0 to 63 */
+    uint64_t *deep;    /* the others, mapped when one is needed */
+    uint32_t depth;
+};
+
+struct nvtx_thread {
+    uint32_t range_serial;   /* for nvtxRangeStart ids */
+    uint32_t range_block;    /* their upper half, once range_serial is not 0 */
+    struct nvtx_level levels[NVTX_THREAD_DOMAINS];
+    struct nvtx_level *more; /* by domain: nvtx_agent.c maps and frees it */
+};
+AGENT_THREAD_STATE(NVTX, struct nvtx_thread, nvtx_of)
+
+/* A new arena is told of domains, strings and names. */
+void nvtx_after_attach(enum wire_origin origin);
+void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 

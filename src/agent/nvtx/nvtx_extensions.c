@@ -6,7 +6,8 @@
  * program's word, as in every tool; nothing is followed beyond the first level. */
 
 #include "abi/nvtx_layout.h"
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/lifecycle.h"
 #include "nvtx_agent.h"
 
 #define SHAPES 1024u           /* schemas whose shape is kept; others must say the size of their payloads */

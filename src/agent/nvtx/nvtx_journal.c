@@ -6,7 +6,8 @@
  * that threads and signal handlers register side by side without a lock. An entry that no buffer had room for goes on
  * a stack (taken off only as a whole, hence no ABA) and is sent later. A forked child has the memory but a new arena:
  * it sends everything again. */
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
 #include "nvtx_agent.h"
 
@@ -268,7 +269,7 @@ static void tell_again(struct agent_thread *thread, struct block *block)
     }
 }
 
-void nvtx_after_attach(void)
+void nvtx_after_attach(enum wire_origin origin)
 {
     nvtx_apply_settings();
     atomic_store(&nvtx.unsent, NULL);

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "abi/sanitizer_runtimes.h"
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/arena_window.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/seccomp.h"
 #include "agent/core/sys.h"
 #include "exec_image.h"
@@ -300,7 +303,7 @@ static int is_complete(const struct plan *plan)
 static void make_plan(struct plan *plan, const struct request *request)
 {
     memset(plan, 0, sizeof *plan);
-    plan->caller = os_attached_pid();
+    plan->caller = agent_attached_pid();
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return;
     look_at(&plan->found, request->environment);
@@ -308,7 +311,7 @@ static void make_plan(struct plan *plan, const struct request *request)
     if (plan->found.session && strcmp(plan->found.session, agent.session) != 0)
         return;
     plan->cause = WIRE_CAUSE_FILTERED;
-    if (!os_is_filtered() && !seccomp_is_new()) {
+    if (!agent_is_filtered() && !seccomp_is_new()) {
         look_at_program(&plan->image, request);
         plan->cause = cause_against(&plan->image);
     }
@@ -343,7 +346,7 @@ static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
         !__atomic_compare_exchange_n(&scratch->taken, &nobody, (uintptr_t)plan->caller, 0, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))
         return NULL;
-    if (!scratch->memory && !os_is_filtered_child())
+    if (!scratch->memory && !agent_is_filtered_child())
         scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
     if (scratch->memory)
         return scratch;
@@ -370,7 +373,7 @@ static int run_on_stack(const struct request *request, const struct plan *plan, 
 static int run_in_mapping(const struct request *request, const struct plan *plan, const struct layout *layout)
 {
     size_t bytes = layout->words * 8;
-    char **room = agent.left || os_is_filtered_child()
+    char **room = agent.left || agent_is_filtered_child()
                       ? (char **)-ENOMEM
                       : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(room))
@@ -422,12 +425,12 @@ void os_exec_prepare(void)
  * published for the time of the call, and only a failure leaves a row. */
 static int execute(const struct request *request)
 {
-    if (!can_be_read(request, !os_is_filtered()))
+    if (!can_be_read(request, !agent_is_filtered()))
         return request->run(request, request->environment);
     struct plan plan;
     const char *path = request->path ? request->path : "";
     uint64_t start = agent_attached() ? agent_ticks() : 0;
-    cuda_exit();
+    sources_exit();
     make_plan(&plan, request);
     pid_t pid = plan.caller;
     int own = pid && (uint32_t)pid == agent.pid;
@@ -435,7 +438,7 @@ static int execute(const struct request *request)
     if (own)
         emit_note(WIRE_EXEC, (uint16_t)plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
-        os_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
+        agent_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
     else
         os_set_silent_exec(plan.cause, path);
     int result = run_as_planned(request, &plan);
@@ -443,14 +446,14 @@ static int execute(const struct request *request)
     if (own)
         emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
     else if (pid)
-        os_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
+        agent_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     else
         os_clear_silent_exec();
     if (thread) {
         struct os_call call = {
-            .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start
+            .thread = thread, .start = start, .level = os_of(thread)->call_depth, .duration = agent_ticks() - start
         };
-        if (call.duration < agent.osrt_threshold_ticks)
+        if (call.duration < os_settings.threshold_ticks)
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
         else
             os_emit(&call, request->function, result, error);
@@ -461,19 +464,19 @@ static int execute(const struct request *request)
 
 static int run_execve(const struct request *request, strings environment)
 {
-    return OS_REAL(execve)(request->path, request->arguments, environment);
+    return LIBC_REAL(execve)(request->path, request->arguments, environment);
 }
 static int run_execvpe(const struct request *request, strings environment)
 {
-    return OS_REAL(execvpe)(request->path, request->arguments, environment);
+    return LIBC_REAL(execvpe)(request->path, request->arguments, environment);
 }
 static int run_fexecve(const struct request *request, strings environment)
 {
-    return OS_REAL(fexecve)(request->file, request->arguments, environment);
+    return LIBC_REAL(fexecve)(request->file, request->arguments, environment);
 }
 static int run_execveat(const struct request *request, strings environment)
 {
-    return OS_REAL(execveat)(request->file, request->path, request->arguments, environment, request->flags);
+    return LIBC_REAL(execveat)(request->file, request->path, request->arguments, environment, request->flags);
 }
 
 int os_hook_execve(const char *path, strings arguments, strings environment)
@@ -612,7 +615,7 @@ int os_hook_execle(const char *path, const char *first, ...)
 #define SPAWN(symbol, is_searched)                                                                                     \
     static int run_##symbol(const struct request *request, strings environment)                                        \
     {                                                                                                                  \
-        return OS_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                     \
+        return LIBC_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                   \
                                request->arguments, environment);                                                       \
     }                                                                                                                  \
     int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                    \
@@ -648,7 +651,7 @@ static int spawn(struct request *request)
     uint64_t since = is_own ? agent_ticks() : 0;
     int result = timed_spawn(request, &plan);
     if (result == 0 && is_own)
-        os_note_child(*request->pid, WIRE_CHILD_EXECS, since, plan.cause, request->path);
+        agent_note_child(*request->pid, WIRE_CHILD_EXECS, since, plan.cause, request->path);
     return result;
 }
 

@@ -1,24 +1,19 @@
 /* The hooks that are made from rows of osrt.def, and the record that they leave. See os_hooks.h. */
 #include "os_hooks.h"
 
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/stack_copy.h"
 #include "agent/core/sys.h"
-#include "agent/sampling/sample_stack.h"
-
-int os_is_on_this_stack(uintptr_t frame)
-{
-    stack_t alternate;
-    sample_stack_ask(&alternate);
-    return !(alternate.ss_flags & SS_ONSTACK) || frame - (uintptr_t)alternate.ss_sp < alternate.ss_size;
-}
 
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
 {
     if (atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) == 0)
         return level; /* the outermost call is only about to begin: its frame may be that of the one before */
-    uint32_t alive = level < AGENT_CALL_FRAMES ? level : AGENT_CALL_FRAMES;
+    uint32_t alive = level < OS_CALL_FRAMES ? level : OS_CALL_FRAMES;
     uint32_t known = alive;
-    while (alive > 0 && thread->call_frames[alive - 1] <= frame && os_is_on_this_stack(thread->call_frames[alive - 1]))
+    while (alive > 0 && os_of(thread)->call_frames[alive - 1] <= frame &&
+           agent_is_on_this_stack(os_of(thread)->call_frames[alive - 1]))
         alive--;
     if (alive == known)
         return level;
@@ -31,10 +26,10 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if (!(actions & _UA_CLEANUP_PHASE) || !agent_is_thread(thread) || thread->call_depth == 0)
+    if (!(actions & _UA_CLEANUP_PHASE) || !agent_is_thread(thread) || os_of(thread)->call_depth == 0)
         return _URC_CONTINUE_UNWIND;
-    thread->call_depth--;
-    if (thread->call_depth > 0) { /* when it began is known of the outermost call alone */
+    os_of(thread)->call_depth--;
+    if (os_of(thread)->call_depth > 0) { /* when it began is known of the outermost call alone */
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
         return _URC_CONTINUE_UNWIND;
     }
@@ -49,7 +44,7 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
 __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                                              uint64_t duration_and_error, int64_t value)
 {
-    if (unlikely(duration_and_error >> 16 >= agent.osrt_backtrace_ticks))
+    if (unlikely(duration_and_error >> 16 >= os_settings.backtrace_ticks))
         stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, agent.arena->osrt_backtrace_bytes });
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
@@ -68,7 +63,7 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
     {                                                                                                                \
         struct agent_thread *os_thread = agent_enter(WIRE_BIT(OSRT));                                                \
         if (unlikely(!os_thread))                                                                                    \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
     }
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails)

@@ -11,45 +11,13 @@
 #ifndef TACHO_AGENT_OS_OS_HOOKS_H
 #define TACHO_AGENT_OS_OS_HOOKS_H
 
-#include <aio.h>
-#include <netdb.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/epoll.h>
-#include <sys/msg.h>
-#include <sys/resource.h>
-#include <sys/select.h>
-#include <sys/sem.h>
-#include <sys/shm.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unwind.h>
 
 #include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
+#include "agent/core/source.h"
 #include "wire/wire_osrt.h"
-
-/* ---- The real functions ---------------------------------------------------------------------------------------- */
-
-union os_real {
-    struct {
-#define OS(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
-#define OS_OWN(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
-#include "wire/osrt.def"
-#undef OS
-#undef OS_OWN
-    };
-    void *all[OSRT_FUNCTION_COUNT]; /* NULL: not looked up yet */
-};
-extern union os_real os_real;
-
-/* Looks one up; if this libc does not have it, something that fails with ENOSYS. Keeps errno. */
-void *os_find(enum osrt_function function);
-
-#define OS_REAL(symbol) (likely(os_real.symbol) ? os_real.symbol : (__typeof__(os_real.symbol))os_find(OSRT_##symbol))
 
 /* ---- The hooks ------------------------------------------------------------------------------------------------- */
 
@@ -64,10 +32,19 @@ void *os_find(enum osrt_function function);
  * versions.x86_64.map. */
 #define OS_OLD(symbol) __asm__(".symver os_old_" #symbol ", " #symbol "@GLIBC_2.2.5");
 
-/* Once, at the start: learns of the program's exit. */
-void os_process_prepare(void);
-
 /* ---- Timing a call --------------------------------------------------------------------------------------------- */
+
+/* Hidden, so that a hook reads them without a look into the table of offsets. */
+extern struct os_settings {
+    uint64_t threshold_ticks, backtrace_ticks;
+} os_settings __attribute__((visibility("hidden")));
+
+#define OS_CALL_FRAMES 8 /* nested calls whose frames are known */
+struct os_thread {
+    uint32_t call_depth;                   /* nesting level of hooked calls */
+    uintptr_t call_frames[OS_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
+};
+AGENT_THREAD_STATE(OSRT, struct os_thread, os_of)
 
 struct os_call {
     struct agent_thread *thread;
@@ -78,10 +55,6 @@ struct os_call {
 /* The level of a call whose hook's frame is here, given the level that the thread believes to be at: calls that were
  * left by a jump are taken off, and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
-
-/* A handler may run on a stack of its own: where that lies says nothing of the frames on
- * the thread's. A system call. */
-int os_is_on_this_stack(uintptr_t frame);
 
 /* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
 _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
@@ -99,13 +72,14 @@ __attribute__((always_inline)) static inline struct os_call os_begin(struct agen
     __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
     uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
     uintptr_t frame = agent_frame();
-    uint32_t level = thread->call_depth;
+    uint32_t level = os_of(thread)->call_depth;
     if (unlikely(level))
         level = os_resync(thread, level, frame);
-    thread->call_depth = level + 1; /* then the frame, then the time: a handler may come in between (os_resync) */
+    os_of(thread)->call_depth = level +
+                                1; /* then the frame, then the time: a handler may come in between (os_resync) */
     atomic_signal_fence(memory_order_seq_cst);
-    if (likely(level < AGENT_CALL_FRAMES))
-        thread->call_frames[level] = frame;
+    if (likely(level < OS_CALL_FRAMES))
+        os_of(thread)->call_frames[level] = frame;
     if (likely(level == 0)) {
         atomic_store_explicit(&thread->slot->call_function, function, memory_order_relaxed);
         atomic_store_explicit(&thread->slot->call_ticks, start, memory_order_release);
@@ -121,11 +95,11 @@ __attribute__((always_inline)) static inline int os_end(struct os_call *call)
     /* A signal handler inside the call may have forked: then this is the child, and the parent's memory is not here. */
     if (unlikely(agent_self != thread || !agent_attached()))
         return 0;
-    thread->call_depth = call->level;
+    os_of(thread)->call_depth = call->level;
     if (likely(call->level == 0))
         atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
     call->duration = likely(end > call->start) ? end - call->start : 0;
-    if (call->duration < agent.osrt_threshold_ticks) {
+    if (call->duration < os_settings.threshold_ticks) {
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
         return 0;
     }
@@ -162,7 +136,7 @@ extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 /* The same with another value in the record. */
 #define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
     struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
-    type os_result = OS_REAL(symbol) arguments;                                                                      \
+    type os_result = LIBC_REAL(symbol) arguments;                                                                    \
     if (os_end(&os_call))                                                                                            \
         os_emit(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result));                                        \
     return os_result;

@@ -12,8 +12,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/core/core.h"
-#include "agent/torch/torch_agent.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/modules.h"
 #include "os_hooks.h"
 
 /* ---- Does the caller matter? ----------------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void *time_dlopen(const char *path, int flags)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(dlopen)(path, flags);
+        return LIBC_REAL(dlopen)(path, flags);
     OS_TIMED(thread, void *, dlopen, (path, flags), NO_POINTER)
 }
 
@@ -87,7 +88,7 @@ static void *time_dlmopen(long space, const char *path, int flags)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(dlmopen)(space, path, flags);
+        return LIBC_REAL(dlmopen)(space, path, flags);
     OS_TIMED(thread, void *, dlmopen, (space, path, flags), NO_POINTER)
 }
 
@@ -125,12 +126,12 @@ __attribute__((used)) dlmopen_function os_choose_dlmopen(long space, const char 
 
 dlopen_function os_choose_dlopen(const char *path, int flags, uintptr_t caller)
 {
-    return may_time(path, caller) ? timed_dlopen : OS_REAL(dlopen);
+    return may_time(path, caller) ? timed_dlopen : LIBC_REAL(dlopen);
 }
 
 dlmopen_function os_choose_dlmopen(long space, const char *path, int flags, uintptr_t caller)
 {
-    return may_time(path, caller) ? timed_dlmopen : OS_REAL(dlmopen);
+    return may_time(path, caller) ? timed_dlmopen : LIBC_REAL(dlmopen);
 }
 
 /* Three arguments are kept for both; the return address is passed as the one after the last. */
@@ -176,14 +177,14 @@ static int time_dlclose(void *handle)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(dlclose)(handle);
+        return LIBC_REAL(dlclose)(handle);
     OS_TIMED(thread, int, dlclose, (handle), NOT_ZERO)
 }
 
 int os_hook_dlclose(void *handle)
 {
     int result = time_dlclose(handle);
-    torch_memory_forget();
+    sources_objects_unloaded();
     if (agent_attached())
         agent_note_modules();
     return result;

@@ -8,6 +8,7 @@
 #include <threads.h>
 
 #include "agent/core/libc_loader.h"
+#include "agent/core/libc_real.h"
 #include "os_hooks.h"
 
 static inline int valid_time(const struct timespec *until)
@@ -37,9 +38,9 @@ static inline uint64_t holder_of(const void *lock, int word)
         uint64_t held_by = 0;                                                                                        \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         if (may_try) {                                                                                               \
-            int result = OS_REAL(try)(lock);                                                                         \
+            int result = LIBC_REAL(try)(lock);                                                                       \
             if (likely(result != (busy))) {                                                                          \
                 agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                 \
                 return result;                                                                                       \
@@ -56,7 +57,7 @@ static inline uint64_t holder_of(const void *lock, int word)
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (likely(thread != NULL))                                                                                  \
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
-        return OS_REAL(symbol)(lock);                                                                                \
+        return LIBC_REAL(symbol)(lock);                                                                              \
     }
 
 #define TIMED (void *lock, const struct timespec *until), (lock, until)
@@ -97,7 +98,7 @@ static inline int try_semaphore(void *semaphore)
 {
     int saved_errno = errno;
     loader.pthread_testcancel();
-    int result = OS_REAL(sem_trywait)(semaphore);
+    int result = LIBC_REAL(sem_trywait)(semaphore);
     if (result != 0 && errno == EAGAIN) {
         errno = saved_errno;
         return EBUSY;
@@ -111,14 +112,14 @@ static inline int try_semaphore(void *semaphore)
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, int, symbol, arguments, MINUS_ONE)                                                          \
     }                                                                                                                \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         if (may_try) {                                                                                               \
             int result = try_semaphore(lock);                                                                        \
             if (likely(result != EBUSY)) {                                                                           \
@@ -139,8 +140,8 @@ int os_hook_flockfile(void *stream)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (unlikely(!thread))
-        return OS_REAL(flockfile)(stream);
-    if (OS_REAL(ftrylockfile)(stream) == 0) {
+        return LIBC_REAL(flockfile)(stream);
+    if (LIBC_REAL(ftrylockfile)(stream) == 0) {
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);
         return 0;
     }

@@ -7,8 +7,11 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
 #include "agent/core/mappings.h"
+#include "agent/core/modules.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
 #include "os_hooks.h"
 #include "os_process.h"
@@ -120,8 +123,8 @@ static int lock_programs_memory(int flags)
 
 static int lock_all(int flags)
 {
-    int saved_errno = errno, result = OS_REAL(mlockall)(flags);
-    if (!(flags & MCL_CURRENT) || agent.left || os_is_filtered_child())
+    int saved_errno = errno, result = LIBC_REAL(mlockall)(flags);
+    if (!(flags & MCL_CURRENT) || agent.left || agent_is_filtered_child())
         return result;
     note_libraries();
     if (result == 0) {

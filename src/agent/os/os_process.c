@@ -6,17 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
+#include "agent/core/thread.h"
 #include "os_hooks.h"
 #include "os_process.h"
 #include "wire/wire_marks.h"
-
-void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_cause cause, const char *path)
-{
-    uint64_t words[] = { (uint64_t)pid, what, since };
-    emit_note(WIRE_CHILD, (uint16_t)cause, words, 3, path);
-}
 
 static int is_silent(void)
 {
@@ -43,9 +40,9 @@ static pid_t timed_fork(void)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(fork)();
+        return LIBC_REAL(fork)();
     struct os_call call = os_begin(thread, OSRT_fork);
-    pid_t child = OS_REAL(fork)();
+    pid_t child = LIBC_REAL(fork)();
     if (child != 0 && os_end(&call))
         os_emit(&call, OSRT_fork, child, child < 0 ? errno : 0);
     return child;
@@ -58,74 +55,8 @@ pid_t os_hook_fork(void)
     uint64_t since = is_told ? agent_ticks() : 0;
     pid_t child = timed_fork();
     if (child > 0 && is_told && agent_attached())
-        os_note_child(child, WIRE_CHILD_FORKED, since, WIRE_CAUSE_UNKNOWN, NULL);
+        agent_note_child(child, WIRE_CHILD_FORKED, since, WIRE_CAUSE_UNKNOWN, NULL);
     return child;
-}
-
-/* ---- Filtered children ----------------------------------------------------------------------------------------- */
-
-/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex):
- * a child that exec or its filter ends cannot say so itself, and its parent may never wait for it. */
-#define FREE_MASK FUTEX_TID_MASK               /* none of these: 0, or as the kernel leaves it */
-#define CLAIMED (FUTEX_OWNER_DIED | 1u)        /* neither free nor held */
-
-static struct agent_filtered_child *find_filtered_child(void)
-{
-    uint32_t used = atomic_load_explicit(&agent.filtered_children_used, memory_order_relaxed);
-    for (uint32_t i = 0; i < used; i++) {
-        struct agent_filtered_child *child = &agent.filtered_children[i];
-        uint32_t owner = atomic_load_explicit(&child->owner, memory_order_relaxed);
-        if (owner && !(owner & FUTEX_OWNER_DIED) &&
-            atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
-            return child;
-    }
-    return NULL;
-}
-
-pid_t os_filtered_child(void)
-{
-    const struct agent_filtered_child *child = find_filtered_child();
-    return child ? (pid_t)atomic_load_explicit(&child->owner, memory_order_relaxed) : 0;
-}
-
-static void hold(struct agent_filtered_child *child, pid_t pid)
-{
-    child->link.next = &child->list.list;
-    child->list.list.next = &child->link;
-    child->list.futex_offset = (long)offsetof(struct agent_filtered_child, owner) -
-                               (long)offsetof(struct agent_filtered_child, link);
-    child->list.list_op_pending = NULL;
-    atomic_store(&child->thread, (uintptr_t)&agent_self);
-    atomic_store(&child->owner, (uint32_t)pid);
-    if (!sys_get_robust_list()) /* else it is none of vfork(), and has locks of its own */
-        sys_set_robust_list(&child->list);
-}
-
-void os_note_filtered_child(pid_t pid)
-{
-    /* which may take a chunk, and that a system call */
-    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL);
-    for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
-        struct agent_filtered_child *child = &agent.filtered_children[i];
-        uint32_t owner = atomic_load(&child->owner), used = atomic_load(&agent.filtered_children_used);
-        if (!(owner & FREE_MASK) && atomic_compare_exchange_strong(&child->owner, &owner, CLAIMED)) {
-            while (used <= i && !atomic_compare_exchange_weak(&agent.filtered_children_used, &used, i + 1))
-                ;
-            hold(child, pid);
-            break;
-        }
-    }
-}
-
-void os_forget_filtered_child(void)
-{
-    struct agent_filtered_child *child = find_filtered_child();
-    if (!child)
-        return;
-    os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
-    if (sys_get_robust_list() == &child->list)
-        sys_set_robust_list(NULL);
-    atomic_store(&child->owner, 0);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
@@ -156,7 +87,7 @@ static inline pid_t finish_wait(pid_t child, const int *status, int options)
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (!thread)                                                                                                 \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, pid_t, symbol, arguments, MINUS_ONE)                                                        \
     }                                                                                                                \
     pid_t os_hook_##symbol parameters                                                                                \
@@ -176,7 +107,7 @@ static int timed_waitid(idtype_t which, id_t id, siginfo_t *information, int opt
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(waitid)(which, id, information, options);
+        return LIBC_REAL(waitid)(which, id, information, options);
     OS_TIMED(thread, int, waitid, (which, id, information, options), MINUS_ONE)
 }
 
@@ -201,31 +132,17 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
 /* The collector adopts the orphans of its tree. They are told of the process that would have done so without it. */
 pid_t os_hook_getppid(void)
 {
-    pid_t parent = OS_REAL(getppid)();
+    pid_t parent = LIBC_REAL(getppid)();
     return agent_attached() && (uint32_t)parent == agent.arena->adopter ? (pid_t)agent.arena->orphan_parent : parent;
 }
 
 /* ---- Exits ----------------------------------------------------------------------------------------------------- */
 
-pid_t os_attached_pid(void)
-{
-    if (!agent_attached())
-        return 0;
-    pid_t filtered = os_filtered_child();
-    return filtered ? filtered : sys_getpid();
-}
-
-int os_is_own_process(void)
-{
-    pid_t pid = os_attached_pid();
-    return pid && (uint32_t)pid == agent.pid;
-}
-
 static void note_exit(int status)
 {
-    pid_t pid = os_attached_pid();
+    pid_t pid = agent_attached_pid();
     if (pid && (uint32_t)pid != agent.pid) {
-        os_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
+        agent_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     } else if (pid) {
         /* The time too: its parent may have reaped it before anyone can look. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
@@ -254,9 +171,9 @@ void os_process_prepare(void)
 #define EXIT(symbol)                                                                                                 \
     int os_hook_##symbol(int status)                                                                                 \
     {                                                                                                                \
-        cuda_exit();                                                                                                 \
+        sources_exit();                                                                                              \
         note_exit(status);                                                                                           \
-        return OS_REAL(symbol)(status);                                                                              \
+        return LIBC_REAL(symbol)(status);                                                                            \
     }
 EXIT(_exit)
 EXIT(_Exit)
@@ -268,7 +185,7 @@ static int timed_pthread_setname_np(pthread_t thread, const char *name)
 {
     struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
     if (!self)
-        return OS_REAL(pthread_setname_np)(thread, name);
+        return LIBC_REAL(pthread_setname_np)(thread, name);
     OS_TIMED(self, int, pthread_setname_np, (thread, name), ERROR_NUMBER)
 }
 

@@ -7,8 +7,12 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/lifecycle.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
+#include "agent/core/thread.h"
 #include "os_hooks.h"
 #include "os_process.h"
 
@@ -37,12 +41,12 @@ enum caller { STRANGER, BORROWER, SILENT, LEAVES };
  * does not know its own: 0. */
 static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 {
-    if (limit == NO_LIMIT || os_is_filtered())
+    if (limit == NO_LIMIT || agent_is_filtered())
         return STRANGER;
     pid_t pid = sys_getpid();
     if (agent.pid && (uint32_t)pid != agent.pid) {
         if (limit == WIRE_LIMIT_FILTER)
-            os_note_filtered_child(pid);
+            agent_note_filtered_child(pid);
         return BORROWER;
     }
     if (!agent_attached())
@@ -54,7 +58,7 @@ static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 static void end_limit(enum wire_limit limit, enum caller caller, struct agent_note note, int failed)
 {
     if (failed && caller == BORROWER && limit == WIRE_LIMIT_FILTER)
-        os_forget_filtered_child();
+        agent_forget_filtered_child();
     if (caller == LEAVES)
         (failed ? agent_come_back : agent_has_left)(note);
     if (!failed && limit == WIRE_LIMIT_FILTER && (caller == SILENT || caller == LEAVES))
@@ -67,7 +71,7 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return OS_REAL(prctl)(option, a, b, c, d);
+        return LIBC_REAL(prctl)(option, a, b, c, d);
     OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
 }
 
@@ -76,7 +80,7 @@ static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, un
 {
     struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
-    int result = OS_REAL(prctl)(option, a, b, c, d);
+    int result = LIBC_REAL(prctl)(option, a, b, c, d);
     end_limit(limit, caller, note, result != 0);
     return result;
 }
@@ -114,14 +118,14 @@ long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
                                                   : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
     struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
-    long result = OS_REAL(syscall)(number, a, b, c, d, e);
+    long result = LIBC_REAL(syscall)(number, a, b, c, d, e);
     end_limit(limit, caller, note, has_failed(number, (unsigned long)b, result));
     return result;
 }
 
 void *os_find_syscall(void)
 {
-    os_real_syscall = (void *)OS_REAL(syscall);
+    os_real_syscall = (void *)LIBC_REAL(syscall);
     return os_real_syscall;
 }
 

@@ -3,6 +3,7 @@
  *
  * Whether the buffer has room is read from glibc's FILE, as its own getc_unlocked does; with another libc every call is
  * timed. It is read without the stream's lock: a wrong guess costs a measurement, never correctness. */
+#include "agent/core/libc_real.h"
 #include "os_hooks.h"
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -23,10 +24,10 @@ static inline int has_room(const FILE *stream)
         stream_is                                                                                                    \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         if (likely(in_buffer(stream))) {                                                                             \
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         }                                                                                                            \
         OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
     }

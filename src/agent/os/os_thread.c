@@ -3,7 +3,9 @@
  * The two words that must travel (function, argument) wait in a block of a private pool, a list as in
  * wire_chunks.h. No malloc. When all blocks are under way the thread is created as the program asked, and is
  * noticed at its first hook. */
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/thread.h"
 #include "os_hooks.h"
 
 #define BLOCKS 4096u
@@ -56,10 +58,10 @@ static int create(pthread_t *thread, const void *attributes, void *(*start)(void
 {
     struct block *block = take_block();
     if (!block)
-        return OS_REAL(pthread_create)(thread, attributes, start, argument);
+        return LIBC_REAL(pthread_create)(thread, attributes, start, argument);
     block->start = start;
     block->argument = argument;
-    int result = OS_REAL(pthread_create)(thread, attributes, begin, block);
+    int result = LIBC_REAL(pthread_create)(thread, attributes, begin, block);
     if (result != 0)
         give_block(block);
     return result;
@@ -70,7 +72,7 @@ int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*st
     if (agent_self == AGENT_OWN_THREAD || agent_self == AGENT_HIDDEN_THREAD) /* CUPTI makes itself a thread */
         return create(thread, attributes, start, argument, begin_own_thread);
     if (!agent_thread())
-        return OS_REAL(pthread_create)(thread, attributes, start, argument);
+        return LIBC_REAL(pthread_create)(thread, attributes, start, argument);
     struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
     if (!self)
         return create(thread, attributes, start, argument, begin_thread);
@@ -86,8 +88,8 @@ int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*st
 #define KEY(symbol, parameters)                                                                                      \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
-        int result = OS_REAL(symbol)(key, destructor);                                                               \
-        return result != 0 && thread_give_key_back() ? OS_REAL(symbol)(key, destructor) : result;                    \
+        int result = LIBC_REAL(symbol)(key, destructor);                                                             \
+        return result != 0 && thread_give_key_back() ? LIBC_REAL(symbol)(key, destructor) : result;                  \
     }
 KEY(pthread_key_create, (pthread_key_t * key, void (*destructor)(void *)))
 KEY(tss_create, (void *key, void (*destructor)(void *)))

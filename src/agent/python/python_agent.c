@@ -13,10 +13,12 @@
 #include <pthread.h>
 
 #include "abi/python_layout.h"
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
 #include "agent/core/libc_loader.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/modules.h"
+#include "agent/core/source.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
 #include "wire/wire_torch.h"
 
 #define FRAMES_MAX 128
@@ -87,7 +89,7 @@ static void keep_loaded(void *function)
 {
     Dl_info place;
     if (loader.dladdr(function, &place) && place.dli_fname)
-        OS_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+        LIBC_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 int python_prepare(void)
@@ -107,7 +109,8 @@ int python_prepare(void)
     return atomic_load(&stacks.state) == READABLE ? 0 : -1;
 }
 
-void python_found(void)
+/* Python may be among the libraries that were loaded. */
+static void objects_changed(void)
 {
     if (!agent.arena->python || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
         return;
@@ -117,7 +120,8 @@ void python_found(void)
                   "GIL is).");
 }
 
-void python_forget(void)
+/* A new arena knows no stack. */
+static void forget(void)
 {
     int opening = OPENING; /* by a thread that is not in this process: the next one opens it */
     atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
@@ -344,10 +348,25 @@ uint64_t python_stack_of_operator(struct agent_thread *thread)
     return number_of_stack(thread, PYTHON_OF_OPERATOR, AGENT_SCRATCH_OF_HOOK);
 }
 
-uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use)
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+static uint64_t frames(struct agent_thread *thread, enum agent_stack_use use)
 {
-    if (!(agent.arena->python & use) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
+    uint32_t wanted = use == AGENT_STACK_OF_SAMPLE ? WIRE_PYTHON_SAMPLES : WIRE_PYTHON_CALLS;
+    if (!(agent.arena->python & wanted) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
     return number_of_stack(thread, PYTHON_OF_CALL,
-                           use == WIRE_PYTHON_SAMPLES ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
+                           use == AGENT_STACK_OF_SAMPLE ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
 }
+
+static void attached(enum wire_origin origin)
+{
+    if (origin == WIRE_ORIGIN_FORK)
+        forget();
+}
+
+const struct agent_source agent_source_python = {
+    .attached = attached,
+    .objects_changed = objects_changed,
+    .frames = frames,
+};

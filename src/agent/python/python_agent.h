@@ -7,20 +7,9 @@
 
 /* 0 if they can be read here, -1 if not, or not yet. Looks for Python: not for hooks. */
 int python_prepare(void);
-/* A new arena knows none. */
-void python_forget(void);
 
 /* The number of the calling thread's stack, which the collector has been told of as WIRE_TORCH_STACK; 0: it has none.
  * Inside an operator, whose thread has its frames as they are. */
 uint64_t python_stack_of_operator(struct agent_thread *thread);
-
-/* The same as WIRE_PYTHON_STACK, if the capture wants it for this: at any moment, in signal
- * handlers too. Keeps errno. */
-uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use);
-/* bytes of the thread's stack that must be free; an estimate from the frames, not measured */
-#define PYTHON_STACK_NEEDS 4096u
-
-/* Libraries were loaded: Python may be among them. */
-void python_found(void);
 
 #endif

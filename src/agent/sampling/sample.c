@@ -10,18 +10,20 @@
  * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the
  * program's runs there. The stack is copied by a system call that fails where a plain read would fault. Nothing here
  * allocates or takes a lock. */
+#include "sample.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 
 #include "abi/registers.h"
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/arena_window.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/stack_copy.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
-#include "agent/python/python_agent.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
 #include "wire/wire_samples.h"
@@ -29,7 +31,7 @@
 /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock ticks, and catches
  * up. More means that the signal was blocked */
 #define SAMPLE_MAX 64u
-#define NO_TIMER 0           /* agent_thread.timer is the kernel's number and 1 */
+#define NO_TIMER 0           /* of struct sample_thread */
 #define PERIOD_LEAST_NS 100000u
 
 #if defined(__x86_64__)
@@ -64,15 +66,15 @@ static _Atomic uint32_t signal_owner; /* a forked child has its parent's handler
 /* An alternate stack that the program has set without libc may be a small one. */
 static int has_room(const stack_t *alternate, const char *here)
 {
-    return (size_t)(here - (const char *)alternate->ss_sp) > PYTHON_STACK_NEEDS;
+    return (size_t)(here - (const char *)alternate->ss_sp) > AGENT_FRAMES_NEED;
 }
 
 static void emit_sample(struct agent_thread *thread, const ucontext_t *context, uint64_t periods)
 {
     const struct wire_sample_settings *settings = &agent.arena->samples;
     uint32_t room = settings->stack_bytes & ~7u;
-    uint64_t python = has_room(&context->uc_stack, __builtin_frame_address(0))
-                          ? python_stack_now(thread, WIRE_PYTHON_SAMPLES)
+    uint64_t frames = has_room(&context->uc_stack, __builtin_frame_address(0))
+                          ? sources_frames(thread, AGENT_STACK_OF_SAMPLE)
                           : 0;
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE,
@@ -81,7 +83,7 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
         return;
     record->ticks = agent_ticks();
     record->body[0] = periods * settings->period_ns;
-    record->body[1] = python;
+    record->body[1] = frames;
     read_registers(context, record->body + 2);
     long got = room ? stack_copy_take(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room)
                     : 0;
@@ -118,9 +120,9 @@ int sample_has_signal(void)
 {
     struct sigaction now;
     if (agent.left || atomic_load_explicit(&signal_owner, memory_order_relaxed) != SIGNAL_OURS ||
-        os_is_filtered_child())
+        agent_is_filtered_child())
         return 0;
-    return OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
+    return LIBC_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
 }
 
 int sample_is_over(void)
@@ -140,10 +142,10 @@ static int take_signal(void)
         return owner == SIGNAL_OURS ? 0 : -1;
     ours.sa_sigaction = take_sample;
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    if (OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) != 0)
+    if (LIBC_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) != 0)
         return -1;
     int is_free = sample_is_handler(&now) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL);
-    if (is_free && OS_REAL(sigaction)(SAMPLE_SIGNAL, &ours, NULL) == 0) {
+    if (is_free && LIBC_REAL(sigaction)(SAMPLE_SIGNAL, &ours, NULL) == 0) {
         relay_begin();
         atomic_compare_exchange_strong(&signal_owner, &owner, SIGNAL_OURS);
         return 0;
@@ -192,7 +194,7 @@ static void give_spare_signal(void)
 /* True if there was one. Any thread may take away any other's, but only one does. */
 static int stop_timer(struct agent_thread *thread)
 {
-    uint32_t timer = __atomic_exchange_n(&thread->timer, NO_TIMER, __ATOMIC_SEQ_CST);
+    uint32_t timer = __atomic_exchange_n(&sample_of(thread)->timer, NO_TIMER, __ATOMIC_SEQ_CST);
     if (timer != NO_TIMER) {
         sys_call3(SYS_timer_delete, (long)timer - 1, 0, 0);
         give_spare_signal();
@@ -225,11 +227,11 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
         return WIRE_UNSAMPLED_TIMER;
     }
     set_timer(timer, period_ns);
-    __atomic_store_n(&thread->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sample_of(thread)->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
     return SAMPLE_HAS_STACK;
 }
 
-void sample_thread_begin(struct agent_thread *thread)
+static void thread_begin(struct agent_thread *thread)
 {
     uint64_t period_ns = agent.arena->samples.period_ns;
     if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
@@ -254,12 +256,6 @@ void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause)
         ;
 }
 
-void sample_thread_end(struct agent_thread *thread)
-{
-    stop_timer(thread);
-    sample_stack_take(thread);
-}
-
 /* So many have been used, by threads that may have ended. */
 static uint32_t count_threads(void)
 {
@@ -281,7 +277,7 @@ static void set_timers(uint64_t period_ns)
 {
     for (uint32_t i = 0; i < count_threads(); i++) {
         struct agent_thread *thread = area_unit(&agent.threads, i);
-        uint32_t timer = __atomic_load_n(&thread->timer, __ATOMIC_SEQ_CST);
+        uint32_t timer = __atomic_load_n(&sample_of(thread)->timer, __ATOMIC_SEQ_CST);
         if (timer != NO_TIMER)
             set_timer((int)timer - 1, period_ns);
     }
@@ -299,24 +295,24 @@ static int end_relay(void)
     return has_ended;
 }
 
-void sample_leave(void)
+static void leave(void)
 {
     set_timers(0);
     has_ended_relay = end_relay();
 }
 
-void sample_come_back(void)
+static void come_back(void)
 {
     if (has_ended_relay) {
         relay_begin();
-        if (agent_is_thread(agent_self) && agent_self->signal_stack)
+        if (agent_is_thread(agent_self) && sample_of(agent_self)->signal_stack)
             sample_stack_give(agent_self);
     }
     set_timers(agent.arena->samples.period_ns);
 }
 
 /* A forked child has one thread, and its parent's handlers and stack. */
-void sample_not_in_child(void)
+static void not_attached(void)
 {
     end_relay();
 }
@@ -324,7 +320,7 @@ void sample_not_in_child(void)
 void sample_give_signal_back(void)
 {
     uint64_t none[4] = { 0 }; /* as the kernel has it: libc's function would leave a trace in the flags */
-    if (!os_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) ||
+    if (!agent_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) ||
         atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_OURS)
         return;
     for (uint32_t stopped = stop_timers(); stopped > 0; stopped--)
@@ -339,7 +335,7 @@ void sample_give_signal_back(void)
 /* ---- Sums ------------------------------------------------------------------------------------------------------ */
 
 /* Times that it was put on a CPU are those that it was taken off one, and this one. */
-void sample_note_sums(void)
+static void note_sums(void)
 {
     struct rusage usage;
     if (!agent.arena->samples.sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
@@ -347,3 +343,21 @@ void sample_note_sums(void)
     uint64_t sums[] = { sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + 1 };
     emit_note(WIRE_THREAD_SUMS, 0, sums, 2, NULL);
 }
+
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+static void thread_ending(struct agent_thread *thread)
+{
+    note_sums();
+    stop_timer(thread);
+    sample_stack_take(thread);
+}
+
+const struct agent_source agent_source_samples = {
+    .thread_begin = thread_begin,
+    .thread_ending = thread_ending,
+    .not_attached = not_attached,
+    .leave = leave,
+    .come_back = come_back,
+    .show_signal_stack = sample_stack_show_as_set,
+};

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
+#include "sample.h"
 #include "sample_stack.h"
 
 #define SIGNALS 65u    /* from 1 */
@@ -217,11 +218,11 @@ static uint64_t mask_before(const ucontext_t *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     uint64_t mask;
-    int has_waited = agent_is_thread(thread) && thread->wait_frame - stack_pointer(context) < WAIT_BYTES;
+    int has_waited = agent_is_thread(thread) && sample_of(thread)->wait_frame - stack_pointer(context) < WAIT_BYTES;
     if (has_waited && result_of_call(context) == -EINTR) {
         /* the call is over when the handler returns, but its result still stands in the register */
-        thread->wait_frame = 0;
-        return thread->wait_mask;
+        sample_of(thread)->wait_frame = 0;
+        return sample_of(thread)->wait_mask;
     }
     memcpy(&mask, &context->uc_sigmask, sizeof mask);
     return mask;
@@ -277,7 +278,7 @@ static int is_to_wrap(int number, const struct sigaction *action)
     if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN ||
         handler == (void *)relay_entry)
         return 0;
-    return os_is_own_process();
+    return agent_is_own_process();
 }
 
 const struct sigaction *relay_wrap(int number, const struct sigaction *action, struct sigaction *room)
@@ -314,11 +315,11 @@ static void change_actions(const struct sigaction *(*change)(int number, const s
     int saved_errno = errno; /* libc keeps some numbers to itself */
     for (int number = 1; number < (int)SIGNALS; number++) {
         struct sigaction now, room, before;
-        if (number == SAMPLE_SIGNAL || OS_REAL(sigaction)(number, NULL, &now) != 0 ||
+        if (number == SAMPLE_SIGNAL || LIBC_REAL(sigaction)(number, NULL, &now) != 0 ||
             change(number, &now, &room) != &room)
             continue;
-        if (OS_REAL(sigaction)(number, &room, &before) == 0 && !is_same(&before, &now))
-            OS_REAL(sigaction)(number, change(number, &before, &room), NULL);
+        if (LIBC_REAL(sigaction)(number, &room, &before) == 0 && !is_same(&before, &now))
+            LIBC_REAL(sigaction)(number, change(number, &before, &room), NULL);
     }
     errno = saved_errno;
 }

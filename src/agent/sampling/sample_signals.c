@@ -5,10 +5,12 @@
  *
  * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself
  * is not seen. All of these may run in signal handlers and in vfork children, whose handlers are their own. */
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
+#include "sample.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
 
@@ -29,7 +31,7 @@ static int is_default_already(int number, const void *handler)
             action = NULL;                                                                                           \
         else if (action && number == SAMPLE_SIGNAL)                                                                  \
             sample_give_signal_back();                                                                               \
-        int result = OS_REAL(symbol)(number, relay_wrap(number, action, &room), old);                                \
+        int result = LIBC_REAL(symbol)(number, relay_wrap(number, action, &room), old);                              \
         if (result == 0 && old && sample_is_handler(old))                                                            \
             *old = (struct sigaction){ .sa_handler = SIG_DFL };                                                      \
         else if (result == 0 && old)                                                                                 \
@@ -44,12 +46,12 @@ SIGACTION(__sigaction)
     {                                                                                                                \
         const struct relay_action *before = relay_latest(number);                                                    \
         if (likely(number != SAMPLE_SIGNAL))                                                                         \
-            return relay_show_handler(before, OS_REAL(symbol)(number, handler));                                     \
+            return relay_show_handler(before, LIBC_REAL(symbol)(number, handler));                                   \
         if (is_default_already(number, handler))                                                                     \
             return (void *)SIG_DFL;                                                                                  \
         int was_ours = sample_has_signal();                                                                          \
         sample_give_signal_back();                                                                                   \
-        void *old = OS_REAL(symbol)(number, handler);                                                                \
+        void *old = LIBC_REAL(symbol)(number, handler);                                                              \
         return was_ours && old != (void *)SIG_ERR ? (void *)SIG_DFL : relay_show_handler(before, old);               \
     }
 SIGNAL(signal)
@@ -63,14 +65,14 @@ int os_hook_sigignore(int number)
 {
     if (number == SAMPLE_SIGNAL)
         sample_give_signal_back();
-    return OS_REAL(sigignore)(number);
+    return LIBC_REAL(sigignore)(number);
 }
 
 /* ---- Waiting for it -------------------------------------------------------------------------------------------- */
 
 static void look_at_set(const sigset_t *set)
 {
-    if (os_is_filtered()) /* no samples there, and whether it can be read is a system call's to say */
+    if (agent_is_filtered()) /* no samples there, and whether it can be read is a system call's to say */
         return;
     if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
         sample_give_signal_back();
@@ -81,7 +83,7 @@ static void look_at_set(const sigset_t *set)
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (!thread)                                                                                                 \
-            return OS_REAL(symbol) arguments;                                                                        \
+            return LIBC_REAL(symbol) arguments;                                                                      \
         OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
     }
 #define WAIT_FOR(symbol, parameters, arguments, fails)                                                               \
@@ -103,7 +105,7 @@ WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struc
  * wait with; a kernel's is of one word, and so is what some programs give. */
 static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 {
-    if (!mask || !relay_has_begun() || os_is_filtered_child() || !sys_can_read(mask))
+    if (!mask || !relay_has_begun() || agent_is_filtered_child() || !sys_can_read(mask))
         return mask;
     *(uint64_t *)copy = *(const uint64_t *)mask | (sample_has_signal() ? SAMPLE_SIGNAL_BIT : 0);
     return copy;
@@ -116,11 +118,11 @@ static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     if (!agent_is_thread(thread))
         return NULL;
-    thread->wait_frame = 0;
+    sample_of(thread)->wait_frame = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->wait_mask = *(const uint64_t *)mask;
+    sample_of(thread)->wait_mask = *(const uint64_t *)mask;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->wait_frame = frame;
+    sample_of(thread)->wait_frame = frame;
     return thread;
 }
 
@@ -133,7 +135,7 @@ static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
         struct agent_thread *thread = mask == &copy ? note_wait(mask, (uintptr_t)__builtin_frame_address(0)) : NULL; \
         int result = timed_##symbol arguments;                                                                       \
         if (thread)                                                                                                  \
-            thread->wait_frame = 0;                                                                                  \
+            sample_of(thread)->wait_frame = 0;                                                                       \
         return result;                                                                                               \
     }
 WAIT_WITH(sigsuspend, (const sigset_t *mask), (mask))
@@ -154,7 +156,7 @@ WAIT_WITH(epoll_pwait2,
 
 int os_hook_sigpending(sigset_t *set)
 {
-    int result = OS_REAL(sigpending)(set);
+    int result = LIBC_REAL(sigpending)(set);
     if (result == 0 && sample_has_signal())
         sigdelset(set, SAMPLE_SIGNAL);
     return result;
@@ -175,9 +177,9 @@ static void note_jump(void)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;
-    thread->wait_frame = 0;
+    sample_of(thread)->wait_frame = 0;
     /* A call that was only about to begin counts as begun, so that os_resync() asks whether it was left. */
-    if (thread->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
+    if (os_of(thread)->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
         atomic_store_explicit(&thread->slot->call_ticks, agent_ticks(), memory_order_relaxed);
 }
 
@@ -185,7 +187,7 @@ static void note_jump(void)
     int os_hook_##symbol(void *buffer, int value)                                                                    \
     {                                                                                                                \
         note_jump();                                                                                                 \
-        return OS_REAL(symbol)(buffer, value);                                                                       \
+        return LIBC_REAL(symbol)(buffer, value);                                                                     \
     }
 JUMP(longjmp)
 JUMP(_longjmp)
@@ -196,7 +198,7 @@ static int is_on_hidden_stack(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     stack_t now;
-    if (!agent_is_thread(thread) || !thread->signal_stack)
+    if (!agent_is_thread(thread) || !sample_of(thread)->signal_stack)
         return 0;
     sample_stack_ask(&now);
     return (now.ss_flags & SS_ONSTACK) != 0;
@@ -206,5 +208,5 @@ static int is_on_hidden_stack(void)
 int os_hook___longjmp_chk(void *buffer, int value)
 {
     note_jump();
-    return is_on_hidden_stack() ? OS_REAL(siglongjmp)(buffer, value) : OS_REAL(__longjmp_chk)(buffer, value);
+    return is_on_hidden_stack() ? LIBC_REAL(siglongjmp)(buffer, value) : LIBC_REAL(__longjmp_chk)(buffer, value);
 }

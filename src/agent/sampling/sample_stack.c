@@ -14,10 +14,13 @@
 
 #include <sys/auxv.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
+#include "agent/core/arena_window.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
-#include "agent/os/os_process.h"
+#include "sample.h"
 #include "sample_relay.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -104,7 +107,7 @@ int sample_stack_contains(const stack_t *stack, uintptr_t address)
     return !(stack->ss_flags & (SS_DISABLE | SS_AUTODISARM)) && address > first && address - first <= stack->ss_size;
 }
 
-static void show_as_set(stack_t *stack)
+void sample_stack_show_as_set(stack_t *stack)
 {
     const stack_t *program = sample_stack_stands_for(stack);
     if (!program)
@@ -118,7 +121,7 @@ void sample_stack_ask(stack_t *stack)
 {
     *stack = (stack_t){ .ss_flags = SS_DISABLE };
     sys_sigaltstack(NULL, stack);
-    show_as_set(stack);
+    sample_stack_show_as_set(stack);
 }
 
 /* The kernel gives a stack with SS_AUTODISARM up for as long as the handler runs. */
@@ -163,14 +166,14 @@ enum wire_fate sample_stack_give(struct agent_thread *thread)
     if (sys_sigaltstack(NULL, &now) != 0)
         return WIRE_UNSAMPLED_TIMER;
     if (is_ours(&now)) {
-        thread->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's */
+        sample_of(thread)->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's */
         return SAMPLE_HAS_STACK;
     }
-    if (!thread->signal_stack)
-        thread->signal_stack = map_stack();
-    if (!thread->signal_stack)
+    if (!sample_of(thread)->signal_stack)
+        sample_of(thread)->signal_stack = map_stack();
+    if (!sample_of(thread)->signal_stack)
         return WIRE_UNSAMPLED_TIMER;
-    stack_t ours = ours_for(thread->signal_stack, &now);
+    stack_t ours = ours_for(sample_of(thread)->signal_stack, &now);
     return sys_sigaltstack(&ours, NULL) == 0 ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_TIMER;
 }
 
@@ -186,8 +189,8 @@ int sample_stack_give_back(void)
 /* Handlers of the program's may come later still. */
 void sample_stack_take(struct agent_thread *thread)
 {
-    struct stack_head *head = thread->signal_stack;
-    thread->signal_stack = NULL;
+    struct stack_head *head = sample_of(thread)->signal_stack;
+    sample_of(thread)->signal_stack = NULL;
     if (head && sample_stack_give_back())
         window_unmap(mapping_of(head), mapping_bytes());
 }
@@ -209,7 +212,7 @@ static int is_refused(const stack_t *set)
 static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
 {
     uint64_t mask = sys_hold_signals();
-    int result = OS_REAL(sigaltstack)(set, old);
+    int result = LIBC_REAL(sigaltstack)(set, old);
     enum wire_fate fate = sample_stack_give(thread);
     if (fate != SAMPLE_HAS_STACK)
         sample_thread_stop(thread, fate);
@@ -219,12 +222,12 @@ static int set_between_samples(struct agent_thread *thread, const stack_t *set, 
 
 int os_hook_sigaltstack(const stack_t *set, stack_t *old)
 {
-    struct agent_thread *thread = set && sample_has_signal() && os_is_own_process() ? agent_thread() : NULL;
-    int may_be_ours = relay_has_begun() && !os_is_filtered_child();
+    struct agent_thread *thread = set && sample_has_signal() && agent_is_own_process() ? agent_thread() : NULL;
+    int may_be_ours = relay_has_begun() && !agent_is_filtered_child();
     if (set && may_be_ours && is_refused(set))
         return -1;
-    int result = thread ? set_between_samples(thread, set, old) : OS_REAL(sigaltstack)(set, old);
+    int result = thread ? set_between_samples(thread, set, old) : LIBC_REAL(sigaltstack)(set, old);
     if (result == 0 && old && may_be_ours)
-        show_as_set(old);
+        sample_stack_show_as_set(old);
     return result;
 }

@@ -19,6 +19,7 @@ const stack_t *sample_stack_stands_for(const stack_t *stack);
 int sample_stack_contains(const stack_t *stack, uintptr_t address);
 void sample_stack_disarm(const stack_t *stack); /* a handler was entered that was interrupted
                                                  * with this one, which is ours */
+void sample_stack_show_as_set(stack_t *stack);  /* what the kernel has becomes what the program has set */
 void sample_stack_ask(stack_t *stack);          /* as sigaltstack() answers the calling thread */
 
 #endif

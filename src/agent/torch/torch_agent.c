@@ -8,17 +8,18 @@
  * the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs, where
  * they are asked for, are read by version number: see torch_ivalues.c.
  *
- * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked
+ * The observer stays for the life of the process, and changes with what the program chooses (follow_wanted). A forked
  * child has it too and attaches at its next operator. */
 #include "torch_agent.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
 #include "agent/core/libc_loader.h"
+#include "agent/core/libc_real.h"
+#include "agent/core/source.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
 #include "agent/python/python_agent.h"
 #include "wire/wire_torch.h"
 
@@ -84,12 +85,15 @@ static const struct {
 
 static struct torch_layout layout;
 static struct torch_version version;
-static _Atomic uint32_t state; /* enum below */
+static _Atomic uint32_t state;  /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks;
-static uint64_t observer;      /* torch's number of our callback; whoever has `asked` from 0 writes it */
-static _Atomic uint32_t asked; /* torch_follow() since it was last done: 0 when nobody is at it */
+static uint64_t observer;       /* torch's number of our callback; whoever has `asked` from 0 writes it */
+static _Atomic uint32_t asked;  /* follow_wanted() since it was last done: 0 when nobody is at it */
 static const char *refusal;
+static char library_path[4096]; /* written when its library is met, which is once */
+static _Atomic int is_new;      /* it was met just now */
+_Atomic uint32_t torch_wanted;
 
 /* ---- Each operator --------------------------------------------------------------------------------------------- */
 
@@ -410,7 +414,7 @@ static const char too_old[] = "This PyTorch has no observers of the kind known h
 
 static const char *look_up(const char *path)
 {
-    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
+    void *library = LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
     if (!library)
         return "libtorch_cpu.so is loaded in a way that its functions cannot be found.";
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
@@ -434,7 +438,7 @@ static const char *look_up(const char *path)
 static int wants_inputs(void)
 {
     static int known = -1;
-    if (!(atomic_load(&agent.torch) & WIRE_TORCH_SHAPES))
+    if (!(atomic_load(&torch_wanted) & WIRE_TORCH_SHAPES))
         return 0;
     if (known < 0) {
         known = torch_inputs_prepare(&version, calls.undefined) == 0;
@@ -448,7 +452,7 @@ static int wants_inputs(void)
 static int wants_stacks(void)
 {
     static int told;
-    if (!(atomic_load(&agent.torch) & WIRE_TORCH_STACKS))
+    if (!(atomic_load(&torch_wanted) & WIRE_TORCH_STACKS))
         return 0;
     if (python_prepare() == 0)
         return 1;
@@ -516,7 +520,7 @@ static const char *install(const char *path)
 /* Operators that run meanwhile keep the callback that they began with. */
 static void follow(void)
 {
-    if (atomic_load(&agent.torch) & WIRE_TORCH_MEMORY)
+    if (atomic_load(&torch_wanted) & WIRE_TORCH_MEMORY)
         torch_reach_memory();
     with_stacks = wants_stacks();
     if (!can_be_exchanged())
@@ -527,8 +531,9 @@ static void follow(void)
     observe(our_callback());
 }
 
-/* One thread at a time; one that comes meanwhile leaves it to that one, which looks again. */
-void torch_follow(void)
+/* What is asked for has changed. One thread at a time; one that comes meanwhile leaves it to that one, which looks
+ * again. */
+static void follow_wanted(void)
 {
     if (atomic_load(&state) != OBSERVED || atomic_fetch_add(&asked, 1) != 0)
         return;
@@ -546,27 +551,72 @@ static void tell(void)
         emit_note(WIRE_TORCH_REFUSED, 0, NULL, 0, refusal);
 }
 
-void torch_found(const char *path)
+uint32_t torch_choose(uint32_t flags)
+{
+    uint32_t before = atomic_exchange(&torch_wanted, flags);
+    follow_wanted();
+    return before;
+}
+
+/* PyTorch is loaded: its operators are observed, if they are to be. */
+static void found(void)
 {
     uint32_t before = NOT_LOADED;
     if (!(agent.sources & WIRE_BIT(TORCH)) || !atomic_compare_exchange_strong(&state, &before, INSTALLING))
         return;
     int saved_errno = errno;
-    refusal = install(path);
+    refusal = install(library_path);
     atomic_store(&state, refusal ? REFUSED : OBSERVED);
-    torch_follow();
+    follow_wanted();
     tell();
     errno = saved_errno;
 }
 
-void torch_after_attach(void)
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+{
+    if (origin != WIRE_ORIGIN_FORK) /* a child goes on with what its parent chose */
+        atomic_store(&torch_wanted, arena->torch);
+    return 0;
+}
+
+/* Tells a new arena what the process has loaded. */
+static void attached(enum wire_origin origin)
 {
     uint32_t installing = INSTALLING;
+    if (origin != WIRE_ORIGIN_FORK)
+        return;
     atomic_store(&asked, 0);                                          /* whoever was at it is not in this process */
     if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* and may have a lock of torch's */
         refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;
-    torch_follow();
+    follow_wanted();
     tell();
 }
+
+static void object_loaded(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= sizeof library_path)
+        return;
+    strcpy(library_path, path);
+    atomic_store(&is_new, 1);
+}
+
+static void objects_changed(void)
+{
+    if (atomic_exchange(&is_new, 0))
+        found();
+    else
+        follow_wanted();
+}
+
+const struct agent_source agent_source_torch = {
+    .attach = attach,
+    .attached = attached,
+    .object_loaded = object_loaded,
+    .objects_changed = objects_changed,
+    .objects_unloaded = torch_memory_forget,
+};

@@ -31,6 +31,13 @@ static inline uint64_t torch_word(const void *object, size_t offset)
     return word;
 }
 
+/* enum wire_torch_flag: what of its operators is recorded, as the program chose last. */
+extern _Atomic uint32_t torch_wanted;
+uint32_t torch_choose(uint32_t flags);         /* those before */
+
+uint64_t torch_module_begin(const char *name); /* a number for its end, or 0: it is not recorded */
+void torch_module_end(uint64_t call);
+
 /* Which inputs can be read, once the version is known: 0, or -1 for one that is not known, and none are. `undefined` is
  * the tensor that stands for none. */
 int torch_inputs_prepare(const struct torch_version *version, const void *undefined);

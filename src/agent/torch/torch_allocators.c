@@ -9,7 +9,7 @@
 #include <link.h>
 #include <stdbool.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
 #include "agent/core/elf_lookup.h"
 #include "torch_agent.h"
 #include "wire/wire_torch.h"
@@ -22,7 +22,7 @@ struct device {
 static int is_wanted(void)
 {
     return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) &&
-           (atomic_load_explicit(&agent.torch, memory_order_relaxed) & WIRE_TORCH_MEMORY);
+           (atomic_load_explicit(&torch_wanted, memory_order_relaxed) & WIRE_TORCH_MEMORY);
 }
 
 #define ENABLED "_ZN3c1022memoryProfilingEnabledEv"

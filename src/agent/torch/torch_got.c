@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "agent/core/core.h"
+#include "agent/core/agent.h"
 #include "agent/core/sys.h"
 #include "torch_agent.h"
 

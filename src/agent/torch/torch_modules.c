@@ -1,13 +1,14 @@
 /* Calls of PyTorch's modules, which the Python package tells of (python/tacho/_modules.py): they become records
  * among those of the operators, in the thread that makes them, so that one stack has both. A call that began while
  * nothing was recorded has no end. */
-#include "agent/core/core.h"
+#include "torch_agent.h"
 #include "wire/wire_torch.h"
 
 uint64_t torch_module_begin(const char *name)
 {
     static _Atomic uint64_t calls;
-    int is_wanted = agent_attached() && (atomic_load_explicit(&agent.torch, memory_order_relaxed) & WIRE_TORCH_MODULES);
+    int is_wanted = agent_attached() &&
+                    (atomic_load_explicit(&torch_wanted, memory_order_relaxed) & WIRE_TORCH_MODULES);
     struct agent_thread *thread = is_wanted && name ? agent_enter(WIRE_BIT(TORCH)) : NULL;
     if (!thread)
         return 0;

@@ -5,18 +5,19 @@
  * version; those are next in line all the same (a program that was linked with them asks for no version either, and
  * gets our hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a program
  * that looks for it with dlsym finds our hook all the same, and that answer when it calls it. */
+#include "libc_real.h"
+
 #include <link.h>
 #include <string.h>
 
-#include "agent/core/core.h"
-#include "agent/core/libc_loader.h"
-#include "os_hooks.h"
+#include "libc_loader.h"
+#include "modules.h"
 
-union os_real os_real;
+union libc_real libc_real;
 
-static const char *const symbols[OSRT_FUNCTION_COUNT] = {
-#define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
-#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
+static const char *const symbols[LIBC_FUNCTIONS] = {
+#define OS(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
 #include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
@@ -31,22 +32,22 @@ static const struct {
     uint16_t function;
     const char *version;
 } versions[] = {
-    { OSRT_pthread_cond_wait, "GLIBC_2.3.2" },
-    { OSRT_pthread_cond_timedwait, "GLIBC_2.3.2" },
-    { OSRT_pthread_cond_signal, "GLIBC_2.3.2" },
-    { OSRT_pthread_cond_broadcast, "GLIBC_2.3.2" },
-    { OSRT_posix_spawn, "GLIBC_2.15" },
-    { OSRT_posix_spawnp, "GLIBC_2.15" },
-    { OSRT_quick_exit, "GLIBC_2.24" },
-    { OSRT_os_old_pthread_cond_wait, "GLIBC_2.2.5" },
-    { OSRT_os_old_pthread_cond_timedwait, "GLIBC_2.2.5" },
-    { OSRT_os_old_pthread_cond_signal, "GLIBC_2.2.5" },
-    { OSRT_os_old_pthread_cond_broadcast, "GLIBC_2.2.5" },
-    { OSRT_os_old_posix_spawn, "GLIBC_2.2.5" },
-    { OSRT_os_old_posix_spawnp, "GLIBC_2.2.5" },
+    { LIBC_pthread_cond_wait, "GLIBC_2.3.2" },
+    { LIBC_pthread_cond_timedwait, "GLIBC_2.3.2" },
+    { LIBC_pthread_cond_signal, "GLIBC_2.3.2" },
+    { LIBC_pthread_cond_broadcast, "GLIBC_2.3.2" },
+    { LIBC_posix_spawn, "GLIBC_2.15" },
+    { LIBC_posix_spawnp, "GLIBC_2.15" },
+    { LIBC_quick_exit, "GLIBC_2.24" },
+    { LIBC_os_old_pthread_cond_wait, "GLIBC_2.2.5" },
+    { LIBC_os_old_pthread_cond_timedwait, "GLIBC_2.2.5" },
+    { LIBC_os_old_pthread_cond_signal, "GLIBC_2.2.5" },
+    { LIBC_os_old_pthread_cond_broadcast, "GLIBC_2.2.5" },
+    { LIBC_os_old_posix_spawn, "GLIBC_2.2.5" },
+    { LIBC_os_old_posix_spawnp, "GLIBC_2.2.5" },
 };
 
-static const char *version_of(enum osrt_function function)
+static const char *version_of(enum libc_function function)
 {
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
         if (versions[i].function == function)
@@ -54,7 +55,7 @@ static const char *version_of(enum osrt_function function)
     return NULL;
 }
 #else
-static const char *version_of(enum osrt_function function)
+static const char *version_of(enum libc_function function)
 {
     return NULL;
 }
@@ -94,9 +95,9 @@ typedef long (*missing_function)(void);
 #define MISSING_STREAM_NULL missing_nothing
 #define MISSING_STREAM_SHORT missing_nothing
 
-static const missing_function missing[OSRT_FUNCTION_COUNT] = {
-#define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
-#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
+static const missing_function missing[LIBC_FUNCTIONS] = {
+#define OS(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = MISSING_##fails,
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = MISSING_##fails,
 #include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
@@ -126,7 +127,7 @@ static int are_of_one_library(const void *one, const void *other)
     return pair.together;
 }
 
-void *os_find(enum osrt_function function)
+void *libc_find(enum libc_function function)
 {
     const char *symbol = symbols[function];
     const char *version = version_of(function);
@@ -141,15 +142,14 @@ void *os_find(enum osrt_function function)
     if (!found)
         found = (void *)missing[function];
     errno = saved_errno;
-    os_real.all[function] = found;
+    libc_real.all[function] = found;
     return found;
 }
 
-void os_resolve(void)
+void libc_resolve(void)
 {
-    for (enum osrt_function function = 0; function < OSRT_FUNCTION_COUNT; function++)
-        if (!os_real.all[function])
-            os_find(function);
+    for (enum libc_function function = 0; function < LIBC_FUNCTIONS; function++)
+        if (!libc_real.all[function])
+            libc_find(function);
     loader.dlerror(); /* what was not found must not be the program's next dlerror() */
-    os_process_prepare();
 }

@@ -1,0 +1,10 @@
+/* The program asks for recording, now in this process, soon in all: see capture_control.c. */
+#ifndef TACHO_AGENT_CORE_CAPTURE_CONTROL_H
+#define TACHO_AGENT_CORE_CAPTURE_CONTROL_H
+
+#include "wire/wire.h"
+
+void agent_capture_begin(enum wire_capture cause);
+void agent_capture_end(enum wire_capture cause);
+
+#endif

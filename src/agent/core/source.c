@@ -1,0 +1,52 @@
+/* The table of sources, and the loops over it: see source.h. */
+#include "source.h"
+
+static const struct agent_source *const sources[] = {
+#define SOURCE(id, name, text, kinds, thread_bytes) &agent_source_##name,
+#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) &agent_source_##name,
+#include "wire/sources.def"
+};
+#define SOURCES (sizeof sources / sizeof *sources)
+
+#define CALL(slot, parameters, arguments)                                                                            \
+    void sources_##slot parameters                                                                                   \
+    {                                                                                                                \
+        for (size_t i = 0; i < SOURCES; i++)                                                                         \
+            if (sources[i]->slot)                                                                                    \
+                sources[i]->slot arguments;                                                                          \
+    }
+CALL(start, (void), ())
+CALL(prepare, (void), ())
+CALL(attached, (enum wire_origin origin), (origin))
+CALL(forked, (void), ())
+CALL(not_attached, (void), ())
+CALL(thread_begin, (struct agent_thread * thread), (thread))
+CALL(thread_ending, (struct agent_thread * thread), (thread))
+CALL(thread_end, (struct agent_thread * thread), (thread))
+CALL(switched, (void), ())
+CALL(object_loaded, (const char *path), (path))
+CALL(objects_changed, (void), ())
+CALL(objects_unloaded, (void), ())
+CALL(leave, (void), ())
+CALL(come_back, (void), ())
+CALL(flush, (void), ())
+CALL(exit, (void), ())
+CALL(show_signal_stack, (stack_t * stack), (stack))
+
+int sources_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+{
+    int result = 0;
+    for (size_t i = 0; i < SOURCES && result == 0; i++)
+        if (sources[i]->attach)
+            result = sources[i]->attach(arena, descriptor, origin);
+    return result;
+}
+
+uint64_t sources_frames(struct agent_thread *thread, enum agent_stack_use use)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < SOURCES && number == 0; i++)
+        if (sources[i]->frames)
+            number = sources[i]->frames(thread, use);
+    return number;
+}

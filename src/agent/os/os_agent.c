@@ -1,0 +1,33 @@
+/* The row of the OS runtime source. Its events are made by the hooks: os_hooks.h. */
+#include "os_hooks.h"
+#include "os_process.h"
+
+struct os_settings os_settings;
+
+static void start(void)
+{
+    if (agent.session[0])
+        os_exec_prepare();
+    os_process_prepare();
+}
+
+static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
+{
+    os_settings.threshold_ticks = arena->osrt_threshold_ticks;
+    os_settings.backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
+    return 0;
+}
+
+/* A thread that was cancelled, or called pthread_exit() in a handler, never came back from the calls that it was in. */
+static void thread_ending(struct agent_thread *thread)
+{
+    for (; os_of(thread)->call_depth > 0; os_of(thread)->call_depth--)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+    atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
+}
+
+const struct agent_source agent_source_osrt = {
+    .start = start,
+    .attach = attach,
+    .thread_ending = thread_ending,
+};
