@@ -2,8 +2,6 @@
 #ifndef TACHO_EXPORT_EXPORT_H
 #define TACHO_EXPORT_EXPORT_H
 
-#include <regex.h>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "report/reader/reader.h"
@@ -23,7 +21,7 @@ struct export_options {
     int python_samples;          /* flame graphs: of samples of Python code; else of the others, where there are some */
     int waiting_samples;         /* flame graphs: samples of threads that did not run count too */
     int64_t shift_ns;            /* is added to every time */
-    regex_t *patterns;           /* owned; tables of which one matches are exported; none: all are */
+    struct regex **patterns;     /* owned; tables of which one matches are exported; none: all are */
     size_t pattern_count;
     struct report_span *ranges;  /* owned; events that overlap one are exported; none: all are */
     size_t range_count;

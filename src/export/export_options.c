@@ -3,23 +3,22 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/regex/regex.h"
 #include "base/saturating.h"
 #include "export.h"
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
 {
-    regex_t *patterns = realloc(options->patterns, (options->pattern_count + 1) * sizeof *patterns);
-    char text[256];
+    struct regex **patterns = realloc(options->patterns, (options->pattern_count + 1) * sizeof *patterns);
+    struct error reason = { 0 };
 
     if (!patterns)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     options->patterns = patterns;
-    int code = regcomp(&patterns[options->pattern_count], pattern, REG_ICASE | REG_NOSUB);
-    if (code != 0) {
-        regerror(code, NULL, text, sizeof text);
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no pattern of table names: %s", pattern, text);
-    }
-    options->pattern_count++;
+    struct regex *made = regex_compile(pattern, strlen(pattern), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
+    if (!made)
+        return error_set(err, reason.code, "'%s' is no pattern of table names: %s", pattern, reason.text);
+    patterns[options->pattern_count++] = made;
     return 0;
 }
 
@@ -56,7 +55,7 @@ int export_add_range(struct export_options *options, const char *range, struct e
 void export_options_free(struct export_options *options)
 {
     for (size_t i = 0; i < options->pattern_count; i++)
-        regfree(&options->patterns[i]);
+        regex_free(options->patterns[i]);
     free(options->patterns);
     free(options->ranges);
 }
@@ -64,7 +63,7 @@ void export_options_free(struct export_options *options)
 int export_wants_table(const struct export_options *options, const char *name)
 {
     for (size_t i = 0; i < options->pattern_count; i++)
-        if (regexec(&options->patterns[i], name, 0, NULL, 0) == 0)
+        if (regex_matches(options->patterns[i], name, strlen(name)))
             return 1;
     return options->pattern_count == 0;
 }

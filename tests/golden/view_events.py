@@ -5,6 +5,7 @@ import bisect
 import gzip
 import json
 import os
+import re
 import sqlite3
 import sys
 import tempfile
@@ -159,11 +160,14 @@ def counted(capture, found, kind):
 
 def search(capture):
     texts = [text for _, _, text, _ in capture.ranges()]
-    for mode, text, truth in (("substring", "CONV", lambda name: "conv" in name.lower()), ("regex", "^aten::(add|mul)_?,", lambda name: name.split(",")[0] in
+    patient = (("^((a?b?)*){60}c$", "^[ab]*c$"), ("(\\ba?){100}c", r"\ba?c"), ("((a|b)*a(a|b){30}){30}c", "[ab]{930}c"), ("a" + "+" * 25, "a"),
+               ("(" * 20 + "a" + ")+" * 20, "a"), ("[[]{9}{999}", r"\[{999}"))  # patterns that some engines lose themselves in, and what they mean
+    for mode, text, truth in (*(("regex", pattern, re.compile(meaning, re.IGNORECASE).search) for pattern, meaning in patient),
+                              ("substring", "CONV", lambda name: "conv" in name.lower()), ("regex", "^aten::(add|mul)_?,", lambda name: name.split(",")[0] in
                               ("aten::add", "aten::mul", "aten::add_", "aten::mul_") and "," in name),
                               ("exact", "iteration10", lambda name: name == "iteration10"), ("substring", "no such thing", lambda name: False)):
         found = capture.timeline.ask("find", text=text, mode=mode)
-        check(f"{mode} {text}", sum(map(truth, texts)), counted(capture, found, "nvtx"))
+        check(f"{mode} {text}", sum(bool(truth(name)) for name in texts), counted(capture, found, "nvtx"))
         check(f"{mode} {text}: the total", found["total"], sum(one["count"] for one in found["rows"]))
     check("case counts when asked", 0, capture.timeline.ask("find", text="CONV2D", case=1)["total"])
     lanes = [row["id"] for row in capture.rows if row["type"] == "nvtx"]
@@ -279,9 +283,8 @@ def refusals(capture):
         ("event", {}), ("event", {"row": row}), ("event", {"row": row, "event": -1}), ("event", {"row": row, "event": 1 << 31}),
         ("event", {"row": 1 << 70, "event": 0}), ("event", {"row": len(capture.rows), "event": 0}), ("event", {"row": "x", "event": 0}),
         ("find", {}), ("find", {"text": "[", "mode": "regex"}), ("find", {"text": "(a)\\1", "mode": "regex"}), ("find", {"text": "a{1000}{1000}", "mode": "regex"}),
-        ("find", {"text": "^((a?b?)*){60}c$", "mode": "regex"}), ("find", {"text": "(\\ba?){100}c", "mode": "regex"}), ("find", {"text": "((a|b)*a(a|b){30}){30}c", "mode": "regex"}),
-        ("find", {"text": "a" + "+" * 25, "mode": "regex"}), ("find", {"text": "(" * 20 + "a" + ")+" * 20, "mode": "regex"}),
-        ("find", {"text": "[[]{9}{999}", "mode": "regex"}), ("find", {"text": "x" * 2000, "mode": "regex"}), ("find", {"text": "x", "mode": "soundslike"}),
+        ("find", {"text": "(?=a)", "mode": "regex"}), ("find", {"text": "(" * 200 + "a" + ")" * 200, "mode": "regex"}), ("find", {"text": "[[]{99}{999}", "mode": "regex"}),
+        ("find", {"text": "x" * 2000, "mode": "regex"}), ("find", {"text": "x", "mode": "soundslike"}),
         ("find", {"text": "x", "row": 1 << 40}), ("next", {"text": "x", "after": "1"}), ("next", {"text": "x", "after": "99999,0"}),
         ("next", {"text": "x", "at": 1 << 60}), ("table", {}), ("table", {"report": "nonesuch"}), ("table", {"report": "nvtx_sum", "from": 9, "to": 3}),
         ("table", {"report": "nvtx_sum", "limit": -1}), ("table", {"report": "mpi_event_sum"}), ("flame", {"source": "gas"}), ("flame", {"source": "events"}),

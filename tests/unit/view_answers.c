@@ -444,7 +444,7 @@ static void hostile_names(void **state)
     expect(ask("find?text=a.b&mode=regex"), "\"total\":1,");
     expect(ask("find?text=%%5Ea.b%%7C%%5Ez&mode=regex"), "\"total\":1,");
     expect(ask("find?text=x%%7B64%%7D&mode=regex"), "\"total\":1,");
-    /* the many parts see fewer characters */
+    /* many parts see as many characters */
     expect(ask("find?text=%%5E(xx?)%%7B100%%7D(y?)*&mode=regex"), "\"total\":1,");
     for (uint32_t event = 0; event < 6; event++)
         expect(ask("event?row=%d&event=%u", (int)view->row_count - 1, event), "\"links\":[]");

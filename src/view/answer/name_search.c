@@ -1,46 +1,28 @@
-/* Substrings, whole names and POSIX regular expressions over the names of a timeline.
+/* Substrings, whole names and regular expressions over the names of a timeline. Only distinct names are ever matched.
  *
- * A pattern comes from whoever has the page. Those that an expression's compiler or matcher could lose itself in
- * (back-references, large counts) are refused; what is left has a limit of time, looked at between names, and
- * sees as much of a name as takes a part of that at most, since nothing ends a match that has begun. Only
- * distinct names are ever matched. */
+ * A pattern comes from whoever has the page. The engine bounds the time that one character of a name takes,
+ * LONGEST_NAME bounds the characters, and a limit of time, looked at between names, bounds the whole search. */
 #include "name_search.h"
 
-#include <ctype.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/model/calls.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/regex/regex.h"
 
 enum {
     LONGEST_PATTERN = 1000,
-    MOST_PARTS = 1000,      /* of a pattern that is written out: (ab){3} has more than six; */
-    HEAVY_PARTS = 100,      /* what is hard on the C library's compiler, whose time may double
-                             * with each, counts as so many */
-    MOST_GROUPS = 50,       /* open at the same time */
-    LONGEST_NAME = 4096,    /* as far as an expression looks, */
-    LEAST_NAME = 64,        /* however many parts it has; */
-    MOST_STEPS = 126000,    /* characters times parts: a match, which nothing ends, then takes a
-                             * tenth of a second at worst */
+    LONGEST_NAME = 4096,    /* as far as an expression looks */
     LIMIT_MS = 3000,
     SHORT_TEXT = 64,        /* as far as comparing at each place is quicker than copying a name */
     MOST_VERDICTS = 1 << 27 /* ids beyond that are of damaged reports, or of too many names to remember */
 };
 
-struct search_regex {
-    regex_t compiled;
-    size_t longest; /* as far as it looks */
-    char name[LONGEST_NAME + 1];
-};
-
 void name_search_free(struct search *search)
 {
-    if (search->regex)
-        regfree(&search->regex->compiled);
-    free(search->regex);
+    regex_free(search->regex);
     free(search->text);
     free(search->verdicts[0]);
     free(search->verdicts[1]);
@@ -50,118 +32,18 @@ void name_search_free(struct search *search)
 
 /* ---- beginning ------------------------------------------------------------------------------------------------- */
 
-/* What a count in braces, or a '+', multiplies the expression in front of it by: the
- * compiler writes it out so often. */
-static int64_t copies_of(const char *at, char before)
-{
-    if (*at == '+')
-        return strchr(")*+?}", before) && before ? 2 : 1;
-    const char *comma = strpbrk(at, ",}");
-    int64_t least = strtol(at + 1, NULL, 10), most = comma && *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
-    int64_t copies = least > most ? least : most;
-    return copies > 1 ? copies : 1;
-}
-
-/* How many parts an expression has, written out: of each group that is open, and of the last part,
- * which a count multiplies. */
-struct parts {
-    int64_t in_group[MOST_GROUPS + 1], last;
-    int groups, has_anchor;
-};
-
-/* Groups that are repeated without end in an expression with ^ or $, and borders of words. */
-static int is_heavy(const struct parts *parts, const char *at, char before)
-{
-    int is_open = *at == '*' || *at == '+' ||
-                  (*at == '{' && at[strspn(at + 1, "0123456789") + 1] == ',' &&
-                   at[strspn(at + 1, "0123456789") + 2] == '}');
-
-    return *at == '\\' ? at[1] && strchr("bB<>`'", at[1]) : is_open && parts->has_anchor && before == ')';
-}
-
-static int add_part(struct parts *parts, const char *at, char before)
-{
-    int64_t *sum = &parts->in_group[parts->groups];
-
-    if (is_heavy(parts, at, before)) {
-        *sum += HEAVY_PARTS;
-        parts->last = *at == '\\' ? 0 : parts->last + HEAVY_PARTS;
-    }
-    if (*at == '(') {
-        if (parts->groups++ == MOST_GROUPS)
-            return 0;
-        parts->in_group[parts->groups] = 1;
-    } else if (*at == ')' && parts->groups > 0) {
-        parts->last = *sum;
-        parts->in_group[--parts->groups] += parts->last;
-    } else if (*at == '{' || *at == '+') {
-        int64_t copies = copies_of(at, before);
-        *sum += parts->last * ((copies < MOST_PARTS ? copies : MOST_PARTS) - 1);
-        parts->last *= copies < MOST_PARTS ? copies : MOST_PARTS;
-    } else {
-        parts->last = strchr("*?", *at) ? parts->last : 1; /* a count behind those is one of what is before them */
-        ++*sum;
-    }
-    return parts->in_group[parts->groups] <= MOST_PARTS && parts->last <= MOST_PARTS;
-}
-
-static int refuse_size(struct error *err)
-{
-    return error_set(
-        err, ERR_BAD_ARGUMENT,
-        "a regular expression has at most %d parts, written out with every count, and %d groups in each other",
-        MOST_PARTS, MOST_GROUPS);
-}
-
-/* The number of its parts, or a code with a sentence. */
-static int check_pattern(const char *pattern, size_t length, struct error *err)
-{
-    struct parts parts = { .has_anchor = strpbrk(pattern, "^$\\") != NULL };
-    const char *set = NULL; /* where the one that we are in begins */
-    char before = 0;        /* 0: one of no meaning */
-
-    if (length > LONGEST_PATTERN || memchr(pattern, 0, length))
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "a regular expression has at most %d characters, and none of them is NUL", LONGEST_PATTERN);
-    for (const char *at = pattern; *at; before = set ? 0 : *at, at++) {
-        if (set) {
-            if (*at == ']' && at != set + 1 && (at != set + 2 || set[1] != '^'))
-                set = NULL;
-            continue;
-        }
-        if (*at == '\\' && isdigit((unsigned char)at[1]))
-            return error_set(err, ERR_BAD_ARGUMENT,
-                             "back-references such as \\%c are not for searching names: they take too long", at[1]);
-        if (!add_part(&parts, at, before))
-            return refuse_size(err);
-        set = *at == '[' ? at : NULL;
-        at += *at == '\\' && at[1] != 0;
-        at += *at == '{' ? strcspn(at, "}") - (strchr(at, '}') == NULL) : 0;
-    }
-    return (int)parts.in_group[0];
-}
-
 static int compile(struct search *search, const char *pattern, size_t length, struct error *err)
 {
-    char reason[200];
-    int parts = check_pattern(pattern, length, err);
+    struct error reason = { 0 };
 
-    if (parts < 0)
-        return parts;
-    search->regex = malloc(sizeof *search->regex);
-    if (!search->regex)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
-    search->regex->longest = LEAST_NAME;
-    while (search->regex->longest < LONGEST_NAME && 2 * search->regex->longest * (size_t)parts < MOST_STEPS)
-        search->regex->longest *= 2;
-    int failure = regcomp(&search->regex->compiled, pattern,
-                          REG_EXTENDED | REG_NOSUB | (search->with_case ? 0 : REG_ICASE));
-    if (failure == 0)
+    if (length > LONGEST_PATTERN)
+        return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d characters", LONGEST_PATTERN);
+    search->regex = regex_compile(pattern, length, search->with_case ? 0 : REGEX_IGNORE_CASE, &reason);
+    if (search->regex)
         return 0;
-    regerror(failure, &search->regex->compiled, reason, sizeof reason);
-    free(search->regex);
-    search->regex = NULL;
-    return error_set(err, ERR_BAD_ARGUMENT, "the regular expression is not valid: %s", reason);
+    if (reason.code == ERR_NO_MEMORY)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return error_set(err, ERR_BAD_ARGUMENT, "the regular expression is not valid: %s", reason.text);
 }
 
 static int read_mode(const struct arguments *arguments, enum search_mode *mode, struct error *err)
@@ -311,13 +193,7 @@ static int is_inside(struct search *search, const char *name, size_t length)
 
 static int is_like(struct search *search, const char *name, size_t length)
 {
-    char *copy = search->regex->name;
-
-    length = length < search->regex->longest ? length : search->regex->longest;
-    for (size_t i = 0; i < length; i++)
-        copy[i] = name[i] ? name[i] : ' ';
-    copy[length] = 0;
-    return regexec(&search->regex->compiled, copy, 0, NULL, 0) == 0;
+    return regex_matches(search->regex, name, length < LONGEST_NAME ? length : LONGEST_NAME);
 }
 
 static int is_name(const struct search *search, struct view *view, uint32_t name)

@@ -8,17 +8,17 @@
 
 enum search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };
 
-struct search {                 /* {0} is none */
+struct search {           /* {0} is none */
     enum search_mode mode;
     int with_case;
-    uint32_t name;              /* of SEARCH_NAME */
-    char *text;                 /* owned; without case: in lower case */
+    uint32_t name;        /* of SEARCH_NAME */
+    char *text;           /* owned; without case: in lower case */
     size_t length;
-    uint8_t *verdicts[2];       /* owned; by id of the pool, by name of the view's own */
+    uint8_t *verdicts[2]; /* owned; by id of the pool, by name of the view's own */
     size_t verdict_room[2];
-    struct search_regex *regex; /* owned */
-    struct text folded;         /* a long name in lower case */
-    int64_t end_ns;             /* of this request */
+    struct regex *regex;  /* owned */
+    struct text folded;   /* a long name in lower case */
+    int64_t end_ns;       /* of this request */
 };
 
 /* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */

@@ -3,7 +3,6 @@
 #include "steps_read.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,6 +10,7 @@
 #include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
+#include "base/regex/regex.h"
 #include "report/schema/torch_names.h"
 
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
@@ -20,10 +20,9 @@ struct search {
     struct steps *steps;
     struct report *report;
     size_t capacity;
-    const char *operator; /* whose calls are looked for, or NULL */
-    regex_t pattern;
-    int has_pattern;
-    int kind;             /* of the names found so far */
+    const char *operator;  /* whose calls are looked for, or NULL */
+    struct regex *pattern; /* owned; NULL: none */
+    int kind;              /* of the names found so far */
     /* of names that were looked at: they come again and again */
     struct known {
         int64_t name;
@@ -70,8 +69,8 @@ static int kind_of(const char *name, size_t length)
 /* A name ends before what emit_nvtx adds: "iteration 7, op_id = 3". */
 static int verdict(struct search *search, const char *name, size_t length)
 {
-    if (search->has_pattern)
-        return regexec(&search->pattern, name, 0, NULL, 0) == 0;
+    if (search->pattern)
+        return regex_matches(search->pattern, name, length);
     length = operator_text(name, length).name_length;
     if (search->operator)
         return length == strlen(search->operator) && memcmp(name, search->operator, length) == 0;
@@ -193,7 +192,7 @@ static int take_torch_steps(struct search *search, struct error *err)
 
 static int open_search(struct search *search, const struct steps_request *request, struct error *err)
 {
-    char why[256];
+    struct error reason = { 0 };
 
     search->operator= request->operator;
     if (!request->range)
@@ -201,13 +200,10 @@ static int open_search(struct search *search, const struct steps_request *reques
     if (request->operator)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
-    int code = regcomp(&search->pattern, request->range, REG_ICASE | REG_NOSUB);
-    if (code != 0) {
-        regerror(code, &search->pattern, why, sizeof why);
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no pattern of range names: %s", request->range, why);
-    }
-    search->has_pattern = 1;
-    return 0;
+    search->pattern = regex_compile(request->range, strlen(request->range), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
+    return search->pattern
+               ? 0
+               : error_set(err, reason.code, "'%s' is no pattern of range names: %s", request->range, reason.text);
 }
 
 static int find_none(const struct steps_request *request, struct error *err)
@@ -236,8 +232,7 @@ static int find_steps(struct steps *steps, struct report *report, const struct s
         code = look_at_ranges(&search, err);
     if (code == 0 && (search.kind || !steps->count)) /* both kinds of record may hold some */
         code = look_at_annotations(&search, err);
-    if (search.has_pattern)
-        regfree(&search.pattern);
+    regex_free(search.pattern);
     steps->source = request->operator              ? "steps by calls of the operator"
                     : request->range               ? "steps by ranges that match"
                     : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'"

@@ -1,0 +1,601 @@
+/* Reading a regular expression. One pass writes the steps: a repetition or an alternative is made of steps that are
+ * there already, by putting others before and behind them, and jumps are relative, so that {m,n} can copy them. Nothing
+ * recurses, and nothing grows beyond REGEX_PARTS_MOST. The reasons for which an expression is refused are in the words
+ * of the C library where it refuses the same. */
+#include "regex_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "regex.h"
+
+enum { WITHOUT_END = -1, COUNT_MOST = REGEX_PARTS_MOST + 1 };
+
+size_t regex_decode(const char *bytes, size_t length, uint32_t *code)
+{
+    size_t taken = utf8_decode(bytes, length, code);
+
+    if (taken)
+        return taken;
+    *code = REGEX_STRAY_BYTE((unsigned char)*bytes);
+    return 1;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------------------------- */
+
+enum token_kind { TOKEN_SET, TOKEN_ASSERT, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_BAR, TOKEN_REPEAT };
+
+struct token {
+    enum token_kind kind;
+    int32_t value;       /* number of a set, assertion */
+    int32_t least, most; /* of TOKEN_REPEAT */
+};
+
+struct group {
+    uint32_t start, branch; /* steps: its first, and the first of the alternative that is being read */
+    int32_t jump;           /* the last step that is to jump to its end, -1: none; its operand is the one before */
+};
+
+struct parser {
+    const char *at, *end;
+    unsigned flags;
+    struct regex_program *program;
+    struct regex_sets *sets;
+    int asks_for_words;
+    struct group groups[REGEX_GROUPS_MOST + 1]; /* the first one is the whole */
+    int depth;
+    uint32_t atom;                              /* the first step of what a repetition repeats */
+    int has_atom;
+    int is_fresh;                               /* nothing was read yet of this alternative */
+    struct error *err;
+};
+
+static int refuse(struct parser *parser, const char *reason)
+{
+    return error_set(parser->err, ERR_BAD_ARGUMENT, "%s", reason);
+}
+
+static int refuse_size(struct parser *parser)
+{
+    return error_set(parser->err, ERR_BAD_ARGUMENT, "with every repetition written out it has more than %d parts",
+                     REGEX_PARTS_MOST);
+}
+
+/* Moves the steps from `at` on out of the way of a new one. */
+static int insert_step(struct parser *parser, uint32_t at, enum regex_step_kind kind, int64_t operand)
+{
+    struct regex_program *program = parser->program;
+
+    if (program->count == REGEX_PARTS_MOST)
+        return refuse_size(parser);
+    memmove(program->steps + at + 1, program->steps + at, (program->count - at) * sizeof *program->steps);
+    program->steps[at] = (struct regex_step){ (uint8_t)kind, (int32_t)operand };
+    program->count++;
+    return 0;
+}
+
+static int add_step(struct parser *parser, enum regex_step_kind kind, int64_t operand)
+{
+    return insert_step(parser, parser->program->count, kind, operand);
+}
+
+/* x{m,n} is m times x, and then n - m times x or the end. */
+static int repeat_counted(struct parser *parser, int32_t least, int32_t most)
+{
+    struct regex_program *program = parser->program;
+    uint32_t start = parser->atom, length = program->count - start;
+    uint64_t total = (uint64_t)length * (uint32_t)most + (uint32_t)(most - least);
+    int code = 0;
+
+    if (start + total > REGEX_PARTS_MOST)
+        return refuse_size(parser);
+    if (least == 0)
+        code = insert_step(parser, start, STEP_SPLIT, (int64_t)total);
+    uint32_t template = start + (least == 0);
+    for (int32_t i = 1; i < most && code == 0; i++) {
+        if (i >= least)
+            code = add_step(parser, STEP_SPLIT, (int64_t)(start + total) - program->count);
+        memcpy(program->steps + program->count, program->steps + template, length * sizeof *program->steps);
+        program->count += length;
+    }
+    return code;
+}
+
+static int repeat(struct parser *parser, int32_t least, int32_t most)
+{
+    struct regex_program *program = parser->program;
+    uint32_t start = parser->atom, length = program->count - start;
+
+    if (length == 0)
+        return 0;
+    if (most == 0) {
+        program->count = start;
+        return 0;
+    }
+    if (most != WITHOUT_END)
+        return repeat_counted(parser, least, most);
+    if (least == 0) {
+        int code = insert_step(parser, start, STEP_SPLIT, length + 2);
+        return code == 0 ? add_step(parser, STEP_JUMP, -(int64_t)length - 1) : code;
+    }
+    int code = repeat_counted(parser, least, least);
+    return code == 0 ? add_step(parser, STEP_SPLIT, -(int64_t)length) : code;
+}
+
+static void begin_branch(struct parser *parser)
+{
+    parser->groups[parser->depth].branch = parser->program->count;
+    parser->has_atom = 0;
+    parser->is_fresh = 1;
+}
+
+static int open_group(struct parser *parser)
+{
+    if (parser->depth == REGEX_GROUPS_MOST)
+        return error_set(parser->err, ERR_BAD_ARGUMENT, "more than %d groups in each other", REGEX_GROUPS_MOST);
+    parser->groups[++parser->depth] = (struct group){ .start = parser->program->count, .jump = -1 };
+    begin_branch(parser);
+    return 0;
+}
+
+/* Either this alternative, and then to the end of the group, or the next one. */
+static int end_branch(struct parser *parser)
+{
+    struct group *group = &parser->groups[parser->depth];
+    uint32_t length = parser->program->count - group->branch;
+    int code = insert_step(parser, group->branch, STEP_SPLIT, length + 2);
+
+    if (code == 0)
+        code = add_step(parser, STEP_JUMP, group->jump);
+    if (code != 0)
+        return code;
+    group->jump = (int32_t)parser->program->count - 1;
+    begin_branch(parser);
+    return 0;
+}
+
+static void end_group(struct parser *parser)
+{
+    const struct group *group = &parser->groups[parser->depth];
+    struct regex_program *program = parser->program;
+
+    for (int32_t at = group->jump; at >= 0;) {
+        int32_t before = program->steps[at].operand;
+        program->steps[at].operand = (int32_t)program->count - at;
+        at = before;
+    }
+    parser->atom = group->start;
+    parser->has_atom = 1;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+static int is_basic(const struct parser *parser)
+{
+    return (parser->flags & REGEX_BASIC) != 0;
+}
+
+static int is_next(const struct parser *parser, const char *text)
+{
+    size_t length = strlen(text);
+
+    return (size_t)(parser->end - parser->at) >= length && memcmp(parser->at, text, length) == 0;
+}
+
+static uint32_t take_code(struct parser *parser)
+{
+    uint32_t code;
+
+    parser->at += regex_decode(parser->at, (size_t)(parser->end - parser->at), &code);
+    return code;
+}
+
+static void give_set(struct parser *parser, struct token *token, int is_negated)
+{
+    int ignores_case = (parser->flags & REGEX_IGNORE_CASE) != 0;
+
+    *token = (struct token){ .kind = TOKEN_SET, .value = regex_sets_end(parser->sets, is_negated, ignores_case) };
+}
+
+static void give_range(struct parser *parser, struct token *token, uint32_t first, uint32_t last)
+{
+    regex_sets_begin(parser->sets);
+    regex_sets_add(parser->sets, first, last);
+    give_set(parser, token, 0);
+}
+
+static void give_assertion(struct token *token, enum regex_assertion assertion)
+{
+    *token = (struct token){ .kind = TOKEN_ASSERT, .value = assertion };
+}
+
+static void give_repeat(struct token *token, int32_t least, int32_t most)
+{
+    *token = (struct token){ .kind = TOKEN_REPEAT, .least = least, .most = most };
+}
+
+/* A number; `none` if there is none. */
+static int32_t take_number(struct parser *parser, int32_t none)
+{
+    int32_t number = 0;
+
+    if (parser->at == parser->end || *parser->at < '0' || *parser->at > '9')
+        return none;
+    for (; parser->at < parser->end && *parser->at >= '0' && *parser->at <= '9'; parser->at++)
+        number = number < COUNT_MOST ? number * 10 + (*parser->at - '0') : COUNT_MOST;
+    return number < COUNT_MOST ? number : COUNT_MOST;
+}
+
+/* m}, m,} or m,n} behind the brace; 0 and nothing is taken if it is none of these. */
+static int take_counts(struct parser *parser, const char *close, struct token *token)
+{
+    const char *start = parser->at;
+    int32_t least = take_number(parser, -1), most = least;
+
+    if (is_next(parser, ",")) {
+        parser->at++;
+        most = take_number(parser, WITHOUT_END);
+        least = least < 0 ? 0 : least;
+    }
+    if (least < 0 || !is_next(parser, close)) {
+        parser->at = start;
+        return 0;
+    }
+    parser->at += strlen(close);
+    give_repeat(token, least, most);
+    return 1;
+}
+
+static int is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* A set's letter behind the backslash: that set, or with an upper-case letter all that is not in it. */
+static int take_set_escape(struct parser *parser)
+{
+    char letter = *parser->at;
+    const struct regex_named_set *named = is_letter(letter) ? regex_sets_find_escape((char)(letter | 0x20)) : NULL;
+
+    if (!named)
+        return 0;
+    parser->at++;
+    regex_sets_add_named(parser->sets, named, (letter & 0x20) == 0);
+    return 1;
+}
+
+/* What stands for one character behind the backslash. */
+static int take_quoted(struct parser *parser, uint32_t *code)
+{
+    static const char letters[] = "tnvfr", meant[] = "\t\n\v\f\r";
+    char letter = *parser->at;
+    const char *control = letter ? strchr(letters, letter) : NULL;
+
+    if (letter >= '0' && letter <= '9')
+        return error_set(parser->err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not supported", letter);
+    if (is_letter(letter) && !control)
+        return error_set(parser->err, ERR_BAD_ARGUMENT, "\\%c has no meaning", letter);
+    *code = take_code(parser);
+    if (control)
+        *code = (uint32_t)meant[control - letters];
+    return 0;
+}
+
+/* Behind the backslash: what is the same in both kinds of expressions. */
+static int take_escape(struct parser *parser, struct token *token)
+{
+    static const struct {
+        char letter;
+        enum regex_assertion assertion;
+    } assertions[] = {
+        { 'b', ASSERT_BORDER },   { 'B', ASSERT_NO_BORDER }, { '<', ASSERT_WORD_BEGIN },
+        { '>', ASSERT_WORD_END }, { '`', ASSERT_BEGIN },     { '\'', ASSERT_END },
+    };
+    uint32_t character = 0;
+
+    for (size_t i = 0; i < sizeof assertions / sizeof *assertions; i++)
+        if (assertions[i].letter == *parser->at) {
+            parser->at++;
+            parser->asks_for_words |= assertions[i].assertion > ASSERT_END;
+            give_assertion(token, assertions[i].assertion);
+            return 0;
+        }
+    regex_sets_begin(parser->sets);
+    if (!take_set_escape(parser)) {
+        int code = take_quoted(parser, &character);
+        if (code != 0)
+            return code;
+        regex_sets_add(parser->sets, character, character);
+    }
+    give_set(parser, token, 0);
+    return 0;
+}
+
+static int take_extended(struct parser *parser, struct token *token)
+{
+    char c = *parser->at;
+
+    switch (c) {
+    case '\\':
+        parser->at++;
+        return parser->at == parser->end ? refuse(parser, "Trailing backslash") : take_escape(parser, token);
+    case '(':
+        parser->at++;
+        token->kind = TOKEN_OPEN;
+        if (!is_next(parser, "?"))
+            return 0;
+        if (!is_next(parser, "?:"))
+            return refuse(parser, "look-around and other groups that begin with (? are not supported");
+        parser->at += 2;
+        return 0;
+    case ')':
+        if (parser->depth == 0)
+            break;
+        parser->at++;
+        token->kind = TOKEN_CLOSE;
+        return 0;
+    case '|':
+        parser->at++;
+        token->kind = TOKEN_BAR;
+        return 0;
+    case '*':
+    case '+':
+    case '?':
+        parser->at++;
+        give_repeat(token, c == '+', c == '?' ? 1 : WITHOUT_END);
+        return 0;
+    case '{':
+        parser->at++;
+        if (take_counts(parser, "}", token))
+            return 0;
+        parser->at--;
+        break;
+    case '^':
+    case '$':
+        parser->at++;
+        give_assertion(token, c == '^' ? ASSERT_BEGIN : ASSERT_END);
+        return 0;
+    default: break;
+    }
+    uint32_t code = take_code(parser);
+    give_range(parser, token, code, code);
+    return 0;
+}
+
+/* Behind a backslash, which gives a meaning here that it takes away there. */
+static int take_basic_operator(struct parser *parser, struct token *token)
+{
+    char c = *parser->at++;
+
+    switch (c) {
+    case '(': token->kind = TOKEN_OPEN; return 0;
+    case ')': token->kind = TOKEN_CLOSE; return 0;
+    case '|': token->kind = TOKEN_BAR; return 0;
+    case '{': return take_counts(parser, "\\}", token) ? 0 : refuse(parser, "Invalid content of \\{\\}");
+    case '+':
+    case '?':
+        give_repeat(token, c == '+', c == '?' ? 1 : WITHOUT_END);
+        if (!parser->has_atom)
+            give_range(parser, token, (unsigned char)c, (unsigned char)c);
+        return 0;
+    default: parser->at--; return take_escape(parser, token);
+    }
+}
+
+static int take_basic(struct parser *parser, struct token *token)
+{
+    char c = *parser->at++;
+
+    if (c == '\\')
+        return parser->at == parser->end ? refuse(parser, "Trailing backslash") : take_basic_operator(parser, token);
+    if (c == '*' && parser->has_atom) {
+        give_repeat(token, 0, WITHOUT_END);
+    } else if (c == '^' && parser->is_fresh) {
+        give_assertion(token, ASSERT_BEGIN);
+    } else if (c == '$' && (parser->at == parser->end || is_next(parser, "\\)") || is_next(parser, "\\|"))) {
+        give_assertion(token, ASSERT_END);
+    } else {
+        parser->at--;
+        uint32_t code = take_code(parser);
+        give_range(parser, token, code, code);
+    }
+    return 0;
+}
+
+/* ---- Brackets -------------------------------------------------------------------------------------------------- */
+
+static const char no_bracket[] = "Unmatched [, [^, [:, [., or [=";
+
+/* [:name:] */
+static int take_named(struct parser *parser)
+{
+    const char *start = parser->at;
+
+    while (parser->at < parser->end && !is_next(parser, ":]"))
+        parser->at++;
+    if (parser->at == parser->end)
+        return refuse(parser, no_bracket);
+    const struct regex_named_set *named = regex_sets_find_name(start, (size_t)(parser->at - start));
+    if (!named)
+        return refuse(parser, "Invalid character class name");
+    parser->at += 2;
+    regex_sets_add_named(parser->sets, named, 0);
+    return 0;
+}
+
+/* [.x.] or [=x=]: one character. */
+static int take_collating(struct parser *parser, char mark, uint32_t *code)
+{
+    const char close[] = { mark, ']', 0 };
+
+    if (parser->at == parser->end)
+        return refuse(parser, no_bracket);
+    *code = take_code(parser);
+    if (!is_next(parser, close))
+        return refuse(parser, "Invalid collation character");
+    parser->at += 2;
+    return 0;
+}
+
+/* One character, or a set that is added at once: then is_set. */
+static int take_element(struct parser *parser, uint32_t *code, int *is_set)
+{
+    *is_set = 0;
+    if (is_next(parser, "[:")) {
+        parser->at += 2;
+        *is_set = 1;
+        return take_named(parser);
+    }
+    if (is_next(parser, "[.") || is_next(parser, "[=")) {
+        parser->at += 2;
+        return take_collating(parser, parser->at[-1], code);
+    }
+    if (*parser->at != '\\' || is_basic(parser)) {
+        *code = take_code(parser);
+        return 0;
+    }
+    if (++parser->at == parser->end)
+        return refuse(parser, no_bracket);
+    *is_set = take_set_escape(parser);
+    return *is_set ? 0 : take_quoted(parser, code);
+}
+
+/* A character, a range or a set. */
+static int take_item(struct parser *parser)
+{
+    uint32_t first = 0, last;
+    int is_set, code = take_element(parser, &first, &is_set);
+
+    if (code != 0)
+        return code;
+    if (!is_next(parser, "-") || is_next(parser, "-]")) {
+        if (!is_set)
+            regex_sets_add(parser->sets, first, first);
+        return 0;
+    }
+    int is_last_set = 0;
+    last = first;
+    if (++parser->at < parser->end)
+        code = take_element(parser, &last, &is_last_set);
+    if (code != 0)
+        return code;
+    if (is_set || is_last_set || last < first)
+        return refuse(parser, "Invalid range end");
+    regex_sets_add(parser->sets, first, last);
+    return 0;
+}
+
+static int take_bracket(struct parser *parser, struct token *token)
+{
+    int code = 0, is_negated;
+
+    parser->at++;
+    is_negated = is_next(parser, "^");
+    parser->at += is_negated;
+    regex_sets_begin(parser->sets);
+    do {
+        code = parser->at < parser->end ? take_item(parser) : refuse(parser, no_bracket);
+    } while (code == 0 && !is_next(parser, "]"));
+    if (code != 0)
+        return code;
+    parser->at++;
+    give_set(parser, token, is_negated);
+    return 0;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------------- */
+
+static int take_token(struct parser *parser, struct token *token)
+{
+    if (*parser->at == '[')
+        return take_bracket(parser, token);
+    if (*parser->at == '.') {
+        parser->at++;
+        give_range(parser, token, 0, REGEX_LAST_CODE);
+        return 0;
+    }
+    return is_basic(parser) ? take_basic(parser, token) : take_extended(parser, token);
+}
+
+static int add_repeat(struct parser *parser, const struct token *token)
+{
+    if (!parser->has_atom)
+        return refuse(parser, "Invalid preceding regular expression");
+    if (token->most != WITHOUT_END && token->least > token->most)
+        return refuse(parser, "Invalid content of \\{\\}");
+    if (!is_basic(parser) && is_next(parser, "?"))
+        parser->at++; /* as few as possible: another match, but one in the same texts */
+    return repeat(parser, token->least, token->most);
+}
+
+static int add_token(struct parser *parser, const struct token *token)
+{
+    parser->is_fresh = 0;
+    switch (token->kind) {
+    case TOKEN_OPEN: return open_group(parser);
+    case TOKEN_BAR: return end_branch(parser);
+    case TOKEN_REPEAT: return add_repeat(parser, token);
+    case TOKEN_CLOSE:
+        if (parser->depth == 0)
+            return refuse(parser, "Unmatched ) or \\)");
+        end_group(parser);
+        parser->depth--;
+        return 0;
+    case TOKEN_ASSERT: parser->has_atom = 0; return add_step(parser, STEP_ASSERT, token->value);
+    default:
+        parser->atom = parser->program->count;
+        parser->has_atom = 1;
+        return add_step(parser, STEP_SET, token->value);
+    }
+}
+
+static int read_all(struct parser *parser)
+{
+    struct token token;
+    int code = 0;
+
+    parser->groups[0] = (struct group){ .jump = -1 };
+    begin_branch(parser);
+    while (code == 0 && parser->at < parser->end) {
+        code = take_token(parser, &token);
+        if (code == 0)
+            code = add_token(parser, &token);
+    }
+    if (code != 0)
+        return code;
+    if (parser->depth > 0)
+        return refuse(parser, "Unmatched ( or \\(");
+    end_group(parser);
+    return 0;
+}
+
+int regex_parse(struct regex_program *program, struct regex_sets *sets, const char *pattern, size_t length,
+                unsigned flags, struct error *err)
+{
+    struct parser parser = {
+        .at = pattern,
+        .end = pattern + length,
+        .flags = flags,
+        .program = program,
+        .sets = sets,
+        .err = err,
+    };
+
+    *program = (struct regex_program){ .word = -1 };
+    if (length > REGEX_LONGEST)
+        return error_set(err, ERR_BAD_ARGUMENT, "it has more than %d characters", REGEX_LONGEST);
+    program->steps = malloc((REGEX_PARTS_MOST + 1) * sizeof *program->steps);
+    if (!program->steps)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = read_all(&parser);
+    if (code != 0)
+        return code;
+    program->steps[program->count++] = (struct regex_step){ .kind = STEP_MATCH };
+    if (parser.asks_for_words) {
+        regex_sets_begin(sets);
+        regex_sets_add_named(sets, regex_sets_find_escape('w'), 0);
+        program->word = regex_sets_end(sets, 0, 0);
+    }
+    return 0;
+}

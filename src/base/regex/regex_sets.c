@@ -1,0 +1,156 @@
+/* Sets as sorted ranges of code points. Names, and upper and lower case, are those of ASCII. */
+#include "regex_sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { NAMED_RANGES = 4 };
+static const struct regex_named_set {
+    const char *name;
+    char escape; /* \d is [[:digit:]] */
+    uint8_t count;
+    struct regex_range ranges[NAMED_RANGES];
+} named_sets[] = {
+    { "alnum", 0, 3, { { '0', '9' }, { 'A', 'Z' }, { 'a', 'z' } } },
+    { "alpha", 0, 2, { { 'A', 'Z' }, { 'a', 'z' } } },
+    { "blank", 0, 2, { { '\t', '\t' }, { ' ', ' ' } } },
+    { "cntrl", 0, 2, { { 0, 0x1f }, { 0x7f, 0x7f } } },
+    { "digit", 'd', 1, { { '0', '9' } } },
+    { "graph", 0, 1, { { '!', '~' } } },
+    { "lower", 0, 1, { { 'a', 'z' } } },
+    { "print", 0, 1, { { ' ', '~' } } },
+    { "punct", 0, 4, { { '!', '/' }, { ':', '@' }, { '[', '`' }, { '{', '~' } } },
+    { "space", 's', 2, { { '\t', '\r' }, { ' ', ' ' } } },
+    { "upper", 0, 1, { { 'A', 'Z' } } },
+    { "word", 'w', 4, { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } } },
+    { "xdigit", 0, 3, { { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } } },
+};
+enum { NAMED_SETS = sizeof named_sets / sizeof *named_sets };
+
+const struct regex_named_set *regex_sets_find_name(const char *name, size_t length)
+{
+    for (size_t i = 0; i < NAMED_SETS; i++)
+        if (strlen(named_sets[i].name) == length && memcmp(named_sets[i].name, name, length) == 0)
+            return &named_sets[i];
+    return NULL;
+}
+
+const struct regex_named_set *regex_sets_find_escape(char letter)
+{
+    for (size_t i = 0; i < NAMED_SETS; i++)
+        if (letter && named_sets[i].escape == letter)
+            return &named_sets[i];
+    return NULL;
+}
+
+void regex_sets_begin(struct regex_sets *sets)
+{
+    sets->open = sets->range_count;
+}
+
+void regex_sets_add(struct regex_sets *sets, uint32_t first, uint32_t last)
+{
+    if (array_reserve(&sets->ranges, &sets->range_room, sets->range_count + 1, sizeof *sets->ranges) != 0) {
+        sets->failed = 1;
+        return;
+    }
+    sets->ranges[sets->range_count++] = (struct regex_range){ first, last };
+}
+
+void regex_sets_add_named(struct regex_sets *sets, const struct regex_named_set *named, int is_negated)
+{
+    uint32_t next = 0;
+
+    for (size_t i = 0; i < named->count; i++) {
+        const struct regex_range *range = &named->ranges[i];
+        if (!is_negated)
+            regex_sets_add(sets, range->first, range->last);
+        else if (range->first > next)
+            regex_sets_add(sets, next, range->first - 1);
+        next = range->last + 1;
+    }
+    if (is_negated)
+        regex_sets_add(sets, next, REGEX_LAST_CODE);
+}
+
+/* Those of `from` to `to` that the range holds, as far away as other letters are. */
+static void add_folded(struct regex_sets *sets, struct regex_range range, uint32_t from, uint32_t to, int distance)
+{
+    uint32_t first = range.first > from ? range.first : from, last = range.last < to ? range.last : to;
+
+    if (first <= last)
+        regex_sets_add(sets, first + (uint32_t)distance, last + (uint32_t)distance);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct regex_range *left = a, *right = b;
+
+    return left->first < right->first ? -1 : left->first > right->first;
+}
+
+static size_t merge(struct regex_range *ranges, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (kept > 0 && ranges[i].first <= ranges[kept - 1].last + 1)
+            ranges[kept - 1].last = ranges[i].last > ranges[kept - 1].last ? ranges[i].last : ranges[kept - 1].last;
+        else
+            ranges[kept++] = ranges[i];
+    return kept;
+}
+
+/* What is between the ranges of the open set takes their place. */
+static void invert(struct regex_sets *sets)
+{
+    size_t kept = sets->open;
+    uint32_t next = 0;
+
+    for (size_t i = sets->open; i < sets->range_count; i++) {
+        struct regex_range range = sets->ranges[i];
+        if (range.first > next)
+            sets->ranges[kept++] = (struct regex_range){ next, range.first - 1 };
+        next = range.last + 1;
+    }
+    sets->range_count = kept;
+    if (next <= REGEX_LAST_CODE)
+        regex_sets_add(sets, next, REGEX_LAST_CODE);
+}
+
+int32_t regex_sets_end(struct regex_sets *sets, int is_negated, int ignores_case)
+{
+    size_t start = sets->open, end = sets->range_count;
+
+    for (size_t i = start; ignores_case && !sets->failed && i < end; i++) {
+        add_folded(sets, sets->ranges[i], 'A', 'Z', 'a' - 'A');
+        add_folded(sets, sets->ranges[i], 'a', 'z', 'A' - 'a');
+    }
+    if (sets->failed || array_reserve(&sets->list, &sets->room, sets->count + 1, sizeof *sets->list) != 0) {
+        sets->failed = 1;
+        return 0;
+    }
+    struct regex_range *ranges = sets->ranges + start;
+    qsort(ranges, sets->range_count - start, sizeof *ranges, compare_ranges);
+    sets->range_count = start + merge(ranges, sets->range_count - start);
+    if (is_negated)
+        invert(sets);
+    ranges = sets->ranges + start;
+    size_t count = sets->range_count - start;
+    for (size_t i = 0; i < sets->count; i++)
+        if (sets->list[i].count == count &&
+            memcmp(sets->ranges + sets->list[i].start, ranges, count * sizeof *ranges) == 0) {
+            sets->range_count = start;
+            return (int32_t)i;
+        }
+    sets->list[sets->count] = (struct regex_set){ start, count };
+    return (int32_t)sets->count++;
+}
+
+void regex_sets_free(struct regex_sets *sets)
+{
+    free(sets->ranges);
+    free(sets->list);
+}
