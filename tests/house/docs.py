@@ -10,7 +10,7 @@ LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 FOLDERS = "src|web/src|tests|docs|scripts|bench|cmake|python|include|examples"
 PATH = re.compile(rf"(?:{FOLDERS})(?:/[\w.*-]+)+/?$")
-PLACEHOLDER = re.compile(r"(^|[/_.])[A-Z]{4,}\b")  # NAME.c stands for the file of a reader
+PLACEHOLDER = re.compile(r"(^|[/_.])[A-Z]{3,}\b")  # NAME.c and NNN-title.md are to be filled in
 
 
 def read(path):
