@@ -1,5 +1,5 @@
-/* Finds the row of cuda_calls.def that a call belongs to. Names are looked up once for each call that a CUPTI knows,
- * not for each time that one is made; a row whose name has another length is passed over at once. */
+/* Finds the row of cuda_calls.def that a call belongs to. The lookup runs once for each call that a version of CUPTI
+ * knows, not each time a program makes the call; rows whose names differ in length are skipped at once. */
 #include "cuda_calls.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct cuda_call calls[] = {
 };
 enum { CALL_COUNT = sizeof calls / sizeof *calls };
 
-/* Bytes before a suffix that does not count, or `bytes` if there is none. */
+/* The bytes before a suffix that does not count, or `bytes` if there is none. */
 static uint32_t without_suffix(const char *name, uint32_t bytes)
 {
     uint32_t digits = 0;

@@ -1,6 +1,6 @@
-/* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. Used
- * by the agent, to choose what CUPTI records, and by the collector, to know what a recorded call is. Libc
- * only; nothing here allocates. */
+/* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. The agent
+ * uses the table to choose the calls that CUPTI records, the collector to interpret recorded calls. Needs libc only
+ * and never allocates. */
 #ifndef TACHO_ABI_CUDA_CALLS_H
 #define TACHO_ABI_CUDA_CALLS_H
 
@@ -28,16 +28,16 @@ struct cuda_call {
     uint8_t wait;     /* enum cuda_wait_kind, 0 for calls that neither order streams nor wait for one */
 };
 
-/* The row that stands for a call named as cuptiGetCallbackName() names it, or NULL: not traced by default. */
+/* The row of a call, named as cuptiGetCallbackName() names it; NULL if the call is not traced by default. */
 const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name);
 
-/* How much of a name counts: all but _v<digits>, _ptsz and _ptds at its end. */
+/* The length of a name without _v<digits>, _ptsz and _ptds at its end. */
 uint32_t cuda_call_name_bytes(const char *name);
 
 /* 1 for forms that take NULL as the calling thread's own default stream: _ptsz and _ptds. */
 int cuda_call_per_thread(const char *name);
 
-/* All rows, for whoever wants the list. */
+/* All rows. */
 const struct cuda_call *cuda_calls(uint32_t *count);
 
 #endif

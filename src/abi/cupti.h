@@ -13,7 +13,7 @@
 
 /* ---- Results --------------------------------------------------------------------------------------------------- */
 
-/* The sentence is for people and goes into the report; "" for those that would only mean a mistake of ours. */
+/* The sentence goes into the report for people to read; "" for results that could only mean a mistake of ours. */
 #define CUPTI_RESULTS(X)                                                                                               \
     X(SUCCESS, 0, "")                                                                                                  \
     X(ERROR_INVALID_PARAMETER, 1, "")                                                                                  \
@@ -65,8 +65,8 @@ enum cupti_result {
 
 /* ---- Activity kinds -------------------------------------------------------------------------------------------- */
 
-/* All kinds that a version up to 13.4 has: a buffer may hold kinds that nobody asked for, and
- * must be walked past them. */
+/* All kinds that exist up to version 13.4. A buffer may hold kinds that nobody enabled, and the walk must step over
+ * them. */
 #define CUPTI_KINDS(X)                                                                                                \
     X(MEMCPY, 1) X(MEMSET, 2) X(KERNEL, 3) X(DRIVER, 4) X(RUNTIME, 5) X(EVENT, 6) X(METRIC, 7) X(DEVICE, 8)           \
     X(CONTEXT, 9) X(CONCURRENT_KERNEL, 10) X(NAME, 11) X(MARKER, 12) X(MARKER_DATA, 13) X(SOURCE_LOCATOR, 14)         \

@@ -1,5 +1,4 @@
-/* The table of layouts, and how one is found. Never trusts a size that comes from outside: one
- * that cannot be is refused. */
+/* The table of layouts and the lookup in it. No size from outside is trusted: an impossible one is rejected. */
 #include "cupti_layout.h"
 
 /* Little-endian, as both architectures are: a field of `width` bytes at `offset` lies in the word of offset / 8. */
@@ -10,7 +9,7 @@
         { (offset) / 8 * 8, 64 - 8 * ((offset) % 8 + (width)), 64 - 8 * (width), 1, SIGNED_##type }
 enum { SIGNED_U, SIGNED_I };
 
-/* By record, and within one by version. */
+/* Sorted by record, then by version. */
 static const struct cupti_layout table[] = {
 #define CUPTI_LAYOUT(record_, since_, bytes_, texts_, ...)                                                            \
     { .record = CUPTI_RECORD_##record_, .since = since_, .bytes = bytes_, texts_, .at = { __VA_ARGS__ } },
@@ -19,7 +18,7 @@ static const struct cupti_layout table[] = {
 };
 enum { LAYOUT_COUNT = sizeof table / sizeof *table };
 
-/* One more than the record that a kind is; 0: we know none. */
+/* The number of the record of each kind, plus 1; 0: unknown. */
 static const uint8_t records[CUPTI_KIND_COUNT] = {
 #define CUPTI_RECORD(record, name, first)
 #define CUPTI_KIND(kind, record) [CUPTI_KIND_##kind] = CUPTI_RECORD_##record + 1,
@@ -51,7 +50,7 @@ void cupti_layouts_init(struct cupti_layouts *layouts, uint32_t version)
     }
 }
 
-/* The newest layout of that kind that has just this size, or NULL. */
+/* The newest layout of that kind with exactly this size, or NULL. */
 static const struct cupti_layout *layout_of_size(uint32_t kind, uint64_t bytes)
 {
     const struct cupti_layout *best = NULL;
@@ -78,8 +77,9 @@ int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t b
     return 0;
 }
 
-/* Versions before 13.2 have no call that says it, but they can be made to step over a record: in a buffer where every
- * word starts a record of this kind, the second that is found lies one record behind the first. */
+/* Versions before 13.2 have no call for the size of a record. But they can be made to step over one: in a buffer
+ * where every word starts a record of this kind, the second record that is found lies one record size behind the
+ * first. */
 static size_t bytes_stepped(const struct cupti_functions *cupti, uint32_t kind)
 {
     uint64_t words[2 * CUPTI_RECORD_LIMIT / 8];

@@ -56,8 +56,8 @@ struct cupti_layout {
     struct cupti_at at[CUPTI_FIELDS_MAX];
 };
 
-/* How that version writes records of that kind; the newest way that we know for one that is newer. NULL for kinds that
- * we or that version do not know. */
+/* The layout of that kind's records in that version. A version newer than all that we know gets the newest layout.
+ * NULL for kinds that we or that version do not know. */
 const struct cupti_layout *cupti_layout(uint32_t version, uint32_t kind);
 
 /* One version's layouts, with what was learned about sizes at run time. */
@@ -70,13 +70,14 @@ struct cupti_layouts {
 
 void cupti_layouts_init(struct cupti_layouts *layouts, uint32_t version);
 
-/* CUPTI itself says that records of this kind have so many bytes (WIRE_CUDA_NAME_RECORD_BYTES). Takes the layout that
- * has that size; if none has, fields stay where they were in a longer record, as new ones come at the end, and a
- * shorter one is only stepped over. Returns 0, or -1 for a size or kind that cannot be: then nothing changes. */
+/* Takes over the size of this kind's records, as CUPTI itself reports it (WIRE_CUDA_NAME_RECORD_BYTES). Selects the
+ * layout of that size. If there is none, fields of a longer record stay where they were, because new ones come at
+ * the end, and a shorter record is only stepped over. Returns 0, or -1 for an impossible size or kind: then nothing
+ * changes. */
 int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t bytes);
 
-/* What the CUPTI in use says itself about the size of a kind's records, or 0: it has no such kind. Needs no GPU work,
- * but only the agent can ask. */
+/* The size of a kind's records as the loaded CUPTI reports it, or 0 if it has no such kind. Needs no GPU work, but
+ * only the agent can ask. */
 uint32_t cupti_bytes_told(const struct cupti_functions *cupti, uint32_t kind);
 
 static inline uint32_t cupti_record_bytes(const struct cupti_layouts *layouts, uint32_t kind)
@@ -92,8 +93,8 @@ static inline uint32_t cupti_kind_of(const void *record)
     return kind;
 }
 
-/* A field as a number; pointers and 64-bit unsigned ones as their bits. The record is one of `layout` and 8-byte
- * aligned or not. `field` is one of that record's, CUPTI_<record>_…. */
+/* Reads a field as a number; pointers and unsigned 64-bit fields as their bits. `field` is one of that record's
+ * (CUPTI_<record>_…). The record need not be aligned. */
 static inline int64_t cupti_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
 {
     const struct cupti_at at = layout->at[field];
@@ -106,7 +107,7 @@ static inline int64_t cupti_field(const struct cupti_layout *layout, const void 
     return at.is_signed ? (int64_t)word >> at.right : (int64_t)(word >> at.right);
 }
 
-/* The same for a field that every version has and that is never negative: no more than two shifts. */
+/* The same for a field that every version has and that is never negative: two shifts at most. */
 static inline int64_t cupti_plain_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
 {
     const struct cupti_at *at = &layout->at[field];

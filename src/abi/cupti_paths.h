@@ -1,5 +1,5 @@
-/* What a toolkit calls CUPTI's file, and where it has it. For the agent, which loads it, and for
- * doctor, which only looks. */
+/* The name and the places of CUPTI's library in a toolkit, for the agent, which loads it, and for doctor, which only
+ * looks. */
 #ifndef TACHO_ABI_CUPTI_PATHS_H
 #define TACHO_ABI_CUPTI_PATHS_H
 
@@ -9,7 +9,7 @@
 #define CUPTI_TARGET "sbsa-linux"
 #endif
 
-/* Below the root of a toolkit, in the order to look. */
+/* Folders below the root of a toolkit, in search order. */
 #define CUPTI_TOOLKIT_FOLDERS "/extras/CUPTI/lib64", "/targets/" CUPTI_TARGET "/lib", "/lib64", "/lib"
 
 /* libcupti.so.12 and so on; the oldest has its minor number behind that. */

@@ -1,6 +1,7 @@
-/* The binary interface of NVTX version 3 as a tool sees it, in our own words: what the headers inside the program hand
- * over, and the tables that a tool fills. The facts are those of the public protocol; tests/trace/nvtx_vendor.py holds
- * this file against the vendor's headers where they are installed. Layouts never change; new fields come at the end. */
+/* The binary interface of NVTX version 3 as a tool sees it, in our own words: what the headers inside the program
+ * hand over, and the tables that a tool fills. The facts are those of the public protocol;
+ * tests/trace/nvtx_vendor.py compares this file with the vendor's headers where they are installed. Layouts never
+ * change; new fields come at the end. */
 #ifndef TACHO_ABI_NVTX_ABI_H
 #define TACHO_ABI_NVTX_ABI_H
 

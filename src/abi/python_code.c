@@ -1,12 +1,12 @@
-/* Code objects of Python programs: their names, and which line an instruction belongs to. See python_layout.h.
- * Every length and offset comes from memory that may have changed: it is checked before it is used. */
+/* Code objects of Python programs: their names, and the line of an instruction. See python_layout.h. Every length
+ * and offset comes from memory that may have changed, so it is checked before it is used. */
 #include "python_layout.h"
 
 #include <string.h>
 
 #include "python_bytes.h"
 
-#define CHARACTERS_MAX 65536 /* a longer text is no name, and no code object's */
+#define CHARACTERS_MAX 65536 /* a longer text is neither a name nor part of a code object */
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
@@ -24,8 +24,8 @@ static size_t put_utf8(char *out, size_t room, uint32_t character)
     return length;
 }
 
-/* Appends characters of 1, 2 or 4 bytes as UTF-8 at out + used; returns the new length. Control characters and invalid
- * code points become '?', since terminals show the names of functions. */
+/* Appends characters of 1, 2 or 4 bytes as UTF-8 at out + used; returns the new length. Control characters and
+ * invalid code points become '?', because terminals show these names. */
 static size_t put_characters(char *out, size_t size, size_t used, const unsigned char *characters, size_t count,
                              unsigned width)
 {
@@ -122,8 +122,8 @@ enum python_status python_code_read(const struct python_runtime *python, const s
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-/* 3.9: steps of so many bytes and lines; a step of lines counts from the instruction on that the
- * steps of bytes have reached. */
+/* 3.9: pairs of steps in bytes and in lines. A step in lines applies from the instruction on that the steps in bytes
+ * have reached. */
 static int32_t line_3_9(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
     int64_t reached = 0;
@@ -136,7 +136,8 @@ static int32_t line_3_9(int64_t line, const unsigned char *table, size_t bytes, 
     return (int32_t)line;
 }
 
-/* 3.10: each entry is a run of so many bytes, whose line is so far from that of the run before; -128: it has none. */
+/* 3.10: each entry is a run of bytes and the difference of its line from that of the run before; -128: it has no
+ * line. */
 static int32_t line_3_10(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
     enum { NO_LINE = -128 };
@@ -151,7 +152,8 @@ static int32_t line_3_10(int64_t line, const unsigned char *table, size_t bytes,
     return 0;
 }
 
-/* A number in groups of six bits, the lowest first; bit 6 says that more follow. The sign is the lowest bit of it. */
+/* Reads a number in groups of six bits, the lowest first; bit 6 says that more follow. The lowest bit of the number
+ * is its sign. */
 static int64_t signed_number(const unsigned char *table, size_t bytes, size_t at)
 {
     uint64_t value = 0;

@@ -7,10 +7,10 @@
 #include "python_bytes.h"
 
 enum { OLDEST = 9, FIRST_NUMBERED = 11, FIRST_DESCRIBED = 13, NEWEST = 14 };
-enum { OWNED_BY_C = 3 }; /* owners from this one on are frames of the interpreter itself: 3.12 brought them */
+enum { OWNED_BY_C = 3 }; /* frames with this owner or a higher one belong to the interpreter itself, since 3.12 */
 enum { FREE_THREADED_AT = 16 };
-#define FARTHEST 65536u                 /* no field lies farther into its struct, nor any struct of ours is larger */
-#define TAGS UINT64_C(3)                /* low bits of a reference that is not only a pointer: 3.14 */
+#define FARTHEST 65536u                 /* the largest offset of a field, and the largest struct */
+#define TAGS UINT64_C(3)                /* tag bits of a reference, since 3.14 */
 
 const char *const python_symbols[PYTHON_SYMBOL_COUNT] = {
 #define SYMBOL_NAME(id, name) [PYTHON_SYMBOL_##id] = name,
@@ -56,7 +56,8 @@ static int read_word(const struct python_memory *memory, uint64_t address, uint6
     return python_read(memory, address, word, sizeof *word);
 }
 
-/* 3.minor, or 0 when the number cannot be read. Before there was one, the version is what its newest function says. */
+/* The minor version, or 0 if it cannot be read. Versions without a version number are told apart by their newest
+ * function. */
 static unsigned find_minor(const struct python_memory *memory, const uint64_t symbols[PYTHON_SYMBOL_COUNT])
 {
     uint64_t number;
@@ -67,7 +68,7 @@ static unsigned find_minor(const struct python_memory *memory, const uint64_t sy
     return number >> 24 == 3 ? (unsigned)(number >> 16 & 0xff) : number >> 24 > 3 ? UINT16_MAX : OLDEST - 1;
 }
 
-/* CPython 3.13 and later say themselves where things are. */
+/* CPython 3.13 and later describe their own layout. */
 static enum python_status take_description(struct python_runtime *python, const struct python_memory *memory,
                                            const struct version *version)
 {
@@ -122,7 +123,7 @@ _Static_assert(VERSION_COUNT == NEWEST - OLDEST + 1, "every version from the old
 
 /* ---- Structs --------------------------------------------------------------------------------------------------- */
 
-/* Several fields of one struct with one read: from the first to the end of the last. */
+/* Reads several fields of one struct at once: from the first to the end of the last. */
 struct span {
     uint64_t address;
     uint32_t from, to;
@@ -160,7 +161,7 @@ uint64_t python_first_interpreter(const struct python_runtime *python, const str
     return read_word(memory, python->address + python->at[PYTHON_RUNTIME_INTERPRETERS], &first) == 0 ? first : 0;
 }
 
-/* Who has the lock is written when it is taken, and stays there when it is given back. */
+/* The owner is written when the lock is taken, and stays there when it is released. */
 static void read_gil(const struct python_runtime *python, const struct python_memory *memory,
                      struct python_interpreter *interpreter)
 {
@@ -216,7 +217,7 @@ enum python_status python_thread_read(const struct python_runtime *python, const
     return PYTHON_OK;
 }
 
-/* In this interpreter: 1 when the thread with frames was found, 0 when none or one without. */
+/* Looks in this interpreter: 1 if the thread was found with frames, 0 if it was not found or has none. */
 static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first,
                    uint64_t pthread, struct python_thread *found, unsigned *steps)
 {
@@ -272,8 +273,8 @@ static int64_t instruction_of(const struct python_runtime *python, uint64_t code
     return python->minor < 10 || last < 0 ? last : 2 * (int64_t)last;
 }
 
-/* Whether a run of the interpreter's loop began with this frame: up to 3.10 one does with each, 3.11 says so, and later
- * ones have a frame of the interpreter's own behind it. */
+/* Whether a run of the interpreter's loop began with this frame. Up to 3.10 each frame begins one, 3.11 stores it,
+ * and later versions have a frame of the interpreter's own behind it. */
 static uint64_t begins_loop(const struct python_runtime *python, const unsigned char *bytes)
 {
     uint16_t says = python->at[PYTHON_FRAME_ENTRY];

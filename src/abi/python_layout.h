@@ -19,8 +19,8 @@
 
 #include "python_bytes.h"
 
-/* The symbols that say where things are and which version it is. Every build exports them: static
- * or shared, stripped or not. */
+/* The symbols that lead to the interpreter's state and its version. Every build exports them: static or shared,
+ * stripped or not. */
 #define PYTHON_SYMBOLS(X)                                                                                            \
     X(RUNTIME, "_PyRuntime")                                                                                         \
     X(CODE_TYPE, "PyCode_Type")                                                                                      \
@@ -37,14 +37,14 @@ extern const char *const python_symbols[PYTHON_SYMBOL_COUNT];
 
 enum python_status {
     PYTHON_OK,
-    PYTHON_UNREADABLE, /* the process is gone, or may not be looked at */
-    PYTHON_TORN,       /* what was read makes no sense: it changed meanwhile, or is not there yet */
+    PYTHON_UNREADABLE, /* the process is gone, or we may not read it */
+    PYTHON_TORN,       /* the data is inconsistent: it changed meanwhile, or is not set up yet */
     PYTHON_TOO_OLD,
     PYTHON_TOO_NEW,
     PYTHON_FREE_THREADED,
 };
 
-/* Why an interpreter cannot be read, as the end of a sentence: "… it is older than 3.9". */
+/* The reason why an interpreter cannot be read, as the end of a sentence: "… it is older than 3.9". */
 const char *python_status_text(enum python_status status);
 
 enum python_field {
@@ -63,15 +63,15 @@ struct python_runtime {
                                       * for what this version lacks */
 };
 
-/* Finds out the version and where it has everything. PYTHON_TORN: the interpreter has not been set up yet. */
+/* Determines the version and its layout. PYTHON_TORN: the interpreter has not been set up yet. */
 enum python_status python_open(struct python_runtime *python, const struct python_memory *memory,
                                const uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
 /* ---- Interpreters and threads ---------------------------------------------------------------------------------- */
 
-#define PYTHON_INTERPRETERS_MAX 1024u /* of one process: a list that goes on is torn */
+#define PYTHON_INTERPRETERS_MAX 1024u /* threads of one process: a longer list is torn */
 #define PYTHON_THREADS_MAX 65536u     /* likewise */
-#define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex so close to the lock waits for it */
+#define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex this close to the lock waits for the lock */
 
 struct python_interpreter {
     uint64_t address, next; /* next 0: the last one */
@@ -96,8 +96,8 @@ enum python_status python_interpreter_read(const struct python_runtime *python, 
 enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t address, struct python_thread *thread);
 
-/* The thread state whose pthread is this, in any interpreter; the one with frames if several are.
- * PYTHON_TORN: there is none. */
+/* Finds the state of a thread by its pthread, in any interpreter; of several, the one with frames. PYTHON_TORN:
+ * there is none. */
 enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t pthread, struct python_thread *thread);
 
@@ -111,13 +111,13 @@ struct python_frame {
                           * caller runs in the same one */
 };
 
-/* The innermost first; frames of the interpreter's own (between C and Python) are left out. How many,
- * max at most; *next is then where it goes on, 0 at the end. Negative, -(enum python_status), when the
- * stack changed under our hands. */
+/* Reads frames, innermost first, without those of the interpreter itself (between C and Python). Returns their
+ * number, at most max; *next is where the stack goes on, 0 at its end. A negative result, -(enum python_status),
+ * says that the stack changed during the read. */
 int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame,
                   struct python_frame *frames, int max, uint64_t *next);
 
-/* The bytes at the start of a frame that python_frames() looks at, for those who read ahead. */
+/* The bytes at the start of a frame that python_frames() reads, for callers that read ahead. */
 size_t python_frame_bytes(const struct python_runtime *python);
 
 /* ---- Code objects ---------------------------------------------------------------------------------------------- */
@@ -138,8 +138,8 @@ struct python_code {
 enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, struct python_code *code);
 
-/* A few bytes that differ between code objects which lived at the same address one after
- * another: cheap to read again. */
+/* A few bytes that differ between code objects which lived at the same address one after another. They are cheap to
+ * read again. */
 struct python_code_mark {
     uint64_t name, file, lines; /* addresses of its parts */
     int32_t first_line;
@@ -147,7 +147,7 @@ struct python_code_mark {
 enum python_status python_code_mark(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, struct python_code_mark *mark);
 
-/* The line of an instruction, out of the bytes of a line table; 0: the instruction belongs to none. */
+/* The line of an instruction, from the bytes of a line table; 0 if the instruction has none. */
 int32_t python_line(const struct python_runtime *python, int32_t first_line, const unsigned char *table, size_t bytes,
                     int64_t instruction);
 

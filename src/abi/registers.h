@@ -1,12 +1,11 @@
-/* The registers that a walk up the stack begins with, taken where this stands: those that calls preserve,
- * the stack pointer and the instruction's address. The function around it must have a frame until the
- * copy of its stack was made. */
+/* Saves the registers that unwinding starts from, as they are at this place: those that calls preserve, the stack
+ * pointer and the instruction pointer. The function around it must keep its frame until its stack has been copied. */
 #ifndef TACHO_ABI_REGISTERS_H
 #define TACHO_ABI_REGISTERS_H
 
 #include <stdint.h>
 
-/* values: an array of 64-bit words by DWARF's numbers; those of REGISTERS_TAKEN, as bits, are written. */
+/* values: an array of 64-bit words by DWARF register number. REGISTERS_TAKEN is the mask of those that are written. */
 #if defined(__x86_64__)
 #define REGISTERS_STACK_POINTER 7
 /* r12 to r15, rbx, rbp, rsp, rip */

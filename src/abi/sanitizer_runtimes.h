@@ -1,10 +1,10 @@
-/* Runtimes of sanitizers, which refuse to start when another library was preloaded before them. */
+/* Runtimes of sanitizers, which refuse to start if another library was preloaded before them. */
 #ifndef TACHO_ABI_SANITIZER_RUNTIMES_H
 #define TACHO_ABI_SANITIZER_RUNTIMES_H
 
 #include <string.h>
 
-/* Is this library, a name or a path of so many bytes, such a runtime? */
+/* Whether this library, a name or a path of `length` bytes, is such a runtime. */
 static inline int wire_is_sanitizer(const char *library, size_t length)
 {
     static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan",
@@ -18,8 +18,8 @@ static inline int wire_is_sanitizer(const char *library, size_t length)
     return 0;
 }
 
-/* LD_PRELOAD without the runtime that we have put first for one program alone: an empty entry stands behind it. Loaders
- * skip that. The programs that it starts must not get the runtime as well. */
+/* LD_PRELOAD without the runtime that we put first for one program alone. An empty entry, which loaders skip, marks
+ * it. Programs that this one starts must not inherit the runtime. */
 static inline const char *wire_without_runtime(const char *preload)
 {
     size_t length = strcspn(preload, ": ");

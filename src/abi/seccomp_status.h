@@ -1,5 +1,5 @@
-/* Seccomp filters, as /proc/self/status tells of them. The kernel inherits them and never takes one away:
- * a process that has more of them than the collector is behind one that was installed during the capture. */
+/* Counts seccomp filters in /proc/self/status. The kernel inherits filters and never removes one: a process that has
+ * more of them than the collector is behind one that was installed during the capture. */
 #ifndef TACHO_ABI_SECCOMP_STATUS_H
 #define TACHO_ABI_SECCOMP_STATUS_H
 
@@ -7,7 +7,7 @@
 
 #define WIRE_SECCOMP_STATUS "/proc/self/status"
 
-/* The number in the line that begins so; -1 if it is not in the text, or only in part. */
+/* The number in the line with this prefix; -1 if the text does not hold the whole line. */
 static inline int wire_status_number(const char *status, const char *line)
 {
     const char *found = strstr(status, line);
@@ -19,8 +19,7 @@ static inline int wire_status_number(const char *status, const char *line)
     return *found == '\n' ? number : -1;
 }
 
-/* How many filters there are. Kernels before 5.9 only say whether there are any. -1: this part
- * of the text does not tell. */
+/* The number of filters. Kernels before 5.9 only say whether there are any. -1: this part of the text does not tell. */
 static inline int wire_seccomp_filters(const char *status)
 {
     int filters = wire_status_number(status, "\nSeccomp_filters:\t");
