@@ -1,4 +1,5 @@
-/* The decoder; see decode.h. All arithmetic on values is modulo 2^64: a hostile base can make nonsense, never harm. */
+/* The decoder; see decode.h. All arithmetic on values is modulo 2^64: a hostile base can produce nonsense, but no
+ * undefined behaviour. */
 #include "decode.h"
 
 #include "base/error.h"
@@ -112,7 +113,7 @@ int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, 
     return host->decompress(host->context, bytes, stored, raw, raw_size) ? ERR_CORRUPT : 0;
 }
 
-/* The plane's bytes: where they lie if stored raw, else unpacked into scratch. NULL if they cannot be. */
+/* The plane's bytes: in place if stored raw, else decompressed into scratch. NULL if that fails. */
 static const uint8_t *plane_bytes(const struct report_host *host, const struct plane_view *plane, size_t length,
                                   uint8_t *scratch)
 {
@@ -123,8 +124,8 @@ static const uint8_t *plane_bytes(const struct report_host *host, const struct p
     return unpack(host, plane->bytes, plane->stored, scratch, length) ? NULL : scratch;
 }
 
-/* values = the planes put together. Two planes at a time: wide columns are rare, and this keeps every loop simple
- * enough to become vector code. */
+/* Combines the planes into values, two planes at a time: wide columns are rare, and this keeps every loop simple
+ * enough for the compiler to vectorise. */
 static int join_planes(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
                        size_t rows, uint64_t *values)
 {

@@ -1,5 +1,5 @@
-/* Turning the payload of a chunk back into columns. Trusts no byte: a payload that is not exactly what the format
- * allows is refused as a whole. Knows nothing of files; zstd comes from the report's host. */
+/* Decodes the payload of a chunk into columns. Trusts no byte: a payload that is not exactly what the format allows
+ * is rejected as a whole. Knows nothing of files; the report's host provides zstd. */
 #ifndef TACHO_REPORT_FORMAT_DECODE_H
 #define TACHO_REPORT_FORMAT_DECODE_H
 

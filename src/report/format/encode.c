@@ -1,5 +1,6 @@
-/* The encoder; see encode.h. Sampling picks a coding, a full pass applies it, and each byte plane of what is left is
- * stored as a constant, as it is, or as a zstd frame. All arithmetic on values is modulo 2^64, so nothing overflows. */
+/* The encoder; see encode.h. A sample of the values selects a coding, a full pass applies it, and each byte plane of
+ * the residuals is stored as a constant, raw, or as a zstd frame. All arithmetic on values is modulo 2^64, so
+ * nothing overflows. */
 #include "encode.h"
 
 #include <stdlib.h>
@@ -112,8 +113,8 @@ void encoder_delete(struct encoder *encoder)
     free(encoder);
 }
 
-/* Whether bytes look random in a sample: then zstd could only cost time. Equal pairs are counted; random bytes make
- * one in 256. */
+/* Whether a sample of the bytes looks random: then zstd would only cost time. Counts equal pairs, of which random
+ * bytes have one in 256. */
 static int looks_random(const uint8_t *bytes, size_t length)
 {
     enum { SAMPLE = 1024 };
@@ -130,8 +131,8 @@ static int looks_random(const uint8_t *bytes, size_t length)
     return pairs < SAMPLE + SAMPLE * SAMPLE / 256 * 5 / 4;
 }
 
-/* Adds bytes to the data, packed if that saves a sixteenth and readers would accept it; returns the stored size, which
- * equals length if raw. */
+/* Appends bytes to the data, compressed if that saves a sixteenth and readers would accept it. Returns the stored
+ * size, which equals length if raw. */
 static size_t add_packed(struct encoder *encoder, const uint8_t *bytes, size_t length)
 {
     size_t bound = ZSTD_compressBound(length);
@@ -180,7 +181,7 @@ static unsigned bit_length(uint64_t v)
     return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
 
-/* What a coding would leave to store over the sampled rows: bits in all, and all their bits together. */
+/* The residuals that a coding leaves over the sampled rows: their bits in sum, and the union of their bits. */
 struct estimate {
     uint64_t bits, any;
 };
@@ -300,8 +301,8 @@ static void add_zigzag(struct encoder *encoder, const int64_t *values, size_t co
 /* Chooses among the codings that need two rows or more and are not constant. */
 static enum column_coding choose(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
 {
-    /* A coding that makes a row depend on others must pay for the time that decoding it
-     * takes: bits a row, in eighths. */
+    /* Bits a row, in eighths, that a coding must save if it makes rows depend on each other: the price of the slower
+     * decoding. */
     static const uint8_t handicap[CODING_COUNT] = { [CODING_RELATIVE] = 2, [CODING_DELTA] = 4, [CODING_ZIGZAG] = 4 };
     struct estimate estimates[CODING_COUNT] = { 0 };
     estimate_codings(values, times, count, estimates);
@@ -329,7 +330,7 @@ static void add_bitmap(struct encoder *encoder, const uint64_t *nulls, size_t co
     add_plane(encoder, encoder->bitmap, (count + 7) / 8);
 }
 
-/* One column: its entry in the directory and its bytes in the data. Where nulls says so, values hold a filler. */
+/* Encodes one column: its entry in the directory and its bytes in the data. Values of NULL rows hold a filler. */
 static void add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls, const int64_t *times,
                        size_t count)
 {
@@ -353,7 +354,7 @@ static void begin(struct encoder *encoder)
     encoder->directory.failed = encoder->data.failed = 0;
 }
 
-/* Puts room for the header, the directory's size, directory and data together. */
+/* Assembles the chunk: room for the header, the size of the directory, the directory, the data. */
 static int finish(struct encoder *encoder, struct chunk_header header, struct encoded *out)
 {
     if (encoder->directory.failed || encoder->data.failed)
@@ -386,8 +387,9 @@ static int make_columns(struct encoder *encoder, uint64_t wanted)
     return 0;
 }
 
-/* Copies the columns out of the rows, a tile at a time so that rows come from memory once. A column that is NULL all
- * over a tile is left out there; fill_nulls() sees to it. Tells which columns any row has, and which all rows have. */
+/* Copies the columns out of the rows, a tile at a time, so that rows are read from memory once. A column that is
+ * NULL all over a tile is left out there; fill_nulls() handles it. Reports which columns any row has, and which all
+ * rows have. */
 static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any,
                   uint64_t *all)
 {
@@ -416,8 +418,8 @@ static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns,
     return 0;
 }
 
-/* The NULL bits of a column; its NULL rows get the value before them (the first ones: the first there is), which costs
- * least in every coding and never widens the span of times. */
+/* Sets the NULL bits of a column. Its NULL rows get the value before them (the first ones: the first value), which
+ * costs least in every coding and never widens the span of times. */
 static void fill_nulls(struct encoder *encoder, const uint64_t *rows, size_t stride, size_t count, int column)
 {
     int64_t *values = encoder->columns[column];

@@ -1,5 +1,5 @@
-/* Turning columns of numbers into the payload of a chunk. The coding of each column is chosen from its data; see
- * docs/format.md. One encoder per thread: it keeps scratch memory and a zstd context between chunks. */
+/* Encodes columns of numbers as the payload of a chunk. The encoder selects the coding of each column from its data;
+ * see docs/format.md. One encoder per thread: it keeps scratch memory and a zstd context between chunks. */
 #ifndef TACHO_REPORT_FORMAT_ENCODE_H
 #define TACHO_REPORT_FORMAT_ENCODE_H
 
@@ -12,7 +12,7 @@
 
 struct encoder;
 
-/* A whole chunk in memory, header included; its header's hash needs the place in the file and is put last. */
+/* A whole chunk in memory, header included. The hash of the header needs the place in the file and is set last. */
 struct encoded {
     struct chunk_header header;
     uint8_t *bytes; /* free() */

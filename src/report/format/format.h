@@ -1,5 +1,5 @@
-/* The bytes of a report file: sizes, limits, the chunk header and numbers of variable length. docs/format.md is the
- * same in words; whoever changes one changes the other. */
+/* The bytes of a report file: sizes, limits, the chunk header and variable-length numbers. docs/format.md describes
+ * the same in words; change both together. */
 #ifndef TACHO_REPORT_FORMAT_FORMAT_H
 #define TACHO_REPORT_FORMAT_FORMAT_H
 
@@ -102,7 +102,7 @@ static inline size_t put_varint(uint8_t *at, uint64_t v)
     return length;
 }
 
-/* A place in bytes that are not trusted: once something does not fit, failed is set and all reads give 0. */
+/* A cursor over untrusted bytes: once a read does not fit, `failed` is set and all further reads give 0. */
 struct cursor {
     const uint8_t *at, *end;
     int failed;
@@ -142,14 +142,14 @@ static inline int64_t cursor_svarint(struct cursor *cursor)
     return unzigzag(cursor_varint(cursor));
 }
 
-/* What zstd may make of packed bytes; bounds what a small hostile file can cost. A writer
- * stores raw what packs better. */
+/* The largest ratio that zstd may expand by, which bounds the cost of a small hostile file. A writer stores data raw
+ * that compresses better. */
 static inline int blob_plausible(size_t packed, size_t raw)
 {
     return raw <= BLOB_MAX_BYTES && raw <= 65536 + packed * 1024;
 }
 
-/* The header's own hash is seeded with its place in the file, so that a report stored inside a report as text is
+/* The hash of the header is seeded with its place in the file, so that a report stored as text inside a report is
  * never taken for chunks of the outer one. */
 static inline void chunk_header_put(uint8_t *at, const struct chunk_header *header, uint64_t offset)
 {
@@ -165,7 +165,7 @@ static inline void chunk_header_put(uint8_t *at, const struct chunk_header *head
     put_u64(at + 40, hash_bytes_seeded(at, 40, offset));
 }
 
-/* Hashes are not looked at while fuzzing: a fuzzer cannot guess them and would never come past. */
+/* Fuzzing skips hashes: a fuzzer cannot guess them and would never get past. */
 static inline int hash_matches(uint64_t stored, uint64_t computed)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -176,7 +176,7 @@ static inline int hash_matches(uint64_t stored, uint64_t computed)
 #endif
 }
 
-/* 0 if these are not the bytes of a header at that offset, or not one that this version may use. */
+/* Returns 0 if these bytes are not a header at that offset, or not one that this version may use. */
 static inline int chunk_header_get(const uint8_t *at, uint64_t offset, struct chunk_header *header)
 {
     if (get_u32(at) != CHUNK_MAGIC || !hash_matches(get_u64(at + 40), hash_bytes_seeded(at, 40, offset)))

@@ -1,4 +1,4 @@
-/* The usual host of a reader: a file read with pread, zstd, a pool of threads. */
+/* The default host of a reader: a file read with pread, zstd, a pool of threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Finding the chunks of a file: from its index if it has a good one, else by stepping from header to header. After
- * damage the scan looks for the next header that is one; what lies between is counted. */
+/* Finds the chunks of a file: from its index if it has a valid one, else by stepping from header to header. After
+ * damage the scan searches for the next valid header and counts the bytes in between. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static int add_found(struct report *report, uint64_t offset, const struct chunk_
 
 /* ---- the index ------------------------------------------------------------------------------------------------- */
 
-/* The rows of an index chunk, checked: chunks in order, apart from each other, and before the index. */
+/* Checks the rows of an index chunk: chunks in order, disjoint, and before the index. */
 static int add_index_rows(struct report *report, const int64_t *const *columns, size_t rows, uint64_t *end,
                           uint64_t limit)
 {
@@ -138,8 +138,7 @@ static const uint8_t *window_at(struct window *window, uint64_t offset, size_t l
     return window->bytes + (offset - window->start);
 }
 
-/* The next offset from here on at which a chunk begins that lies wholly in the file; the
- * file's size if there is none. */
+/* The next offset at which a chunk begins that lies wholly in the file; the file's size if there is none. */
 static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_header *header)
 {
     uint64_t size = window->report->host.size;
@@ -206,7 +205,7 @@ static int scan_file(struct report *report)
     return status;
 }
 
-/* A scanned file has seen a crash or damage: every payload is checked now, so that the tables count only good rows. */
+/* A scanned file has seen a crash or damage, so every payload is checked now: the tables then count only good rows. */
 static void verify_one(void *argument, int worker, size_t i)
 {
     (void)worker;

@@ -1,5 +1,5 @@
-/* Opening and closing a report, and looking at its tables. The work is in find_chunks.c (chunks), table_definitions.c
- * (tables), scan.c (columns) and strings.c. */
+/* Opens and closes a report and looks up its tables. find_chunks.c finds chunks, table_definitions.c makes tables,
+ * scan.c decodes columns, strings.c decodes strings. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* Reading a report: open, look up tables and columns by name, decode just the columns that are asked for.
+/* Reading a report: open it, look up tables and columns by name, decode only the columns that are needed.
  *
- * The reader trusts no byte of the file. It takes its means from its host (read_at, decompress, parallel_for),
- * so that the same code serves the command line, the server and a page. A file without an index (still
- * growing, or its writer was killed) is scanned, and everything up to the first damaged byte is there; damaged
- * chunks are skipped and counted. */
+ * The reader trusts no byte of the file. Its host provides reading, decompression and parallel loops, so that the
+ * same code serves the command line, the server and a page. A file without an index (still growing, or its writer
+ * was killed) is scanned, and everything up to the first damaged byte is readable; damaged chunks are skipped and
+ * counted. */
 #ifndef TACHO_REPORT_READER_READER_H
 #define TACHO_REPORT_READER_READER_H
 
@@ -21,7 +21,7 @@ int report_open(const char *path, struct report **out, struct error *err);
 int report_open_host(const struct report_host *host, struct report **out, struct error *err);
 void report_close(struct report *report);
 
-/* What opening found, and damage that was met since. */
+/* What opening found, and the damage that was met since. */
 struct report_health {
     int has_index;           /* 0: scanned */
     int complete;            /* the writer closed it in good order */
@@ -33,7 +33,7 @@ struct report_health {
 };
 struct report_health report_health(const struct report *report);
 
-/* Reads every chunk and compares its hash, so that report_health() knows of all damage. */
+/* Reads every chunk and checks its hash, so that report_health() reports all damage. */
 void report_check(struct report *report);
 
 /* Tables, as the file itself names them. */
@@ -51,14 +51,14 @@ struct report_table {
 };
 size_t report_table_count(const struct report *report);
 const struct report_table *report_table_at(const struct report *report, size_t index);
-/* NULL if the file has no such table; a table without rows is the same as none for every analysis. */
+/* NULL if the file has no such table. To every analysis, a table without rows is the same as none. */
 const struct report_table *report_table(const struct report *report, const char *name);
 /* -1 if the table has no such column. */
 int report_column(const struct report_table *table, const char *name);
 
-/* Decoded values of some columns for a run of rows. values[c] belongs to the c-th column asked for; a REAL is its
+/* Decoded values of some columns for a run of rows. values[c] belongs to the c-th requested column; a REAL is its
  * bits. nulls[c] is NULL when no row is NULL; else bit r%64 of word r/64 says that row r is. A column that the file
- * lacks (index -1) is all NULL, so that analyses need no second way for old files. */
+ * lacks (index -1) is all NULL, so that analyses need no special case for old files. */
 struct report_block {
     uint64_t first_row; /* of the table */
     size_t rows;
@@ -84,15 +84,15 @@ struct report_span {
     int64_t from_ns, to_ns;
 };
 
-/* Calls visit for each chunk of the table, in parallel and in any order; worker is below report_workers(). A visit that
- * returns non-zero ends the scan with that code. block is valid during the call only. Whatever reads rows ends with
- * ERR_CANCELLED when its thread's work is called off (base/cancel.h). */
+/* Calls visit for each chunk of the table, in parallel and in any order; `worker` is below report_workers(), and
+ * `block` is valid during the call only. A visit that returns non-zero ends the scan with that code. All functions
+ * that read rows return ERR_CANCELLED when their thread is cancelled (base/cancel.h). */
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 const struct report_span *span,
                 int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                 struct error *err);
 int report_workers(const struct report *report);
-/* Work of the caller's own on the host's workers: body(argument, worker, i) for each i below count. */
+/* Runs the caller's own work on the host's workers: body(argument, worker, i) for each i below count. */
 void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i),
                          void *argument);
 
@@ -102,7 +102,7 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
                      int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                      struct error *err);
 
-/* The chunks of a table, in row order: what is known of them without reading them. */
+/* The chunks of a table, in row order, as far as they are known without reading them. */
 struct report_chunk {
     uint64_t first_row;
     size_t rows;
@@ -111,8 +111,8 @@ struct report_chunk {
 size_t report_chunk_count(const struct report_table *table);
 struct report_chunk report_chunk_at(const struct report_table *table, size_t index);
 
-/* The whole of some columns, in row order; decoded in parallel. Rows of damaged chunks are left out, so rows may be
- * fewer than the table's. Free with report_columns_free(). */
+/* Decodes whole columns, in row order and in parallel. Rows of damaged chunks are left out, so there may be fewer
+ * rows than the table has. Free with report_columns_free(). */
 struct report_columns {
     size_t rows;
     size_t column_count;
@@ -127,16 +127,17 @@ static inline int columns_is_null(const struct report_columns *columns, size_t c
     return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
 }
 
-/* A string of the pool; "" (never NULL) for an id that points nowhere. A NUL follows it that length (which may be NULL)
- * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
+/* A string of the pool; "" (never NULL) for an id that does not exist. A NUL follows it that length (which may be
+ * NULL) does not count. The string is valid while the report is open. Any thread may call this, also from inside a
+ * visit. */
 const char *report_string(struct report *report, int64_t id, size_t *length);
-/* The id of these bytes, or -1. Where strings repeat, which is known after the first search, it is the first of
- * several: a long capture may have given a text another id (string_pool.h). */
+/* The id of these bytes, or -1. A long capture may have given a text several ids (string_pool.h); the result is then
+ * the first of them. The first search finds out whether strings repeat. */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 int report_strings_repeat(struct report *report);
 
-/* Rewrites what can be read of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row can be.
- * health is that of the old one, all of it checked. */
+/* Writes the readable part of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row is
+ * readable. `health` is that of the old report, all of it checked. */
 int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health,
                    struct error *err);
 

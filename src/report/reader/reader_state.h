@@ -1,4 +1,4 @@
-/* An open report, as the files of the reader share it. Nobody else includes this. */
+/* An open report, as the files of the reader share it. No other file includes this. */
 #ifndef TACHO_REPORT_READER_READER_STATE_H
 #define TACHO_REPORT_READER_READER_STATE_H
 
@@ -11,14 +11,14 @@
 #include "report/format/decode.h"
 #include "report/format/format.h"
 
-/* A chunk as opening found it. With an index nothing of the chunk itself has been read yet. */
+/* A chunk as opening found it. If the file has an index, nothing of the chunk itself has been read yet. */
 struct found_chunk {
     uint64_t offset;
     uint32_t size; /* header and payload */
     struct chunk_header header;
 };
 
-/* A table as one schema chunk defines it. Its columns are found in the table by name, so that a file may hold several
+/* A table as one schema chunk defines it. Its columns are found in the table by name, so a file may hold several
  * generations of a table. */
 struct definition {
     uint16_t id;
@@ -57,7 +57,7 @@ struct string_chunk {
     _Atomic(struct string_block *) block; /* NULL: not decoded yet */
 };
 
-/* What one thread needs to decode chunks; kept between scans. */
+/* The state that one thread needs to decode chunks; kept between scans. */
 struct scratch {
     struct scratch *next;
     struct decode_scratch decode;

@@ -1,5 +1,5 @@
-/* The public interface for reading reports: <tacho/report.h>, a thin face over the reader. Every number that comes from
- * the caller is checked. */
+/* The public interface for reading reports, <tacho/report.h>: a thin layer over the reader. Every number from the
+ * caller is checked. */
 #pragma GCC visibility push(default)
 #include <tacho/report.h>
 #pragma GCC visibility pop
@@ -120,7 +120,7 @@ int tacho_report_find_column(const struct tacho_report *report, int table, const
     return column < 0 ? TACHO_REPORT_NOT_FOUND : column;
 }
 
-/* Where the rows of a read go; blocks that overlap it are copied by whichever worker decodes them. */
+/* The destination of the rows of a read. The worker that decodes an overlapping block copies its rows there. */
 struct window {
     uint64_t first;
     size_t count;

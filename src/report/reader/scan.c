@@ -1,5 +1,5 @@
-/* Decoding chunks on the host's workers: for a visitor, or into whole columns. A chunk that turns out to be damaged is
- * left out and counted, once. */
+/* Decodes chunks on the host's workers: for a visitor, or into whole columns. A damaged chunk is left out and
+ * counted once. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -142,7 +142,8 @@ static void all_null(size_t rows, int64_t *values, uint64_t *nulls, int *has_nul
     column_decode(NULL, NULL, &nothing, rows, NULL, values, nulls, has_nulls);
 }
 
-/* The strings of StringIds are numbered from the chunk's first id: both its columns are those numbers to a reader. */
+/* The strings of StringIds are numbered from the chunk's first id: a reader sees those numbers in both of its
+ * columns. */
 static int decode_ids(const struct chunk *chunk, const struct target *target)
 {
     for (size_t c = 0; c < target->count; c++) {
@@ -363,7 +364,7 @@ struct read {
     _Atomic int status;
 };
 
-/* Puts a chunk's NULL bits where its rows begin; neighbours share a word. */
+/* Copies a chunk's NULL bits to the place of its rows; neighbours share a word. */
 static int or_bits(_Atomic(uint64_t *) *where, size_t total_rows, uint64_t first_row, const uint64_t *bits, size_t rows)
 {
     uint64_t *words = atomic_load(where);
@@ -438,8 +439,8 @@ static void compact(struct read *read)
     out->rows = kept;
 }
 
-/* Large columns in huge pages where there are any: else the kernel takes longer to give the
- * memory than decoding takes. */
+/* Large columns use huge pages where there are any: without them, the kernel takes longer to provide the memory than
+ * decoding takes. */
 static int64_t *alloc_column(uint64_t rows)
 {
     const size_t huge = (size_t)2 << 20;

@@ -1,5 +1,6 @@
-/* The string pool of a report. Chunks of strings are decoded when one of theirs is first asked for; whoever keeps
- * asking gets all of them, in parallel. Decoded strings stay until the report is closed, so pointers to them do too. */
+/* The string pool of a report. A chunk of strings is decoded when one of its strings is first needed; after a number
+ * of such requests all chunks are decoded, in parallel. Decoded strings stay until the report is closed, and so do
+ * pointers to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +83,7 @@ failed:
     return NULL;
 }
 
-/* The chunk's strings, decoded if need be; two threads may both do so, and one of them throws its work away. */
+/* The chunk's strings, decoded if necessary. Two threads may both decode them; one of them discards its result. */
 static struct string_block *get_block(struct report *report, struct string_chunk *strings)
 {
     struct string_block *block = atomic_load_explicit(&strings->block, memory_order_acquire);

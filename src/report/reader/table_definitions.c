@@ -1,4 +1,4 @@
-/* Tables of a report: definitions from the schema chunks, then the chunks of rows given to their tables. */
+/* Makes the tables of a report: definitions from the schema chunks, then assigns the chunks of rows to their tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct name {
     size_t length;
 };
 
-/* A name in the file: letters, digits and _ only, so that nobody has to quote it. */
+/* A name in the file has letters, digits and _ only, so that no user of it has to quote it. */
 static struct name take_name(struct cursor *cursor)
 {
     uint64_t length = cursor_varint(cursor);
@@ -89,7 +89,7 @@ static const struct definition *find_definition(const struct report *report, uin
     return NULL;
 }
 
-/* A number that is defined again (a second copy of the schema) is read over. */
+/* A repeated definition (a second copy of the schema) is ignored. */
 static void skip_columns(struct cursor *cursor, uint64_t columns)
 {
     for (uint64_t i = 0; i < columns && !cursor->failed; i++) {
@@ -172,7 +172,7 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
     return status ? status : definitions.failed ? ERR_CORRUPT : 0;
 }
 
-/* Whether what the header says of the rows can be true; strings must have the ids that first and last name. */
+/* Whether the header's claims about the rows can be true; strings must have the ids that first and last name. */
 static int header_plausible(const struct chunk_header *header, const struct definition *definition)
 {
     if (!definition || !header->rows)

@@ -1,7 +1,7 @@
 /* Call chains: which rows have one, and the tables that hold their frames, a row each, innermost first.
  *
- * Whoever follows a row to its stack (or keeps only the stacks that are used) reads it here, so that a new table with
- * call chains is one row more. */
+ * Code that follows a row to its stack (or keeps only the stacks in use) reads these tables, so that a new table
+ * with call chains is one more row. */
 #ifndef TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
 #define TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
 

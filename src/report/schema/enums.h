@@ -1,5 +1,5 @@
-/* The enums of the schema as data, generated from enums.def: what SQL shows as the tables ENUM_… and what analyses look
- * labels up in. Values of an imported file that are not as here are in its table TACHO_ENUM. */
+/* The enums of the schema as data, generated from enums.def. SQL shows them as the tables ENUM_…, and analyses take
+ * labels from them. Values of an imported file that differ are in its table TACHO_ENUM. */
 #ifndef TACHO_REPORT_SCHEMA_ENUMS_H
 #define TACHO_REPORT_SCHEMA_ENUMS_H
 

@@ -1,4 +1,4 @@
-/* Names that PyTorch gives to operators and that mean something, in reports as in its own traces. */
+/* Names of PyTorch's operators that have a meaning of their own, in reports as in its traces. */
 #ifndef TACHO_REPORT_SCHEMA_TORCH_NAMES_H
 #define TACHO_REPORT_SCHEMA_TORCH_NAMES_H
 

@@ -1,6 +1,6 @@
-/* Appending with a reserve; see append_file.h. Room ahead of the end is taken with fallocate in steps. When
- * a step fails the disk is full, and what was taken before is the reserve. No fsync: a crash of the machine
- * is left to the file system. */
+/* Appending with a reserve; see append_file.h. fallocate takes space ahead of the end in steps. When a step fails
+ * the disk is full, and the space taken before is the reserve. No fsync: a crash of the machine is left to the file
+ * system. */
 #include "append_file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The file that a writer appends to. It holds some room in reserve, so that a report on a full disk can still be
- * closed, and it never leaves half a write behind. */
+/* The file that a writer appends to. It holds space in reserve, so that a report on a full disk can still be closed,
+ * and it never leaves half a write behind. */
 #ifndef TACHO_REPORT_WRITER_APPEND_FILE_H
 #define TACHO_REPORT_WRITER_APPEND_FILE_H
 
@@ -20,14 +20,14 @@ struct output {
 
 int append_file_open(struct output *output, const char *path, int overwrite, struct error *err);
 
-/* Appends all of it or nothing, and leaves keep bytes of room for later writes; else ERR_NO_SPACE
- * or ERR_IO with errno set. */
+/* Appends all bytes or none, and leaves `keep` bytes of space for later writes; else ERR_NO_SPACE or ERR_IO with
+ * errno set. */
 int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
 
 /* Gives unused room back and closes. */
 int append_file_close(struct output *output);
 
-/* Closes a file in which nothing of use could be written, and takes its name away. */
+/* Closes and removes a file that holds nothing of use. */
 void append_file_discard(struct output *output, const char *path);
 
 #endif

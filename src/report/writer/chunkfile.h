@@ -1,5 +1,5 @@
-/* A report file that is being made of whole chunks: places them, remembers them, and writes the index at the end.
- * Shared by the writer and by recovery; knows nothing of rows. One thread at a time. */
+/* A report file under construction: places whole chunks, remembers them, and writes the index at the end. Shared by
+ * the writer and by recovery; knows nothing of rows. One thread at a time. */
 #ifndef TACHO_REPORT_WRITER_CHUNKFILE_H
 #define TACHO_REPORT_WRITER_CHUNKFILE_H
 
@@ -20,7 +20,7 @@ struct chunkfile {
     int failed_errno; /* and why */
 };
 
-/* Creates the file with its first bytes; when they cannot be written there is no file. */
+/* Creates the file with its first bytes. If they cannot be written, no file is left. */
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
 
 /* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header.

@@ -1,5 +1,5 @@
-/* Damage: looking for all of it, and recovery. Every chunk that is whole is copied, byte for byte, into a new file that
- * gets an index. What the chunks say is not looked at, so tables that this version does not know survive. */
+/* Checks a report for damage, and recovers one. Recovery copies every whole chunk, byte for byte, into a new file
+ * with an index. It does not interpret the chunks, so tables that this version does not know survive. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

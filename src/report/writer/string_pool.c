@@ -1,5 +1,5 @@
-/* See string_pool.h. New ids are given in the order of the young generation's strings, with those
- * that moved there between. */
+/* See string_pool.h. New ids follow the order of the young generation's strings, with those that moved there in
+ * between. */
 #include "string_pool.h"
 
 #include <stdlib.h>

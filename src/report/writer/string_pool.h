@@ -1,8 +1,9 @@
-/* The string pool of a writer: bytes become ids that count from 0, in memory that does not grow with the file.
+/* The string pool of a writer: maps bytes to ids that count from 0, in memory that does not grow with the file.
  *
- * There are two generations. When the young one is large it becomes the old one, and the old one is forgotten; whatever
- * is used meanwhile moves to the young one with its id. So texts in use keep their ids, and a text that was not used
- * for a whole generation (names that are unique to a call) gets another id if it ever comes back. One thread only. */
+ * There are two generations. When the young one is large it becomes the old one, and the old one is forgotten; a
+ * string that is used meanwhile moves to the young one with its id. So texts in use keep their ids, and a text that
+ * was not used for a whole generation (names that are unique to a call) gets another id if it ever comes back. One
+ * thread only. */
 #ifndef TACHO_REPORT_WRITER_STRING_POOL_H
 #define TACHO_REPORT_WRITER_STRING_POOL_H
 
@@ -29,7 +30,8 @@ int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length);
 /* New strings that have not been taken yet. */
 size_t string_pool_pending(const struct pool *pool);
 
-/* The next `count` of them, which must be pending; the id of the first. They stay until they have been forgotten. */
+/* Takes the next `count` pending strings; returns the id of the first. They stay valid until their generation is
+ * forgotten. */
 int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t count);
 
 /* Bytes of memory that the young generation takes. */

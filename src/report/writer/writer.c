@@ -47,7 +47,7 @@ struct job {
     struct encoded encoded;
 };
 
-/* A buffer of CHUNK_MAX_ROWS row structs that waits to be used again; its first word links. */
+/* A free buffer of CHUNK_MAX_ROWS row structs; its first word links to the next. */
 struct spare {
     struct spare *next;
 };
@@ -166,7 +166,7 @@ static void encode_job(struct encoder *encoder, struct job *job)
         job->status = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
 }
 
-/* What becomes of a job that was written, or was not. */
+/* Disposes of a job that was written, or was not. */
 static void release(struct writer *writer, struct job *job)
 {
     if (job->held) {
@@ -240,7 +240,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* With the first job, so that a writer may be opened before its process forks. */
+/* Starts the workers with the first job, so that a writer may be opened before its process forks. */
 static void start_threads(struct writer *writer)
 {
     writer->threads_tried = 1;
@@ -253,7 +253,7 @@ static void start_threads(struct writer *writer)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Takes over the job. Waits while the workers are far behind: that bounds memory. */
+/* Queues the job and takes ownership. Waits while the workers are far behind, which bounds memory. */
 static void submit(struct writer *writer, struct job *job)
 {
     if (!writer->threads_tried)
@@ -330,7 +330,7 @@ static void submit_batch(struct writer *writer, enum table_id table)
     batch->count = 0;
 }
 
-/* Sees to it that the batch has room for a row; 0 when there is no memory. */
+/* Ensures that the batch has room for a row; 0 when there is no memory. */
 static int make_room(struct writer *writer, enum table_id table)
 {
     struct batch *batch = &writer->batches[table];
@@ -377,7 +377,7 @@ void writer_append(struct writer *writer, enum table_id table, const void *row)
     writer_commit(writer, table, 1);
 }
 
-/* Jobs point to strings, and so may what is stuck: neither must be left when strings are forgotten. */
+/* Jobs point to strings, and so may stuck ones: neither may remain when strings are forgotten. */
 static void forget_strings(struct writer *writer)
 {
     wait_idle(writer);
@@ -523,7 +523,7 @@ static int put_string(struct writer *writer, int64_t id)
     return status;
 }
 
-/* On a full disk: just the strings that the last rows of a table need, one by one, out of the reserve. */
+/* On a full disk, writes only the strings that the last rows of a table need, one by one, out of the reserve. */
 static int put_needed_strings(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count)
 {
     const struct schema_table *schema = &schema_tables[table];
