@@ -1,5 +1,5 @@
-/* The tables ENUM_…: numbers and their names, from enums.def, with the values of an imported file (its table
- * TACHO_ENUM) in place of ours where they differ. Small: built whole when first used. */
+/* The tables ENUM_…: numbers and their names from enums.def. Where an imported file has other values (its table
+ * TACHO_ENUM), these replace ours. The tables are small and built whole on first use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +139,7 @@ static int enum_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* SQLite checks what it gets: starting at the right place is enough. */
+/* SQLite checks every row that it gets, so it is enough to start at the right place. */
 static int enum_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
 {
     struct enum_cursor *cursor = (struct enum_cursor *)base;

@@ -1,5 +1,5 @@
-/* The SQLite side of a query: an empty database in memory whose tables are all virtual, an authorizer that leaves only
- * reading, and the loop over statements and rows. */
+/* The SQLite side of a query: an empty database in memory whose tables are all virtual, an authorizer that permits
+ * reading only, and the loop over statements and rows. */
 #include "query.h"
 
 #include <stdlib.h>
@@ -19,8 +19,7 @@ struct query {
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* A name that SQLite has no use for (twice the same, sqlite_…) can only be in a file that is
- * not ours: it is left out. */
+/* A name that SQLite cannot use (a duplicate, sqlite_…) can only come from a file that is not ours, and is left out. */
 static void create_table(struct query *query, const char *name, const char *module)
 {
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING %s", name, module);
@@ -30,8 +29,8 @@ static void create_table(struct query *query, const char *name, const char *modu
     sqlite3_free(sql);
 }
 
-/* A report tells of a process when it begins and again when it ends, and the last row counts: a view stands before such
- * a table and shows just that, as an export has it. main.TACHO_PROCESS is all of it. */
+/* A report has a row of a process when it begins and another when it ends, and the last row counts. A view in front
+ * of such a table shows that row alone, as an export does; main.TACHO_PROCESS has all rows. */
 static void create_view(struct query *query, const char *name)
 {
     const char *key = schema_last_row_key(name);
@@ -58,8 +57,8 @@ static int authorize(void *context, int action, const char *first, const char *s
                      const char *trigger)
 {
     const struct query *query = context;
-    /* The second takes an address and calls it. The slow one compares each member of one object with each of another,
-     * and nothing can interrupt a function: it is not for statements with a limit. */
+    /* The second function calls an address that it is given. The slow one compares each member of one object with
+     * each of another, and nothing can interrupt a function, so statements with a time limit may not call it. */
     static const char *const functions[] = { "load_extension", "fts3_tokenizer" }, *const slow_functions[] = {
         "json_patch"
     };
@@ -128,7 +127,7 @@ void query_close(struct query *query)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-/* SQLite's words, and what to do about the most common of them. */
+/* SQLite's message, with advice for the most common ones. */
 static int explain(const struct query *query, struct error *err)
 {
     static const char no_table[] = "no such table: ";
@@ -208,8 +207,8 @@ static int is_over(void *context)
 
 void query_limit(struct query *query, int64_t milliseconds)
 {
-    /* A step may make a value, or search one: the longest ones take milliseconds, and LIKE with a long
-     * pattern much of a second. */
+    /* A single step may build or search a value: the longest take milliseconds, and LIKE with a long pattern a good
+     * part of a second. */
     enum {
         STEPS_BETWEEN_LOOKS = 20,
         LONGEST_VALUE = 4 << 20,

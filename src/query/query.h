@@ -1,5 +1,5 @@
-/* SQL over a report: SQLite sees the report's columns as tables, by the same names as in its export. Nothing is copied
- * or exported on the way, and nothing can be written: only SELECT is understood. */
+/* SQL over a report. SQLite sees the report's columns as tables, under the names that they have in its export.
+ * Nothing is copied or exported, and nothing can be written: only SELECT is accepted. */
 #ifndef TACHO_QUERY_QUERY_H
 #define TACHO_QUERY_QUERY_H
 
@@ -26,20 +26,20 @@ struct query_value {
 
 struct query_visitor {
     void *context;
-    /* Before the rows of each statement that has any columns. Names are valid until its last row. */
+    /* Called before the rows of each statement that has columns. Names are valid until its last row. */
     int (*columns)(void *context, const char *const *names, size_t count, struct error *err);
     int (*row)(void *context, const struct query_value *values, size_t count, struct error *err);
     int (*end)(void *context, struct error *err);
 };
 
-/* From now on query_run() gives up after so long: ERR_CANCELLED, with a sentence. No value may have more than a few
- * megabytes then, since the clock is not looked at while one is made. 0: never, as at first. */
+/* Sets a time limit for query_run(), which then returns ERR_CANCELLED with a message. Values are limited to a few
+ * megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
 void query_limit(struct query *query, int64_t milliseconds);
 
-/* Runs all statements of sql. A callback that returns non-zero ends it with that code. */
+/* Runs all statements of sql. A callback that returns non-zero ends the run with that code. */
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err);
 
-/* Whether sql, as typed so far, is a whole statement: it ends with a semicolon outside of any text. */
+/* Whether the sql typed so far is a whole statement: it ends with a semicolon outside of any text. */
 int query_is_complete(const char *sql);
 
 /* The CREATE TABLE of one table, or of all of them (name NULL); ERR_NOT_FOUND if there is none of that name. */

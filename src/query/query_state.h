@@ -1,4 +1,4 @@
-/* What the files of src/query share: the two kinds of virtual tables. Nobody else includes this. */
+/* What the files of src/query share: the two kinds of virtual tables. No other folder includes this. */
 #ifndef TACHO_QUERY_QUERY_STATE_H
 #define TACHO_QUERY_QUERY_STATE_H
 
@@ -16,7 +16,7 @@ struct query_tables {
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */
 extern const sqlite3_module query_enum_module;  /* ENUM_…; client data: struct query_tables */
 
-/* Functions of SQLite that one call would keep busy for minutes, in a way that does not. */
+/* Replaces functions of SQLite in which one call can take minutes with faster ones. */
 int query_add_functions(sqlite3 *database);
 
 #endif

@@ -1,9 +1,9 @@
-/* A table of a report as a virtual table: its plan, its cursor, and what is kept of it in memory. Nobody outside of
- * src/query includes this.
+/* A table of a report as a virtual table: its plan, its cursor, and its columns in memory. No other folder includes
+ * this.
  *
- * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in use.
- * A table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the column
- * that is compared for equality leads to its rows. */
+ * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in
+ * use. A table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the
+ * column that is compared for equality leads to its rows. */
 #ifndef TACHO_QUERY_QUERY_TABLE_H
 #define TACHO_QUERY_QUERY_TABLE_H
 
@@ -11,8 +11,8 @@
 
 enum { MOST_COLUMNS = 256, MOST_TESTS = 16, MOST_BLOCKS = 16 };
 
-/* Whole columns in memory, and a hash over one of them. One for each way in which a query gets at the table: cursors of
- * one query point into it, so it stays as it is until the query ends. */
+/* Whole columns in memory, and a hash over one of them. There is one for each way in which a query accesses the
+ * table. Cursors of the query point into it, so it stays unchanged until the query ends. */
 struct loaded {
     struct loaded *older;
     struct report_columns columns;
@@ -34,7 +34,7 @@ struct table {
     struct loaded *loaded; /* owned; a list */
 };
 
-/* What SQLite asked for, from the text that xBestIndex made. */
+/* The plan, parsed from the text that xBestIndex made. */
 struct plan {
     const char *text;
     int columns[MOST_COLUMNS];
@@ -47,7 +47,7 @@ struct plan {
     size_t want_count;
 };
 
-/* A row counts if the value is there and between low and high. */
+/* A row matches if the value is not NULL and between low and high. */
 struct test {
     int column;
     int slot;
@@ -57,8 +57,8 @@ struct test {
 int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 void plan_parse(struct plan *plan, const char *text);
 
-/* The plan's columns in memory, with a hash over hashed (-1: none needed). SQLITE_OK, an error, or SQLITE_DONE when
- * damage forbids it. It belongs to the table. */
+/* Loads the plan's columns, with a hash over `hashed` (-1: none). Returns SQLITE_OK, an error, or SQLITE_DONE when
+ * damage forbids it. The table owns the result. */
 int table_load(struct table *table, const struct plan *plan, int hashed, const struct loaded **out);
 void table_unload(struct table *table);
 /* The first row of the chain of this value: row + 1, or 0. */

@@ -1,4 +1,4 @@
-/* Whole columns of a table in memory, for a table that one query reads again and again. */
+/* Whole columns of a table in memory, for a table that a query reads repeatedly. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static int serves(const struct loaded *loaded, const struct plan *plan, int hash
     return hashed < 0 || loaded->hashed == hashed;
 }
 
-/* The plan's columns and the time, all in one go: rows of damaged chunks are then missing in all of them. */
+/* Decodes the plan's columns and the time in one scan, so that rows of damaged chunks are missing in all of them. */
 static int read_columns(struct table *table, const struct plan *plan)
 {
     struct loaded *loaded = calloc(1, sizeof *loaded);

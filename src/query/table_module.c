@@ -1,5 +1,5 @@
-/* A table of a report as SQLite sees it: the columns that the file names, and a cursor that hands out values of decoded
- * chunks. What SQLite calls for every row does nothing but index an array. */
+/* A table of a report as SQLite sees it: the columns that the file names, and a cursor over decoded chunks. The
+ * functions that SQLite calls for every row do nothing but index an array. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +131,7 @@ static struct block *block_of(struct cursor *cursor, uint64_t first_row)
     return NULL;
 }
 
-/* Keeps a decoded chunk. Each block is its own, so that workers do not meet. */
+/* Stores a decoded chunk. Each chunk has a block of its own, so workers share nothing. */
 static int keep_block(void *context, int worker, const struct report_block *from)
 {
     struct cursor *cursor = context;
@@ -179,7 +179,8 @@ static int chunk_may_pass(const struct cursor *cursor, const struct table *table
     return 1;
 }
 
-/* Decodes the next run of chunks that may hold rows. The run gets longer while it is worth it: LIMIT 1 decodes one. */
+/* Decodes the next run of chunks that may hold matching rows. Runs grow while the query reads on: LIMIT 1 decodes
+ * one chunk. */
 static int fill_window(struct cursor *cursor)
 {
     const struct table *table = (const struct table *)cursor->base.pVtab;
@@ -244,7 +245,7 @@ static inline int passes(const struct cursor *cursor, size_t row)
     return 1;
 }
 
-/* From row on to one that passes, or to row_end. */
+/* The next row, from `row` on, that passes the tests; row_end if none does. */
 static inline void skip_rows(struct cursor *cursor)
 {
     if (cursor->test_count)
@@ -252,7 +253,7 @@ static inline void skip_rows(struct cursor *cursor)
             cursor->row++;
 }
 
-/* The current block is at its end: on to the next row of a later one. */
+/* At the end of the current block: moves to the next row of a later one. */
 static int next_block(struct cursor *cursor)
 {
     for (;;) {
@@ -361,7 +362,7 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
-/* A number as an interval of whole numbers; 0 if nothing can be said of it (a text: SQLite may still find it equal). */
+/* A number as an interval of integers; 0 if nothing can be said (a text may still be equal to SQLite). */
 static int whole_interval(sqlite3_value *value, char operator, int64_t * low, int64_t *high)
 {
     int64_t floor_of, ceiling_of;
@@ -383,7 +384,7 @@ static int whole_interval(sqlite3_value *value, char operator, int64_t * low, in
     return 1;
 }
 
-/* The id of a text; 0 if nothing can be said of it. "" has no id of its own: ids that point nowhere read as it too. */
+/* The id of a text; 0 if nothing can be said. "" has no id of its own: ids that do not exist read as "" too. */
 static int text_interval(struct report *report, sqlite3_value *value, int64_t *low, int64_t *high)
 {
     if (sqlite3_value_type(value) != SQLITE_TEXT || sqlite3_value_bytes(value) == 0)
@@ -420,7 +421,7 @@ static int make_tests(struct cursor *cursor, sqlite3_value **argv)
     return 1;
 }
 
-/* The column that is compared for equality and leads to the fewest rows as far as one can tell: the first. -1: none. */
+/* The column compared for equality that is expected to match the fewest rows: the first one. -1: none. */
 static const struct test *equality(const struct cursor *cursor)
 {
     for (size_t i = 0; i < cursor->test_count; i++)
@@ -444,7 +445,7 @@ static int start_stream(struct cursor *cursor)
     return next_block(cursor);
 }
 
-/* Rows outside of the tests on the time need not be looked at when the times rise. */
+/* If the times rise, rows outside of the tests on the time are skipped. */
 static void narrow(struct cursor *cursor, const struct table *table)
 {
     const struct loaded *loaded = cursor->loaded;

@@ -1,6 +1,6 @@
-/* What a table offers to SQLite's planner: equality on whole numbers and texts, and ranges of the first time column.
- * The plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values.
- * SQLite still checks every row that it gets, so a plan may let too much through but never too little. */
+/* What a table offers to SQLite's planner: equality on integers and texts, and ranges of the first time column. The
+ * plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values.
+ * SQLite checks every row that it gets, so a plan may return too many rows but never too few. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static char operator_of(const struct table *table, const struct sqlite3_index_co
     }
 }
 
-/* Another collation (NOCASE) finds more texts than the one with these bytes. */
+/* Another collation (NOCASE) matches more texts than the one with these bytes. */
 static int compares_bytes(const struct table *table, sqlite3_index_info *info, int i)
 {
     int column = info->aConstraint[i].iColumn;

@@ -1,5 +1,6 @@
-/* SQLite's own functions that search one text for another compare at every place: with two long texts a single call
- * takes minutes, and nothing can interrupt it. These give the same answers in time that grows with the text alone. */
+/* Replacements for SQLite's functions that search one text for another. SQLite's compare at every place: with two
+ * long texts a single call takes minutes, and nothing can interrupt it. These give the same results in time that is
+ * linear in the text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
