@@ -1,4 +1,4 @@
-/* The list of importers, and who of them knows a file. */
+/* The list of importers, and the search for the one that recognises a file. */
 #include "import.h"
 
 #include <fcntl.h>

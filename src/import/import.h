@@ -1,4 +1,4 @@
-/* Files of other profilers that become reports: one file and one row each. */
+/* Importers: files of other profilers that become reports, one source file and one row each. */
 #ifndef TACHO_IMPORT_IMPORT_H
 #define TACHO_IMPORT_IMPORT_H
 
@@ -10,14 +10,14 @@ struct importer {
     const char *name;      /* "nsys-sqlite" */
     const char *help;
     const char *extension; /* "sqlite" */
-    /* Whether the first bytes of a file look like it; length may be anything. */
+    /* Whether the first bytes of a file look like this format; any length is allowed. */
     int (*recognise)(const void *bytes, size_t length);
     int (*import)(const char *path, const char *out_path, int overwrite, struct error *err);
 };
 
 extern const struct importer *const importers[]; /* NULL-terminated */
 
-/* By the file's first bytes; NULL if none knows it, or the file cannot be read. */
+/* Finds the importer by the file's first bytes; NULL if none recognises them, or the file cannot be read. */
 const struct importer *importer_for(const char *path);
 
 extern const struct importer import_nsys_sqlite, import_kineto;

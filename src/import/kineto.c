@@ -1,5 +1,5 @@
-/* Traces of torch.profiler (Kineto's JSON, plain, gzip or zstd) become reports. The file goes by once, through a
- * window; an event that cannot be read is left out and counted, and reading goes on with the next one. */
+/* Imports traces of torch.profiler (Kineto's JSON, plain, gzip or zstd). The file is read once, through a window. An
+ * event that cannot be parsed is skipped and counted, and the import goes on with the next one. */
 #include "kineto.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #include "import.h"
 
-/* Editors of Windows put it before all else, in UTF-8. */
+/* The byte order mark that editors on Windows put at the start of UTF-8 files. */
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 static int recognise(const void *bytes, size_t length)
@@ -31,10 +31,10 @@ static struct scan scan_from(const struct window *window)
         struct scan){ .at = window->bytes + window->at, .end = window->bytes + window->length, .whole = window->whole };
 }
 
-/* What reading one thing came to, once it is wholly in the window. */
+/* The result of reading one item, once it lies wholly in the window. */
 enum { STEP_DONE, STEP_BAD, STEP_END };
 
-/* Tries to read a thing until the window holds all of it. STEP_ or an error. */
+/* Tries to read an item until the window holds all of it. Returns STEP_ or an error. */
 static int step(struct kineto *import, int (*read)(struct kineto *import, struct scan *scan, void *context),
                 void *context, struct error *err)
 {
@@ -101,7 +101,7 @@ static int is_event_start(const char *at, const char *end)
     return 0;
 }
 
-/* Behind what cannot be read, to the next event; 0, or an error. At the end of the file if there is none. */
+/* Skips bytes that cannot be parsed, to the next event or to the end of the file; 0, or an error. */
 static int skip_damage(struct kineto *import, struct error *err)
 {
     enum { KEPT = 64 }; /* enough of an event to know it by */
@@ -212,7 +212,7 @@ static int read_start(struct kineto *import, struct scan *scan, void *context)
     return SCAN_OK;
 }
 
-/* Members one after another. Behind the events nothing is needed any more, so damage there loses little. */
+/* Reads the members one after another. The import needs nothing after the events, so damage there loses little. */
 static int read_members(struct kineto *import, int *has_events, struct error *err)
 {
     struct member member;

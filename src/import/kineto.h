@@ -22,12 +22,12 @@ struct window {
     size_t capacity, length;
     size_t at;                 /* where the next thing to read begins */
     int whole;                 /* nothing follows */
-    int damaged;               /* it ended because what was packed cannot be unpacked */
+    int damaged;               /* it ended because decompression failed */
 };
 
 int window_open(struct window *window, const char *path, struct error *err);
 void window_close(struct window *window);
-/* Drops what is before at and reads on. 0; ERR_NO_SPACE if one thing is larger than any window; or another code. */
+/* Drops the bytes before `at` and reads on. 0; ERR_NO_SPACE if one item is larger than any window; or another code. */
 int window_more(struct window *window, struct error *err);
 
 /* ---- one event ------------------------------------------------------------------------------------------------- */
@@ -85,8 +85,7 @@ struct kineto {
     struct text scratch, other;
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
     int truncated;
-    int64_t process;                             /* globalPid of what is on a GPU: the first process that
-                                                  * something on a CPU was seen of */
+    int64_t process; /* globalPid of GPU work: the first process that has an event on a CPU */
     struct kineto_name names[KINETO_MOST_NAMES]; /* that came before any event said which
                                                   * process is the one on the CPU */
     size_t name_count;
@@ -97,7 +96,7 @@ struct kineto {
     int64_t first_ns, last_ns;                   /* of all events; first > last while there are none */
 };
 
-/* The metadata that says what was taken from every ts. */
+/* The metadata member that holds the offset that was subtracted from every ts. */
 #define KINETO_ORIGIN "tacho.originNanoseconds"
 
 /* Writes the rows of an event. */
@@ -106,7 +105,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event);
 void kineto_add_names(struct kineto *import);
 /* A member of the trace that is not its events. */
 void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value);
-/* What is known when all is read: the process, the start of the capture. */
+/* Writes the rows that need the whole file: the process, the start of the capture. */
 void kineto_add_capture(struct kineto *import);
 
 #endif

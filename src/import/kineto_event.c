@@ -1,4 +1,4 @@
-/* One event of a trace: its members as slices, its arguments with the keys that we know found by a small hash. */
+/* Parses one event of a trace: its members as slices, and its arguments, whose known keys are found by a small hash. */
 #include "kineto.h"
 
 #include <string.h>

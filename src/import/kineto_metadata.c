@@ -1,5 +1,5 @@
-/* What a trace says of itself: every member that is not its events becomes rows of name and value; device properties
- * also become GPUs, and the rank goes to the process. */
+/* The metadata of a trace: every member other than the events becomes rows of name and value; device properties also
+ * become GPUs, and the rank goes to the process. */
 #include "kineto.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int holds_objects(struct slice array)
     return at < end && *at == '{';
 }
 
-/* Objects, and arrays of them, are taken apart; all else is a value. */
+/* Objects, and arrays of them, are flattened; everything else is a value. */
 static void add_all(struct kineto *import, struct text *path, struct slice value, int depth)
 {
     int is_object = value.length && value.bytes[0] == '{';

@@ -1,6 +1,6 @@
-/* Events to rows: one function for each kind of event. Work on GPUs and CUDA calls become rows of the tables
- * that CUDA captures have, so that every report works on them; operators and what PyTorch alone knows go
- * into tables of their own. */
+/* Converts events to rows, with one function for each kind of event. GPU work and CUDA calls go into the tables of
+ * CUDA captures, so that every report works on them; operators and other data that only PyTorch has go into tables
+ * of their own. */
 #include "kineto.h"
 
 #include <string.h>
@@ -145,7 +145,7 @@ static void set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row, co
 #undef SET_STRING
 }
 
-/* What operators, annotations and marks have in common. */
+/* The columns that operators, annotations and marks have in common. */
 static void fill_op(struct kineto *import, const struct subject *subject, struct row_TACHO_TORCH_OP *row)
 {
     static const struct {
@@ -377,7 +377,7 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     add_link(import, subject);
 }
 
-/* The number of the name at *at, which it is moved behind; -1 if none is there. The longest that fits counts. */
+/* The number of the longest known name at *at, which moves behind it; -1 if there is none. */
 static int64_t match_name(struct slice *at, const char *const *names, size_t count)
 {
     int64_t found = -1;
@@ -531,7 +531,7 @@ static void add_flow(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_FLOW, &row);
 }
 
-/* Names of devices and streams are their numbers in other words, and are left out. */
+/* Names of devices and streams only repeat their numbers, and are left out. */
 static void write_name(struct kineto *import, const struct kineto_name *name)
 {
     if ((name->pid & 0xffffff) != (import->process >> 24 & 0xffffff))

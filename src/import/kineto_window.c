@@ -1,5 +1,5 @@
-/* The bytes of a trace, a few megabytes at a time: plain, gzip or zstd, told by the first bytes. A packed file that
- * ends early or is damaged gives what could be unpacked of it, as a plain one that was cut off does. */
+/* Reads a trace a few megabytes at a time: plain, gzip or zstd, recognised by the first bytes. A compressed file
+ * that ends early or is damaged yields the part that could be decompressed, as a truncated plain file does. */
 #include "kineto.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static ssize_t read_some(int fd, void *buffer, size_t length)
     return got;
 }
 
-/* One turn of gzip; 1 while there may be more, 0 at the end, -1 for damage. Files put together of several are one. */
+/* One step of gzip; 1 while there may be more, 0 at the end, -1 for damage. Concatenated gzip files are one stream. */
 static int unpack_gzip(struct unpacker *unpacker, struct window *window)
 {
     z_stream *gzip = &unpacker->gzip;

@@ -1,8 +1,8 @@
-/* The SQLite export of nsys (and our own) to a report: every table and column that the schema knows, by name.
+/* Imports the SQLite export of nsys (and our own): every table and column that the schema knows, by name.
  *
- * The schema decides, not this file: a table added to schema.def is imported from then on. What is not taken over
- * is said in the report's table TACHO_IMPORT. Nothing that the file's schema could run is run, and a damaged
- * table costs its own rows only. */
+ * The schema decides, not this file: a table added to schema.def is imported from then on. Data that is not imported
+ * is noted in the report's table TACHO_IMPORT. No code in the file's schema (views, triggers) runs, and a damaged
+ * table costs only its own rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "nsys.h"
 #include "report/schema/enums.h"
 
-/* What older exports called things that have another name now. */
+/* Old names of tables and columns, from older exports. */
 static const struct alias {
     const char *table;
     enum table_id now;
@@ -89,7 +89,7 @@ static char *make_uri(const char *path, const char *parameters)
 
 int nsys_open(const struct import *import, sqlite3 **out)
 {
-    /* No connection is used by two threads, so that its locks would guard nothing; they cost half of the time. */
+    /* No connection is shared by threads, so SQLite's locks would guard nothing; they cost half of the time. */
     int code = sqlite3_open_v2(import->uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 
     if (code != SQLITE_OK)
@@ -102,8 +102,8 @@ int nsys_open(const struct import *import, sqlite3 **out)
     return sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
 }
 
-/* A file that was left with its journal, in a folder that cannot be written to, is read without it; one whose list of
- * tables is damaged, with those that can be found. */
+/* A file that was left with its journal, in a folder that is not writable, is read without the journal. If its list
+ * of tables is damaged, the tables that can be found are read. */
 static int open_file(struct import *import, struct error *err)
 {
     int code = SQLITE_ERROR;
@@ -316,7 +316,7 @@ static void import_enum(struct import *import, const char *table)
 static int import_all(struct import *import, struct error *err)
 {
     struct names tables = { 0 };
-    /* Tables only: a view or a virtual table would run what the file says. */
+    /* Reads tables only: a view or a virtual table would run code from the file. */
     int code = list_names(import,
                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
                           "'sqlite\\_%' ESCAPE '\\'",

@@ -13,7 +13,8 @@
 #include "report/schema/schema.h"
 #include "report/writer/writer.h"
 
-/* Their ids of strings to ours. Ids are small numbers in every file of nsys; those of other files may be anything. */
+/* Maps the file's string ids to ours. Ids are small numbers in all files of nsys; in other files they may be
+ * anything. */
 struct string_map {
     int64_t *dense; /* owned; ours + 1, 0 for an id that they do not have */
     size_t dense_count;
@@ -39,12 +40,12 @@ struct import {
 /* Opens the file once more, for another thread. A SQLite code; *out must be closed whatever it is. */
 int nsys_open(const struct import *import, sqlite3 **out);
 
-/* What SQLite said last, as part of a sentence of one line. */
+/* SQLite's last message, as part of a sentence of one line. */
 void nsys_words(char *out, size_t size, sqlite3 *database);
 
-/* Says in the report that something was not taken over; column may be NULL, count below 0: not counted. */
+/* Notes in the report that something was not imported; column may be NULL; a count below 0: not counted. */
 void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count);
-/* A table could not be read to its end: SQLite's words are kept. */
+/* Notes that a table could not be read to its end, with SQLite's message. */
 void nsys_note_damage(struct import *import, const char *table, sqlite3 *database);
 
 /* Reads StringIds into the writer's pool. 0 or ERR_NO_MEMORY. */

@@ -1,8 +1,8 @@
-/* The rows of one table of a SQLite file, as row structs into the writer.
+/* Reads the rows of one table of a SQLite file as row structs into the writer.
  *
- * Rows are read in pieces of consecutive rowids. A large table has several readers, each with its own connection; the
- * pieces come back in order, and only the calling thread touches the writer. A value of a wrong type is converted where
- * that loses nothing, else it is NULL and counted. */
+ * Rows are read in pieces of consecutive rowids. A large table has several readers, each with its own connection.
+ * The pieces come back in order, and only the calling thread uses the writer. A value of a wrong type is converted
+ * if that loses nothing; else it is NULL and counted. */
 #include "nsys.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static size_t keep_text(struct piece *piece, const void *bytes, size_t length)
     return at;
 }
 
-/* Whether a value that is not stored as an integer is one all the same. */
+/* Whether a value of another type equals an integer. */
 static int as_integer(sqlite3_stmt *statement, int column, int type, int64_t *out)
 {
     if (type == SQLITE_INTEGER) {
@@ -322,7 +322,7 @@ static void read_alone(struct import *import, struct reading *reading)
     sqlite3_finalize(statement);
 }
 
-/* Whether the table has consecutive rowids, as all that were filled in one go; then it can be cut into pieces. */
+/* Whether the table has consecutive rowids, as tables filled in one go have; then it can be cut into pieces. */
 static int find_rowids(const struct import *import, struct reading *reading)
 {
     char *sql = sqlite3_mprintf("SELECT (SELECT min(rowid) FROM \"%w\"), (SELECT max(rowid) FROM \"%w\")",

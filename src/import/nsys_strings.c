@@ -1,4 +1,4 @@
-/* StringIds of an nsys export: the strings go into the report's pool, and their ids are mapped to the pool's. */
+/* StringIds of an nsys export: adds the strings to the report's pool and maps their ids to the pool's. */
 #include "nsys.h"
 
 #include <stdlib.h>
