@@ -1,4 +1,4 @@
-/* Names and the token. Pure functions of the headers, so that each rule has its unit test. */
+/* Checks of host names and the token. Pure functions of the headers, so that each rule has its unit test. */
 #include "access.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
-/* Who may ask. A browser runs the scripts of every page that its user visits, and all of them can reach loopback: what
- * keeps them out is the token, which they cannot know, and names: a page that had its own name point to 127.0.0.1 (DNS
- * rebinding) gives itself away in Host and Origin. Ports are not looked at, since forwarding changes them. */
+/* Access control. A browser runs the scripts of every page that its user visits, and all of them can reach loopback.
+ * The token keeps them out, because they cannot know it. Host names do, too: a page that has its own name point to
+ * 127.0.0.1 (DNS rebinding) sends that name in Host and Origin. Ports are ignored, because forwarding changes them. */
 #ifndef TACHO_SERVE_ACCESS_H
 #define TACHO_SERVE_ACCESS_H
 

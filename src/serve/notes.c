@@ -1,5 +1,5 @@
-/* The file of notes: {"notes": […]}. It is written under another name and renamed, so that a
- * full disk leaves the old one. */
+/* The file of notes: {"notes": […]}. It is written under another name and renamed, so that a full disk leaves the
+ * old one. */
 #include "notes.h"
 
 #include <errno.h>

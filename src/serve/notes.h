@@ -1,5 +1,5 @@
-/* Bookmarks and notes, in a file beside the report. What they say is the page's; here it is only seen to that the file
- * is always whole, small, and never one of somebody else's. */
+/* Bookmarks and notes, in a file beside the report. Their content is the page's business. This code only ensures
+ * that the file is always whole, small, and never overwrites somebody else's. */
 #ifndef TACHO_SERVE_NOTES_H
 #define TACHO_SERVE_NOTES_H
 

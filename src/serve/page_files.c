@@ -1,4 +1,4 @@
-/* Reading the page's folder: plain files with endings that we know. */
+/* Loads the page's folder: plain files with known extensions. */
 #include "page_files.h"
 
 #include <dirent.h>

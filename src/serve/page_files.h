@@ -1,5 +1,5 @@
-/* The files of the page, held in memory: what is not in this list does not exist for a
- * client, whatever its path says. */
+/* The files of the page, held in memory. A file that is not in this list does not exist for a client, whatever path
+ * it requests. */
 #ifndef TACHO_SERVE_PAGE_FILES_H
 #define TACHO_SERVE_PAGE_FILES_H
 

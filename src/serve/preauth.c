@@ -1,6 +1,7 @@
-/* A callback on the input of each connection sees headers before libevent takes them out of the buffer, line by line: a
- * line is in the buffer as a whole when its end comes. libevent does not say when it frees a connection, so that each
- * door holds a reference, and is removed when a later connection finds that libevent has taken its callbacks off. */
+/* A callback on the input of each connection sees headers before libevent takes them out of the buffer, line by
+ * line: a line is in the buffer as a whole when its end arrives. libevent does not report when it frees a
+ * connection. So each door holds a reference, and is removed when a later connection finds that libevent has taken
+ * its callbacks off. */
 #include "preauth.h"
 
 #include <event2/buffer.h>

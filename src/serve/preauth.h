@@ -1,6 +1,6 @@
-/* Connections before they are known. libevent hands a request over only once its body is whole, so that anyone
- * who can connect could have bodies kept in memory: a connection may send a large one only after the headers
- * on it have shown the token. */
+/* Connections before authentication. libevent delivers a request only once its body is complete, so anyone who can
+ * connect could fill memory with bodies. A connection may send a large body only after its headers have shown the
+ * token. */
 #ifndef TACHO_SERVE_PREAUTH_H
 #define TACHO_SERVE_PREAUTH_H
 

@@ -1,4 +1,4 @@
-/* Sending through libevent. What is sent is never copied: it is referred to until the client has it. */
+/* Sends replies through libevent. The bytes are never copied: libevent refers to them until the client has them. */
 #include "reply.h"
 
 #include <event2/buffer.h>

@@ -1,4 +1,4 @@
-/* Answers on their way out: headers that every one has, and packing for those who take it. */
+/* Replies: the headers that all of them have, and compression for clients that accept it. */
 #ifndef TACHO_SERVE_REPLY_H
 #define TACHO_SERVE_REPLY_H
 

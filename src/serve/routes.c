@@ -1,5 +1,4 @@
-/* From a request to its answer: who asks is checked first, then the path says whether it is the
- * page, the notes or the report. */
+/* Routes a request to its answer. Checks access first; the path then selects the page, the notes or the report. */
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>

@@ -1,5 +1,5 @@
-/* Sockets and the loop. Names are never looked up: an address is numbers, so that the static
- * program needs no resolver. */
+/* Sockets and the event loop. Addresses are numeric and names are never resolved, so that the static program needs
+ * no resolver. */
 #include "serve_state.h"
 
 #include <arpa/inet.h>

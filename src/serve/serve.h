@@ -1,8 +1,8 @@
-/* The timeline over HTTP: the files of the page, and api/REQUEST for what it asks of a report.
+/* The timeline over HTTP: the files of the page, and api/REQUEST for its requests to a report.
  *
- * One process. One thread has the sockets and answers at once what a picture needs; what may take long goes to others
- * (workers.h). It listens on loopback unless told otherwise, and answers only those who know the token (access.h).
- * Nothing here knows what a request means. */
+ * One process. One thread owns the sockets and answers the requests that a picture needs; requests that may take
+ * long go to other threads (workers.h). The server listens on loopback unless told otherwise, and rejects requests
+ * without the token (access.h). Nothing here knows what a request means. */
 #ifndef TACHO_SERVE_SERVE_H
 #define TACHO_SERVE_SERVE_H
 

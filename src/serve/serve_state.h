@@ -1,4 +1,4 @@
-/* What the parts of the server share. */
+/* State that the files of the server share. */
 #ifndef TACHO_SERVE_SERVE_STATE_H
 #define TACHO_SERVE_SERVE_STATE_H
 

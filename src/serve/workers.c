@@ -1,6 +1,6 @@
-/* Threads for lanes, and the way there and back. The lock guards the queues, the list of what is done, and quit;
- * a job itself belongs to the loop, then to its lane's thread, then to the loop again, but for its flag, which
- * the loop raises at any time. */
+/* Threads for lanes, and the queues to and from them. The lock guards the queues, the list of finished jobs, and
+ * quit. A job belongs to the loop, then to its lane's thread, then to the loop again, except for its flag, which the
+ * loop may raise at any time. */
 #include "workers.h"
 
 #include <errno.h>

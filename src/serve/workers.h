@@ -1,8 +1,8 @@
-/* Requests that may take long, away from the loop: each lane of the view (timeline.h) has a thread of its own, started
- * with its first request, so that nothing holds up the picture and nothing that is kept is used by two.
+/* Runs requests that may take long outside of the event loop. Each lane of the view (timeline.h) has a thread of its
+ * own, started with its first request, so that nothing delays the picture and no cached state is used by two threads.
  *
- * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which
- * sends it. A client that goes away has its request called off. */
+ * Only the loop touches libevent. A thread gets copies of the request, leaves a reply, and wakes the loop, which
+ * sends it. When a client disconnects, its request is cancelled. */
 #ifndef TACHO_SERVE_WORKERS_H
 #define TACHO_SERVE_WORKERS_H
 
