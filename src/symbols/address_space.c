@@ -1,4 +1,4 @@
-/* Address spaces: who has mapped what where. See symbols_state.h, and proc_maps.c for what /proc tells. */
+/* Address spaces: the mappings of each process. See symbols_state.h, and proc_maps.c for what /proc tells. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Where debug information of stripped files lies: see debug_file.h. The places are those that gdb looks at, below the
+/* Finds the debug information of stripped files: see debug_file.h. The places are those that gdb searches, below the
  * folders that the user names and below /usr/lib/debug. */
 #include "debug_file.h"
 

@@ -1,4 +1,5 @@
-/* Things that are kept once and known by small numbers: stacks (a tree), frames, and ways to walk through a frame. */
+/* Items that are stored once and identified by small numbers: stacks (a tree), frames, and plans for leaving a
+ * frame. */
 #ifndef TACHO_SYMBOLS_ITEM_TABLE_H
 #define TACHO_SYMBOLS_ITEM_TABLE_H
 

@@ -1,7 +1,7 @@
-/* Files that code comes from: which mappings are of the same one, and opening it. See symbols_state.h.
+/* Files that code comes from: which mappings belong to the same file, and opening it. See symbols_state.h.
  *
- * A file is opened when the first frame in it is met, while its process is likely to live: later
- * its path may name another. */
+ * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name
+ * another file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

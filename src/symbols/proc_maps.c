@@ -1,5 +1,4 @@
-/* What /proc tells of a process: its mappings, its root folder, the number that it calls
- * itself. See symbols_state.h. */
+/* Reads /proc for a process: its mappings, its root folder, and its pid in its own namespace. See symbols_state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,8 +23,8 @@ static void note_user(struct symbols_process *process, FILE *file)
         process->user = status.st_uid;
 }
 
-/* Its root folder is kept open where it is not ours, so that files can be had after its end; and its own number, by
- * which it names the files that it writes. */
+/* Keeps the process's root folder open if it is not ours, so that its files can be read after its end, and its own
+ * pid, by which it names the files that it writes. */
 void space_begin(struct symbols_process *process)
 {
     char path[64], ours[64], theirs[64];
@@ -54,7 +53,7 @@ void space_begin(struct symbols_process *process)
         fclose(status);
 }
 
-/* One line of /proc/PID/maps; only what can be executed is of interest. */
+/* Parses one line of /proc/PID/maps; only executable mappings matter. */
 static void take_line(struct symbols_process *process, char *line)
 {
     uint64_t start, end, offset, inode;
@@ -98,8 +97,7 @@ int symbols_process_look(struct symbols_process *process)
 
 /* ---- Files under another root ---------------------------------------------------------------------------------- */
 
-/* Opens a path that has no links in it, folder by folder, so that one that becomes a link
- * meanwhile leads nowhere else. */
+/* Opens a path without links, folder by folder, so that a folder that becomes a link meanwhile leads nowhere else. */
 static int open_plain(int root, char *path, int flags)
 {
     char *rest = NULL, *name = strtok_r(path, "/", &rest), *next;

@@ -1,7 +1,7 @@
-/* The names of all frames, after a capture: see symbols.h.
+/* Finds the names of all frames, after a capture: see symbols.h.
  *
- * Frames are sorted by module and place; each module is one job, done by any worker, and each place in it is looked up
- * once. What jobs have found is put together by the caller alone, so that numbers and texts need no lock. */
+ * Frames are sorted by module and place. Each module is one job, done by any worker, and each place in it is looked
+ * up once. Only the caller combines the results of the jobs, so numbers and texts need no lock. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Reading /proc/kallsyms and perf maps: see runtime_names.h. Both are lines of text that may be anything. */
+/* Reads /proc/kallsyms and perf maps: see runtime_names.h. Both are lines of untrusted text. */
 #include "runtime_names.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Names of code that lies in no file: the kernel's, and what a program has made while it ran. */
+/* Names of code that is in no file: the kernel's, and code that a program generated at run time. */
 #ifndef TACHO_SYMBOLS_RUNTIME_NAMES_H
 #define TACHO_SYMBOLS_RUNTIME_NAMES_H
 

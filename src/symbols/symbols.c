@@ -1,4 +1,4 @@
-/* The life of struct symbols, and reading what is in it: see symbols.h. */
+/* Creates and frees struct symbols, and reads from it: see symbols.h. */
 #include "symbols.h"
 
 #include <stdlib.h>

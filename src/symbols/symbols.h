@@ -1,12 +1,11 @@
-/* Stacks: address spaces, unwinding, and what an address is called.
+/* Stacks: address spaces, unwinding, and the names of addresses.
  *
- * While a capture runs, each sample or chain becomes a small number: a stack is a node of a tree (its caller's
- * node and a frame), so that equal stacks are equal numbers. Names are found afterwards, all at once, each place
- * in a file once. Files and stacks come from other people's programs: every count and offset in them is checked,
- * and every loop is bounded.
+ * While a capture runs, each sample or chain becomes a small number: a stack is a node of a tree (its caller's node and
+ * a frame), so equal stacks are equal numbers. Names are found afterwards, all at once, each place in a file once.
+ * Files and stacks come from other people's programs: every count and offset in them is checked, and every loop is
+ * bounded.
  *
- * Not for several threads at once. Stacks hold frames, frames hold lines (one, and one more
- * for each inlined function). */
+ * Not thread-safe. Stacks hold frames, frames hold lines (one, and one more for each inlined function). */
 #ifndef TACHO_SYMBOLS_SYMBOLS_H
 #define TACHO_SYMBOLS_SYMBOLS_H
 
@@ -34,15 +33,15 @@ void symbols_delete(struct symbols *symbols); /* and all its processes */
 
 /* ---- Address spaces -------------------------------------------------------------------------------------------- */
 
-/* Its mappings are not known yet: they come with symbols_process_map(), or with symbols_process_look() from
- * /proc. Where an address lies in no mapping that is known, /proc is looked at again (a few times a second at
- * most, while the process lives). */
+/* Adds a process without mappings. They come with symbols_process_map(), or with symbols_process_look() from /proc.
+ * If an address lies in no known mapping, /proc is read again (a few times a second at most, while the process
+ * lives). */
 struct symbols_process *symbols_process_new(struct symbols *symbols, pid_t pid);
 
 /* The child begins with a copy of its parent's mappings. */
 struct symbols_process *symbols_process_fork(struct symbols_process *parent, pid_t pid);
 
-/* The process is gone: its pid may be another's now. Stacks of it may still come. */
+/* The process has ended: its pid may be reused. More stacks of it may still come. */
 void symbols_process_end(struct symbols_process *process);
 
 struct symbols_mapping {
@@ -55,7 +54,8 @@ struct symbols_mapping {
                                       * them out: offset says nothing */
 };
 
-/* Takes the place of what lay there. Only what is executable is of use. The path and the build-id are copied. */
+/* Adds a mapping, which replaces any that it overlaps. Only executable mappings are needed. The path and the
+ * build-id are copied. */
 int symbols_process_map(struct symbols_process *process, const struct symbols_mapping *mapping);
 
 /* Nothing of ours lies there any more. */
@@ -101,8 +101,8 @@ struct symbols_sample {
 /* Walks a copy of a stack by call frame information, and by frame pointers where there is none. */
 struct symbols_walk symbols_unwind(struct symbols_process *process, const struct symbols_sample *sample);
 
-/* A chain of addresses, innermost first, that somebody else has walked. Words of PERF_CONTEXT_KERNEL and _USER among
- * them switch between the two. */
+/* Takes a chain of addresses, innermost first, that was unwound elsewhere. PERF_CONTEXT_KERNEL and _USER in it
+ * switch between the two. */
 struct symbols_chain {
     const uint64_t *addresses;
     size_t count;
@@ -111,15 +111,15 @@ struct symbols_chain {
 };
 struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain);
 
-/* A frame that has a name from elsewhere (an interpreter's), and a stack with one more frame, called by the rest. */
+/* A frame that is named by the caller (an interpreter's), and a stack with one more frame, called by the rest. */
 struct symbols_line;
 uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line);
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame);
 
 /* ---- What they are called -------------------------------------------------------------------------------------- */
 
-/* Finds the names of all frames that have none yet. pool may be NULL. May be called again
- * when more stacks have come. */
+/* Finds the names of all frames that have none yet. pool may be NULL. May be called again after more stacks have
+ * come. */
 int symbols_resolve(struct symbols *symbols, struct parallel *pool);
 
 enum symbols_line_flag {

@@ -1,7 +1,7 @@
-/* Stacks from copies of memory and from chains of addresses: see symbols.h.
+/* Unwinds stacks from copies of memory, and takes chains of addresses: see symbols.h.
  *
- * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it. Only
- * what a plan cannot say (signal frames, PLTs) is worked out from call frame information each time. */
+ * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it.
+ * Only frames that a plan cannot describe (signal frames, PLTs) are unwound by call frame information each time. */
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static struct place *slot_of(const struct symbols_process *process, uint64_t key
     return &process->places[at];
 }
 
-/* Room for one more: when there are very many it begins anew. */
+/* Makes room for one more; when there are very many, the table is emptied. */
 static int prepare_places(struct symbols_process *process)
 {
     size_t slots = process->places ? process->place_mask + 1 : 0;
@@ -116,7 +116,7 @@ struct gathered { /* frames, innermost first */
     uint32_t count;
 };
 
-/* None when memory is short: a part would look like the whole. */
+/* No stack when memory is short: a part would look like the whole. */
 static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathered)
 {
     uint32_t stack = SYMBOLS_NO_STACK;
@@ -193,8 +193,8 @@ static int step(struct plan_scene *scene, const struct symbols_process *process,
     return unwind_plan_by_frame_pointer(scene);
 }
 
-/* A leaf that nothing is known of has most likely just been called: then its caller's address is on top of the stack
- * (or in the link register) and lies in a file. Else the frame pointer must do. */
+/* A leaf without call frame information has most likely just been called: then the address of its caller is on top
+ * of the stack (or in the link register) and lies in a file. Else the frame pointer is used. */
 static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_process *process)
 {
     uint64_t address;

@@ -1,4 +1,4 @@
-/* One step of a walk: see unwind_plan.h. Reads the copy of the stack and nothing else. */
+/* One step of unwinding: see unwind_plan.h. Reads the copy of the stack and nothing else. */
 #include "unwind_plan.h"
 
 #include <string.h>
@@ -45,8 +45,8 @@ static int lost(const struct plan_scene *scene)
     return scene->is_beyond ? PLAN_BEYOND : PLAN_LOST;
 }
 
-/* The caller stands here now. A frame that does not lie above the one before it would lead in circles;
- * only a leaf may have none. */
+/* Moves to the caller. A frame that does not lie above the one before it would lead in circles; only a leaf may have
+ * none. */
 static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, int is_signal, int is_signed)
 {
     uint64_t *values = scene->registers.value;

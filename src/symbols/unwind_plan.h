@@ -1,4 +1,5 @@
-/* From a frame to its caller: the registers that the caller had, from those of the frame and a copy of the stack. */
+/* One step from a frame to its caller: computes the caller's registers from those of the frame and a copy of the
+ * stack. */
 #ifndef TACHO_SYMBOLS_UNWIND_PLAN_H
 #define TACHO_SYMBOLS_UNWIND_PLAN_H
 
@@ -23,11 +24,11 @@ static inline uint64_t unwind_plan_address(const struct plan_scene *scene)
     return scene->registers.value[scene->address_register];
 }
 
-/* What call frame information says of an address in its file, as a plan; PLAN_NONE if it says nothing. */
+/* The call frame information of an address in its file, as a plan; PLAN_NONE if there is none. */
 void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside);
 
-/* Code that the kernel lets a signal's handler return to, and whose call frame information says nothing, or nothing
- * true: of aarch64's, known by its instructions. */
+/* Whether this is code to which the kernel lets a signal handler return and whose call frame information is missing
+ * or wrong: aarch64's, recognised by its instructions. */
 int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside);
 
 /* Each makes one step: enum plan_result. */

@@ -1,4 +1,4 @@
-/* Finding and running call frame programs: see cfi.h. Where entries lie, in cfi_index.c. */
+/* Finds and runs call frame programs: see cfi.h. cfi_index.c finds the entries. */
 #include "cfi.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Call frame information of one file: for an instruction, where the frame of its function lies and where it put away
- * what it must give back. .eh_frame is asked first, then .debug_frame.
+/* Call frame information of one file: for an instruction, where the frame of its function lies and where it saved the
+ * registers of its caller. .eh_frame is searched first, then .debug_frame.
  *
- * Nothing is parsed ahead: a lookup is a binary search (in .eh_frame_hdr, where there is one) and one short program. */
+ * Nothing is parsed ahead: a lookup is a binary search (in .eh_frame_hdr, if there is one) and one short program. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_H
 #define TACHO_SYMBOLS_CFI_CFI_H
 

@@ -1,4 +1,5 @@
-/* A small stack machine: see cfi_expression.h. Operators that call frame information has no use for end it. */
+/* A small stack machine: see cfi_expression.h. Operators that call frame information does not use end the
+ * evaluation. */
 #include "cfi_expression.h"
 
 #include "symbols/elf/byte_cursor.h"

@@ -1,4 +1,4 @@
-/* DWARF expressions as call frame information has them: PLTs, signal frames, stacks that were aligned anew. */
+/* DWARF expressions in call frame information: PLTs, signal frames, realigned stacks. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_EXPRESSION_H
 #define TACHO_SYMBOLS_CFI_CFI_EXPRESSION_H
 

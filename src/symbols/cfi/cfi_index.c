@@ -1,5 +1,5 @@
-/* Entries of call frame information: see cfi_index.h. All offsets are the file's word, so each is
- * checked where it is used. */
+/* Entries of call frame information: see cfi_index.h. All offsets come from the file, so each is checked where it is
+ * used. */
 #include "cfi_index.h"
 
 #include <stdlib.h>

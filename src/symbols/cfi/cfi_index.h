@@ -1,5 +1,4 @@
-/* The entries of .eh_frame and .debug_frame: which one covers an address, and what it says
- * before its program begins. */
+/* The entries of .eh_frame and .debug_frame: finds the one that covers an address, and parses it up to its program. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_INDEX_H
 #define TACHO_SYMBOLS_CFI_CFI_INDEX_H
 

@@ -1,4 +1,4 @@
-/* Reading numbers out of bytes that nobody vouches for: past the end every number is 0, and the cursor remembers. */
+/* Reads numbers from untrusted bytes: past the end every number is 0, and the cursor remembers the failure. */
 #ifndef TACHO_SYMBOLS_ELF_BYTE_CURSOR_H
 #define TACHO_SYMBOLS_ELF_BYTE_CURSOR_H
 

@@ -1,4 +1,4 @@
-/* Reading ELF files: see elf_image.h. What is packed is unpacked by zlib and zstd, up to a limit. */
+/* Reads ELF files: see elf_image.h. zlib and zstd decompress sections, up to a limit. */
 #include "elf_image.h"
 
 #include <fcntl.h>

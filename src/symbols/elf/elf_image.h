@@ -1,6 +1,6 @@
 /* An ELF file, read piece by piece with every offset checked: 64 bits, little-endian, x86_64 or aarch64.
  *
- * Pieces are copies, never a mapping of the file: somebody may cut the file while we look at it. */
+ * Pieces are copies, never a mapping of the file: somebody may truncate the file while we read it. */
 #ifndef TACHO_SYMBOLS_ELF_ELF_IMAGE_H
 #define TACHO_SYMBOLS_ELF_ELF_IMAGE_H
 

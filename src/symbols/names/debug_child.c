@@ -1,5 +1,5 @@
-/* The child that reads debug information, seen from its parent: see debug_info.h. What it tells
- * is checked like any input. */
+/* The parent's side of the child that reads debug information: see debug_info.h. The child's output is checked like
+ * any input. */
 #include "debug_info.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* Asking libdw: see debug_info.h. Runs in a child of ours, so it may crash and need not free.
+/* Queries libdw: see debug_info.h. Runs in a child of ours, so it may crash and need not free.
  *
- * Units whose code holds none of the addresses are passed over. In the others the tree is walked once for all
- * addresses, and only where the code of an entry holds one of them. */
+ * Units whose code holds none of the addresses are skipped. In the others the tree is walked once for all addresses,
+ * and only where the code of an entry holds one of them. */
 #include "debug_info.h"
 
 #include <dwarf.h>

@@ -1,7 +1,7 @@
 /* Source lines and inlined functions, from DWARF, for many addresses of one file at once.
  *
- * libdw reads it, and libdw was not made for files that lie. So it runs in a child of ours with limits on time and
- * memory: what crashes or hangs there costs the lines of that one file, and names from its symbol table remain. */
+ * libdw reads them, and libdw was not made for hostile files. So it runs in a child of ours with limits on time and
+ * memory: a crash or hang there costs the lines of that one file, and names from its symbol table remain. */
 #ifndef TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
 #define TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
 

@@ -1,9 +1,9 @@
 /* Demangling by libiberty, on a stack that is large enough for it; see demangle.h.
  *
- * libiberty's demangler is the one that the C++ runtime has as __cxa_demangle, but that one refuses names of more
- * than 1023 characters, and kernels made of templates have longer ones. Without that limit the demangler recurses as
- * deep as the name says, and has arrays on its stack whose sizes come from the name. So the stack that a name may
- * need is worked out first. */
+ * libiberty's demangler is the one that the C++ runtime has as __cxa_demangle. But the runtime's refuses names of
+ * more than 1023 characters, and kernels made of templates have longer ones. Without that limit the demangler
+ * recurses as deep as the name says, and has arrays on its stack whose sizes come from the name. So the stack that a
+ * name may need is computed first. */
 #include "demangle.h"
 
 #include <libiberty/demangle.h>

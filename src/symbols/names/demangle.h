@@ -1,7 +1,7 @@
-/* Names of C++ and Rust functions: what the linker has, as a person reads them.
+/* Demangles names of C++ and Rust functions.
  *
- * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of
- * memory, and give something for every name. */
+ * The names come from files that anyone may have made. These functions never crash, use a bounded amount of memory,
+ * and return something for every name. */
 #ifndef TACHO_SYMBOLS_NAMES_DEMANGLE_H
 #define TACHO_SYMBOLS_NAMES_DEMANGLE_H
 

@@ -1,8 +1,8 @@
-/* Names as CUDA's tools write them: parameters of templates by number (T1), constants with their type ((int)3),
+/* Prints names as CUDA's tools do: parameters of templates by number (T1), constants with their type ((int)3),
  * qualifiers first, and <unnamed>, [lambda(int) (instance 1)], operator ().
  *
- * The tree is libiberty's. What each part of it becomes is a row of a table; a part without a row makes the whole name
- * one for libiberty's own printer, so that no name is written half in one way and half in the other. */
+ * The tree is libiberty's. The form of each component is a row of a table. A component without a row leaves the
+ * whole name to libiberty's own printer, so that no name mixes both forms. */
 #include "demangle_print.h"
 
 #include <libiberty/demangle.h>

@@ -1,4 +1,4 @@
-/* The demangler's tree, written as CUDA's tools write it: see demangle_print.c. */
+/* Prints the demangler's tree as CUDA's tools do: see demangle_print.c. */
 #ifndef TACHO_SYMBOLS_NAMES_DEMANGLE_PRINT_H
 #define TACHO_SYMBOLS_NAMES_DEMANGLE_PRINT_H
 

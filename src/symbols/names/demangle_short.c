@@ -1,6 +1,6 @@
-/* The bare name of a function, out of its demangled form; see demangle.h.
+/* Extracts the bare name of a function from its demangled form; see demangle.h.
  *
- * A name is what stands before the parameters: behind the last "::" or space that is outside of all brackets. Where a
+ * The name stands before the parameters: behind the last "::" or space that is outside of all brackets. If a
  * function is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
 #include <ctype.h>
 #include <string.h>

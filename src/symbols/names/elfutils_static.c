@@ -1,9 +1,9 @@
-/* What libdw.a and libelf.a of elfutils 0.192 call and do not have: search trees for many threads. In elfutils
- * they lie in an archive of its own, which Debian 13 does not ship, so that a static program could not be linked.
- * Shared libraries have them.
+/* Search trees for several threads, which libdw.a and libelf.a of elfutils 0.192 call and do not contain. In elfutils
+ * they are in an archive of their own, which Debian 13 does not ship, so that a static program could not be linked. The
+ * shared libraries contain them.
  *
- * libdw runs in a child that has one thread (debug_child.c), so there is no lock. Weak: where the archives have them,
- * those may come in as well. */
+ * libdw runs in a child that has one thread (debug_child.c), so there is no lock. Weak: the archives may have their
+ * own. */
 #include <search.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Symbol tables of ELF files, and the addresses that are looked for in them: see symbol_names.h. */
+/* Symbol tables of ELF files, and the search for wanted addresses in them: see symbol_names.h. */
 #include "symbol_names.h"
 
 #include <lzma.h>

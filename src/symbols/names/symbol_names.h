@@ -1,5 +1,5 @@
-/* Which function holds which address: symbol tables are read once, from end to end, and each symbol asks whether one of
- * the wanted addresses is its. So tables of a million symbols are neither sorted nor kept. */
+/* Maps addresses to functions. Symbol tables are read once, from end to end, and each symbol is checked against the
+ * wanted addresses. So tables of a million symbols are neither sorted nor kept. */
 #ifndef TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 #define TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 
