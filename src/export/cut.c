@@ -1,4 +1,4 @@
-/* Copying rows from a report to a writer, table by table. Tables that this version does not know are left out: their
+/* Copies rows from a report to a writer, table by table. Tables that this version does not know are left out: their
  * strings could not be told from their numbers. */
 #include "cut.h"
 
@@ -21,7 +21,7 @@
 #define OVERVIEW_SHARE 80
 #define AIM 0.95 /* of the size: strings and what is kept whole do not get fewer in proportion */
 
-/* Rows that say what others mean, though they have a time or a thread. */
+/* Rows that describe others, though they have a time or a thread. */
 static const char *const kept_whole[] = {
     "TACHO_PROCESS",
     "TACHO_THREAD",
@@ -214,7 +214,8 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
             passage->used[chain_users[i].chains] = column_of(schema, chain_users[i].column);
 }
 
-/* Stacks come second: by then it is known which are used. What was in detail before this cut may be no longer. */
+/* Copies stacks second: by then it is known which are used. Rows kept in detail by an earlier cut may be dropped by
+ * this one. */
 static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
@@ -334,7 +335,7 @@ static void say_what_is_left(const struct export_options *options, const struct 
                   (double)density->to_ns / 1e9, share * 100, density->where);
 }
 
-/* Smaller windows, until one fits: the next guess is the last one's size in proportion. */
+/* Tries smaller windows until one fits: the next guess scales the last one by its size. */
 static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most,
                   uint64_t bytes, struct error *err)
 {

@@ -1,17 +1,17 @@
-/* A part of a report as a report of its own: the rows that were asked for, what describes them, and the
- * strings that they refer to.
+/* A part of a report as a report of its own: the requested rows, the rows that describe them, and the strings that they
+ * refer to.
  *
- * What says what events mean (processes, threads, clocks, names) is kept whole whatever the part is; stacks are kept
- * where an event that is kept has them. */
+ * Tables that describe events (processes, threads, clocks, names) are kept whole whatever the part is; stacks are
+ * kept if an event that is kept has them. */
 #ifndef TACHO_EXPORT_CUT_H
 #define TACHO_EXPORT_CUT_H
 
 #include "base/text.h"
 #include "export.h"
 
-/* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it)
- * that is cut further, to a window of time (cut_window.h), until it fits; each of its bytes counts as `scale_percent`
- * hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
+/* Writes the part that the options name to path. If it exceeds options->max_bytes (less `taken`, the size of what
+ * surrounds it), it is cut further, to a window of time (cut_window.h), until it fits; each of its bytes counts as
+ * `scale_percent` hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
 struct cut_size {
     uint64_t taken;
     unsigned scale_percent;

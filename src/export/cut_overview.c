@@ -1,4 +1,4 @@
-/* Events that are left out, counted by row of the timeline and stretch of time. */
+/* Counts the events that a cut leaves out, by row of the timeline and by interval of time. */
 #include "cut_overview.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A coarse picture of what a cut leaves out, so that the whole capture still shows: the table TACHO_OVERVIEW. */
+/* A coarse picture of the events that a cut leaves out, so that the page still shows the whole capture: the table
+ * TACHO_OVERVIEW. */
 #ifndef TACHO_EXPORT_CUT_OVERVIEW_H
 #define TACHO_EXPORT_CUT_OVERVIEW_H
 

@@ -1,5 +1,5 @@
 /* Bytes over time: each chunk's share of its table's bytes, spread over the chunk's span. Work over time: events,
- * counted one by one, since a single chunk may have all of them, and nothing of the gaps between. */
+ * counted one by one, because a single chunk may hold all of them and shows nothing of the gaps between. */
 #include "cut_window.h"
 
 #include <string.h>

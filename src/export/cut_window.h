@@ -1,5 +1,5 @@
-/* Where in time the bytes of a report are, as its chunks tell without being read, and where its work is; and the window
- * of time that a cut to a size keeps. */
+/* The distribution of a report's bytes over time, as its chunks tell without being read, and of its work; and the
+ * window of time that a cut to a size keeps. */
 #ifndef TACHO_EXPORT_CUT_WINDOW_H
 #define TACHO_EXPORT_CUT_WINDOW_H
 
@@ -20,8 +20,8 @@ struct cut_density {
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
                 const char *const *kept_whole, size_t kept_count, struct error *err);
 
-/* The window that has this share of the bytes: the middle (programs begin with what is not typical of them), unless
- * another has much more work in it; then the one that has most. */
+/* The window with this share of the bytes: the middle one, because programs begin with work that is not typical of
+ * them, unless another window has much more work; then the one with most. */
 struct report_span cut_window(const struct cut_density *density, double share);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of exporters, and the care that each file gets: written under another name, renamed when it is whole. */
+/* The list of exporters. Each file is written under another name and renamed when it is complete. */
 #include "export.h"
 
 #include <dirent.h>
@@ -76,9 +76,9 @@ static int move_into_place(const char *unfinished, const char *path, const char 
     return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
-/* Written in a folder that only we can enter, beside the place where it goes, so that nobody can put a link
- * in the way. Exports have what a report has, command lines too: like it, they are for our own eyes. What
- * is added to keeps its mode. */
+/* Exports are written in a folder that only we can enter, beside their final place, so that nobody can put a link in
+ * the way. They hold what a report holds, command lines too, so they are readable by their owner alone. A file that
+ * is appended to keeps its mode. */
 static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                         const struct export_options *options, const struct stat *old, struct error *err)
 {

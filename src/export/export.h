@@ -1,4 +1,4 @@
-/* Formats that a report becomes: one file and one row each. */
+/* Exporters: formats that a report becomes, one file and one row each. */
 #ifndef TACHO_EXPORT_EXPORT_H
 #define TACHO_EXPORT_EXPORT_H
 
@@ -8,12 +8,12 @@
 
 struct filter;
 
-/* What of a report is exported, and how. {0} with lazy set is all of it, as it is. */
+/* Which part of a report is exported, and how. {0} with lazy set exports all of it, unchanged. */
 struct export_options {
     int lazy;                    /* tables without rows are left out */
     int append;                  /* adds to a file that is there */
     int separate_strings;        /* plain formats: ids of strings as they are, and the table StringIds */
-    int guard_formulas;          /* csv: a text that a spreadsheet would compute has a ' before it */
+    int guard_formulas;          /* csv: a text that a spreadsheet would evaluate gets a ' before it */
     int normalize;               /* times count from 1970, UTC */
     int gzip;                    /* packs the file, where the format is one that readers take packed */
     const char *metric;          /* stacks: what their numbers are, as torch calls it; NULL: self_cpu_time_total */
@@ -62,8 +62,8 @@ struct exporter {
 extern const struct exporter *const exporters[]; /* NULL-terminated */
 const struct exporter *exporter_find(const char *name);
 
-/* Exports to path; an existing file is ERR_EXISTS unless overwrite or options->append, and is kept if the export fails.
- * options may be NULL. */
+/* Exports to path. An existing file is ERR_EXISTS unless overwrite or options->append is set, and is kept if the
+ * export fails. options may be NULL. */
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What of a report is exported: patterns of tables, ranges of time, a shift of all times. */
+/* Parses which part of a report is exported: patterns of tables, ranges of time, a shift of all times. */
 #include <stdlib.h>
 #include <string.h>
 

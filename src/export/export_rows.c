@@ -1,8 +1,8 @@
-/* Windows of rows. While the caller walks through one window, a thread has the next one
- * decoded by the report's workers.
+/* Windows of rows. While the caller reads one window, a thread has the report's workers decode the next one.
  *
- * Two windows, each with one owner at a time: the thread fills the one that the caller has given back (filled == 0),
- * the caller reads the one that the thread has filled. A chunk that cannot be read leaves a hole in its window. */
+ * There are two windows, each with one owner at a time: the thread fills the one that the caller has returned
+ * (filled == 0), the caller reads the one that the thread has filled. A chunk that cannot be read leaves a hole in
+ * its window. */
 #include "export_rows.h"
 
 #include <pthread.h>

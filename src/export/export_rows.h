@@ -1,5 +1,5 @@
-/* The rows of a table in order, for whoever writes them somewhere: decoded a window at a time, ahead of the caller, so
- * that memory is bounded and the decoding costs no wall time. Time ranges and the shift of times are applied here. */
+/* The rows of a table in order, for exporters: decoded a window at a time, ahead of the caller, so that memory is
+ * bounded and decoding costs no wall time. Applies time ranges and the shift of times. */
 #ifndef TACHO_EXPORT_EXPORT_ROWS_H
 #define TACHO_EXPORT_EXPORT_ROWS_H
 

@@ -1,8 +1,8 @@
-/* The timeline in one file: the page, the reader compiled to WebAssembly, and the report (or the part of it that was
- * asked for), which opens from a disk without a server. docs/view-api.md says how the page finds them.
+/* The timeline in one file: the page, the reader compiled to WebAssembly, and the report (or the requested part of it).
+ * It opens from a disk without a server. docs/view-api.md says how the page finds them.
  *
- * The report is base64 in an element that browsers do not run, so that no name in it can become markup; the policy in
- * the head allows only the scripts that were put in here, by a number that nobody could know before. */
+ * The report is base64 in an element that browsers do not run, so that no name in it can become markup. The policy
+ * in the head allows only the scripts inserted here, by a nonce. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +143,8 @@ static void add_escaped(struct text *out, const char *bytes)
     }
 }
 
-/* A script may have the words that end its element, or seem to begin a comment, in its strings: there a
- * backslash changes nothing. */
+/* A script may contain, in its strings, the words that end its element or seem to begin a comment: a backslash there
+ * changes nothing. */
 static void add_script(struct text *out, const struct text *script)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* Checking JSON by the letter of RFC 8259, and mending what traces have in its place.
+/* Checks JSON strictly by RFC 8259, and repairs the almost-JSON of traces.
  *
- * The check is strict, so that what passes it can be copied; the mending reads as leniently as the importer does. */
+ * The check is strict, so that text that passes can be copied. The repair reads as leniently as the importer does. */
 #include "json_check.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* JSON as other programs accept it: whatever bytes go in, what comes out is valid. */
+/* JSON that other programs accept: the output is valid whatever the bytes of the input. */
 #ifndef TACHO_EXPORT_JSON_CHECK_H
 #define TACHO_EXPORT_JSON_CHECK_H
 

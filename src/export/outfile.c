@@ -1,4 +1,4 @@
-/* A plain file, or zlib's. */
+/* Writes a plain file, or one of zlib's. */
 #include "outfile.h"
 
 #include <errno.h>

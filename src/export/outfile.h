@@ -1,4 +1,4 @@
-/* A file that is written once from begin to end, packed with gzip if that is asked for. */
+/* A file that is written once, from beginning to end, optionally compressed with gzip. */
 #ifndef TACHO_EXPORT_OUTFILE_H
 #define TACHO_EXPORT_OUTFILE_H
 

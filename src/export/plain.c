@@ -1,6 +1,7 @@
-/* The tables of a report as plain text: csv, json, jsonlines and text, each a set of words around the same walk.
+/* The tables of a report as plain text: csv, json, jsonlines and text. Each format is a set of separators around the
+ * same walk.
  *
- * Strings stand where they are referred to, unless ids are asked for. Bytes that are not UTF-8 become U+FFFD. */
+ * Strings appear in place of their ids unless ids are requested. Bytes that are not UTF-8 become U+FFFD. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +70,7 @@ static void add_real(struct text *line, int64_t bits)
         text_addf(line, "%g", value.real);
 }
 
-/* Whether nothing in it means anything to any of the formats, which is true of nearly every name. */
+/* Whether the text needs no escape in any of the formats, which is true of nearly every name. */
 static int is_plain(const char *bytes, size_t length)
 {
     unsigned odd = 0;
@@ -160,7 +161,7 @@ static void text_begin_table(struct plain *plain, size_t place)
     text_add_char(&plain->line, '\n');
 }
 
-/* A tab or the end of a line inside a value would be taken for ours: they become spaces. */
+/* Tabs and line ends inside a value would be taken for separators, so they become spaces. */
 static void text_value(struct plain *plain, size_t column)
 {
     size_t length;

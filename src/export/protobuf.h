@@ -1,5 +1,4 @@
-/* The few things that protocol buffers are made of: fields with a number, as varints, eight bytes
- * or bytes with their length. */
+/* The primitives of protocol buffers: numbered fields as varints, eight bytes, or bytes with their length. */
 #ifndef TACHO_EXPORT_PROTOBUF_H
 #define TACHO_EXPORT_PROTOBUF_H
 

@@ -1,4 +1,4 @@
-/* Samples of threads for flame graphs: see flame_samples.h. */
+/* Samples of threads for flame graphs; see flame_samples.h. */
 #include "flame_samples.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the formats of flame graphs share: which samples they are made of, and how frames are written. */
+/* What the formats of flame graphs share: the selection of samples, and the text of a frame. */
 #ifndef TACHO_EXPORT_FLAME_FLAME_SAMPLES_H
 #define TACHO_EXPORT_FLAME_FLAME_SAMPLES_H
 

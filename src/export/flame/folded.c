@@ -1,5 +1,5 @@
-/* Folded stacks, as flamegraph.pl and its like take them: a line for each stack, its frames from the outermost on with
- * ; between them, a space, and what its samples weigh. The thread's name stands first. */
+/* Folded stacks, as flamegraph.pl and similar tools read them: one line for each stack with its frames from the
+ * outermost on, separated by ;, then a space and the weight of its samples. The thread's name is the first frame. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -13,7 +13,7 @@ struct folding {
     size_t room;
 };
 
-/* A frame must hold neither what parts frames nor what ends lines. */
+/* A frame must contain neither the separator of frames nor the end of a line. */
 static void add_frame(struct folding *folding, uint32_t frame)
 {
     text_clear(&folding->frame);

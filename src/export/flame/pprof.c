@@ -1,7 +1,7 @@
-/* pprof's format: profile.proto of Google's pprof, packed with gzip as its readers expect it.
+/* pprof's format: profile.proto of Google's pprof, compressed with gzip as its readers expect.
  *
- * A sample is a stack of a thread, with how many samples it had and what they weigh. A frame is a location; those of
- * one function share it, whatever their line. */
+ * A sample is a stack of a thread, with the number and the weight of its samples. A frame is a location; frames of
+ * one function share the function, whatever their line. */
 #include <stdlib.h>
 #include <string.h>
 

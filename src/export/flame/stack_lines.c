@@ -1,6 +1,5 @@
-/* Stacks of Python with the time that was spent under them, as torch's export_stacks() writes them: a line
- * for each event, its frames from the outermost on with ; between them, then whole microseconds. What makes
- * flame graphs takes such files. */
+/* Python stacks with the time spent under them, as torch's export_stacks() writes them: one line for each event with
+ * its frames from the outermost on, separated by ;, then whole microseconds. Tools for flame graphs read such files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* A flame graph that stands alone: one SVG file that any browser opens, with search and zoom by a script inside it.
+/* A self-contained flame graph: one SVG file that any browser opens, with search and zoom by a script inside it.
  *
- * Names come from programs and may be anything: they are only ever written as text, with all that XML
- * takes for its own escaped. */
+ * Names come from programs and may be anything. They are only ever written as text, with every character that XML
+ * reserves escaped. */
 #include "svg.h"
 
 #include <stdlib.h>

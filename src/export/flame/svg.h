@@ -1,4 +1,4 @@
-/* The texts that stand in every flame graph. */
+/* The constant texts of every flame graph. */
 #ifndef TACHO_EXPORT_FLAME_SVG_H
 #define TACHO_EXPORT_FLAME_SVG_H
 

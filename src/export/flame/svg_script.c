@@ -1,5 +1,4 @@
-/* What makes a flame graph answer: the style and the script that stand inside the file. Neither
- * holds anything of a report. */
+/* The style and the script inside a flame graph, which make it interactive. Neither contains data of a report. */
 #include "svg.h"
 
 const char svg_style[] =

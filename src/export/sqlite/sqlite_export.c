@@ -1,9 +1,9 @@
-/* A report as a SQLite file, table by table, with the names that nsys uses, so that queries and scripts written for its
- * exports run on ours.
+/* Exports a report as a SQLite file, table by table, with the names that nsys uses, so that queries and scripts written
+ * for its exports run on ours.
  *
- * Everything comes from the report's own tables; the schema adds types, keys and notes, enums.def the ENUM_ tables. The
- * rows of a table go in by one INSERT … SELECT from a virtual table over the decoded columns (sqlite_rows.c), which
- * costs half of what binding each value does. */
+ * The data comes from the report's own tables; the schema adds types, keys and notes, enums.def the ENUM_ tables.
+ * One INSERT … SELECT from a virtual table over the decoded columns (sqlite_rows.c) inserts the rows of a table,
+ * which costs half of what binding each value does. */
 #include "sqlite_export.h"
 
 #include <stdio.h>
@@ -276,7 +276,7 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     return row_error.code ? row_error.code : code;
 }
 
-/* NOT NULL is promised only where it is so, and that is known only when all rows are in: the table's text is then
+/* NOT NULL is declared only where it holds, which is known only when all rows are in. The table's definition is then
  * changed, which SQLite allows for constraints (its pages stay the same). */
 static int promise_not_null(const struct sqlite_export *export, struct shape *shape, uint64_t nulls, struct error *err)
 {
@@ -456,7 +456,7 @@ static int begin(struct sqlite_export *export, struct error *err)
 {
     int code = execute(export, page_size(export->report), err);
 
-    /* The file is made anew and renamed when whole, so a journal would guard nothing. The cache is small since a full
+    /* The file is new and renamed when complete, so a journal would guard nothing. The cache is small because a full
      * page is never needed again. */
     if (code == 0)
         code = execute(export,
@@ -527,7 +527,7 @@ static int export_to_sqlite(struct report *report, const char *path, const struc
                             struct error *err)
 {
     struct sqlite_export export = { .report = report, .path = path, .options = options };
-    /* One thread uses the connection, so that its locks would guard nothing; they cost a third of the time. */
+    /* One thread uses the connection, so SQLite's locks would guard nothing; they cost a third of the time. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(path, &export.database, flags, NULL) == SQLITE_OK ? add_all(&export, err)
                                                                                  : fail(&export, err);

@@ -1,4 +1,5 @@
-/* Whose a CUDA call is, in reports that do not say so: the innermost operator or range around it in its thread. */
+/* The owner of a CUDA call, for reports that do not record it: the innermost operator or range around the call in
+ * its thread. */
 #ifndef TACHO_EXPORT_TIMELINE_CALL_OWNERS_H
 #define TACHO_EXPORT_TIMELINE_CALL_OWNERS_H
 

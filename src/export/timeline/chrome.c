@@ -1,6 +1,6 @@
-/* Traces as torch.profiler writes them (Kineto's form of Chrome's JSON), an event on each line; always valid JSON.
+/* Writes traces as torch.profiler does (Kineto's form of Chrome's JSON), one event a line, always valid JSON.
  *
- * What was imported from such a trace is written as it was, so that another import makes the same report of it. */
+ * Data that was imported from such a trace is written as it was, so that another import makes the same report of it. */
 #include "chrome.h"
 
 #include <stdlib.h>

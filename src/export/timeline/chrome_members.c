@@ -1,7 +1,7 @@
-/* What a trace says of itself, before its events.
+/* The metadata of a trace, before its events.
  *
- * A report that was a trace has it in TACHO_TORCH_METADATA, taken apart: "deviceProperties[0].name". It is put together
- * again, in the same order. Of other reports it is made from what they know of the machine and the job. */
+ * A report that was a trace has it in TACHO_TORCH_METADATA, flattened: "deviceProperties[0].name". It is reassembled
+ * in the same order. For other reports it is made from their data on the machine and the job. */
 #include <stdio.h>
 #include <stdlib.h>
 

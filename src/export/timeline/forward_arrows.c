@@ -1,4 +1,4 @@
-/* Forward and backward operators, matched by sequence number as torch does it. */
+/* Matches forward and backward operators by sequence number, as torch does. */
 #include "forward_arrows.h"
 
 #include <stdlib.h>

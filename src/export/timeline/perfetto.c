@@ -1,8 +1,8 @@
-/* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written
- * once and then has a number.
+/* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written once and then
+ * referred to by number.
  *
- * Spans are held until all are known (perfetto_spans.c): some eighty bytes for each. All
- * else is written as it comes. */
+ * Spans are held until all are known (perfetto_spans.c), some eighty bytes each. Everything else is written as it
+ * comes. */
 #include "perfetto.h"
 
 #include <stdio.h>

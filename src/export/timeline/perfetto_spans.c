@@ -1,6 +1,6 @@
-/* Spans as pairs of begin and end. A reader of the format puts packets in order of time, and those of one moment in the
- * order of the file; an end closes the innermost span that is open. So the spans of a track are written as they nest,
- * and a span that overlaps others without nesting goes to a further track. */
+/* Writes spans as pairs of begin and end. A reader of the format sorts packets by time, and keeps those of one
+ * moment in the order of the file; an end closes the innermost open span. So the spans of a track are written as
+ * they nest, and a span that overlaps others without nesting goes to another track. */
 #include "perfetto.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Annotations as they are seen on a GPU: on each stream, from the begin of the first work that was launched inside one
- * to the end of the last. Traces of torch have them; for other reports they are made. */
+/* Annotations projected onto a GPU: on each stream, from the begin of the first work that was launched inside one to
+ * the end of the last. Traces of torch have them; for other reports they are computed. */
 #ifndef TACHO_EXPORT_TIMELINE_PROJECTIONS_H
 #define TACHO_EXPORT_TIMELINE_PROJECTIONS_H
 

@@ -1,8 +1,8 @@
-/* A report as timelines show it: spans, moments and arrows on threads of the CPU and streams of GPUs, with arguments.
- * One walk over the tables makes them, in the words of PyTorch's own traces; a sink writes them in a format.
+/* A report as timelines show it: spans, instants and arrows on threads of the CPU and streams of GPUs, with arguments.
+ * One walk over the tables produces them, in the terms of PyTorch's own traces; a sink writes them in a format.
  *
- * The walk holds a window of each table that it reads, never a table, except what ties calls to their operators and to
- * their work where the report does not say so itself. */
+ * The walk holds a window of each table that it reads, never a whole table, except for the data that connects calls
+ * with their operators and their work where the report does not record it. */
 #ifndef TACHO_EXPORT_TIMELINE_TRACE_H
 #define TACHO_EXPORT_TIMELINE_TRACE_H
 

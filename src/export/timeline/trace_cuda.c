@@ -1,7 +1,7 @@
-/* CUDA calls and work on GPUs. A trace of torch.profiler says of each in TACHO_TORCH_LINK, in the order of the
- * trace, whose it is and what has no column; so the rows of the four tables are taken in that order. In other
- * reports a call is of the operator around it, its work is of the call with the same correlation id, and an arrow
- * goes from one to the other. */
+/* CUDA calls and work on GPUs. For a trace of torch.profiler, TACHO_TORCH_LINK records for each, in the order of the
+ * trace, its owner and the data that has no column; so the rows of the four tables are read in that order. In other
+ * reports a call belongs to the operator around it, its work to the call with the same correlation id, and an arrow
+ * connects the two. */
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"

@@ -1,5 +1,5 @@
-/* What a program said through NVTX, and its calls into libraries: operators of torch.autograd.profiler.emit_nvtx as
- * torch.profiler would have them, other ranges as annotations, calls in categories of their own. */
+/* NVTX ranges and calls into libraries: operators of torch.autograd.profiler.emit_nvtx as torch.profiler would show
+ * them, other ranges as annotations, calls in categories of their own. */
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"

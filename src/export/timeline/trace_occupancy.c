@@ -1,5 +1,5 @@
-/* How full a kernel keeps a multiprocessor, by the rules of CUDA's occupancy calculation: blocks run at once as far as
- * warps, registers and shared memory reach. */
+/* The occupancy of a kernel, by the rules of CUDA's occupancy calculation: blocks run at once as far as warps,
+ * registers and shared memory allow. */
 #include "trace.h"
 
 #include <math.h>

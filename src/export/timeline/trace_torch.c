@@ -1,4 +1,4 @@
-/* What PyTorch told: operators, annotations and marks, memory, Python functions, arrows. */
+/* Data from PyTorch: operators, annotations and marks, memory, Python functions, arrows. */
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"

@@ -1,5 +1,5 @@
-/* Which threads and streams there are is known when all events went by; neighbours are
- * nearly always on the same one. */
+/* The set of threads and streams is known only after all events; consecutive events are nearly always on the same
+ * one. */
 #include "tracks.h"
 
 #include "analyze/engine/event_columns.h"
