@@ -14,14 +14,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-
-enum regex_flag { REGEX_BASIC = 1, REGEX_IGNORE_CASE = 2 };
-
-enum {
-    REGEX_LONGEST = 4096,     /* bytes of an expression */
-    REGEX_PARTS_MOST = 10000, /* characters, classes and operators, with each repetition of {m,n} written out */
-    REGEX_GROUPS_MOST = 100,  /* open at the same time */
-};
+#include "regex_limits.h"
 
 struct regex;
 

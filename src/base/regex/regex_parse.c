@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "regex.h"
+#include "regex_limits.h"
 
 enum { WITHOUT_END = -1, COUNT_MOST = REGEX_PARTS_MOST + 1 };
 
