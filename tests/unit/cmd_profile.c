@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/doctor/cgroup.h"
 #include "cmd/profile/output_name.h"
 #include "cmd/profile/summary.h"
-#include "cmd/source.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";

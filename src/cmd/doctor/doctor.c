@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/command.h"
-#include "cmd/source.h"
 #include "doctor_checks.h"
 
 enum { NAME_COLUMN = 9, WHY_COLUMN = 25, LINE_WIDTH = 110 };

@@ -6,12 +6,12 @@
 
 #include "analyze/model/losses.h"
 #include "base/human.h"
+#include "cmd/cmd_source.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
-#include "cmd/source.h"
 #include "info_processes.h"
 #include "info_sources.h"
 

@@ -6,10 +6,10 @@
 
 #include "analyze/model/losses.h"
 #include "base/human.h"
+#include "cmd/cmd_source.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_tables.h"
-#include "cmd/source.h"
 
 enum { SOURCES_MAX = 32 };
 

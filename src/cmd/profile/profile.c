@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "analyze/registry.h"
+#include "cmd/cmd_source.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
 #include "cmd/run_reports.h"
-#include "cmd/source.h"
 #include "export/export.h"
 #include "output_name.h"
 #include "profile_options.h"

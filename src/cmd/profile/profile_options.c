@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/source.h"
+#include "cmd/cmd_source.h"
 #include "export/export.h"
 #include "profile_command_file.h"
 #include "profile_program.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/source.h"
+#include "cmd/cmd_source.h"
 
 size_t profile_source_offset(const struct cmd_source *source)
 {

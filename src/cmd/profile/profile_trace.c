@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/source.h"
+#include "cmd/cmd_source.h"
 
 /* What nsys records besides, and this version does not. */
 static const char *const only_of_nsys[] = {

@@ -4,7 +4,7 @@
 
 #include "analyze/engine/table.h"
 #include "base/text.h"
-#include "cmd/source.h"
+#include "cmd/cmd_source.h"
 #include "collect/collect.h"
 #include "report/reader/reader.h"
 

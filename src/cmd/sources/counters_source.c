@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "analyze/model/cpu_metrics.h"
+#include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
 #include "cmd/profile/source_summary.h"
-#include "cmd/source.h"
 #include "scope.h"
 
 struct settings {

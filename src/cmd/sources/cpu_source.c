@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 #include "cpu_doctor.h"
 #include "cpu_info.h"
 #include "cpu_summary.h"

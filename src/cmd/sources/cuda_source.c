@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "abi/cuda_calls.h"
+#include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 #include "cuda_doctor.h"
 #include "cuda_info.h"
 #include "cuda_summary.h"

@@ -1,8 +1,8 @@
 /* Libraries of CUDA (cuBLAS and others) whose calls are recorded as ranges. */
 #include "wire/wire_libraries.h"
 
+#include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 
 /* A name of --trace, and the bits of collect_options.libraries that it stands for. */
 static const struct source_trace traces[] = {

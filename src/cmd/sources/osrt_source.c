@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/human.h"
+#include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 #include "osrt_summary.h"
 
 #define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years; in ticks of any counter it still fits */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/profile/source_summary.h"
-#include "cmd/source.h"
 #include "python_doctor.h"
 
 struct settings {

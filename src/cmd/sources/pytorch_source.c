@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 #include "pytorch_summary.h"
 #include "wire/wire_torch.h"
 

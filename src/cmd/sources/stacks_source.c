@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/source.h"
 
 struct settings {
     int resolve_symbols;

@@ -1,11 +1,11 @@
 /* A source of events, as the commands see it: one row for each, with all that `profile` with its
  * last lines, `doctor` and `info` read and print about it. Commands walk through the rows and know no source by name.
  *
- * To add a source: a file in sources/ that defines its row, and a line in sources.def. A slot that is left out (0,
- * NULL) means that the source has nothing to say there. The row's place in sources.def is its place in every list but
- * those that `last` names. */
-#ifndef TACHO_CMD_SOURCE_H
-#define TACHO_CMD_SOURCE_H
+ * To add a source: a file in sources/ that defines its row, and a line in cmd_sources.def. A slot that is left out (0,
+ * NULL) means that the source has nothing to say there. The row's place in cmd_sources.def is its place in every list
+ * but those that `last` names. */
+#ifndef TACHO_CMD_CMD_SOURCE_H
+#define TACHO_CMD_CMD_SOURCE_H
 
 #include "base/text.h"
 #include "option.h"
@@ -84,15 +84,15 @@ enum {
 enum {
     CMD_SOURCE_COUNT = 0
 #define CMD_SOURCE(name) +1
-#include "sources.def"
+#include "cmd_sources.def"
 #undef CMD_SOURCE
 };
 
-/* Every source, in the order of sources.def; NULL ends them. */
+/* Every source, in the order of cmd_sources.def; NULL ends them. */
 extern const struct cmd_source *const cmd_sources[];
 
 #define CMD_SOURCE(name) extern const struct cmd_source cmd_source_##name;
-#include "sources.def"
+#include "cmd_sources.def"
 #undef CMD_SOURCE
 
 /* Its place in cmd_sources, and that as a bit. */

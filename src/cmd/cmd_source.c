@@ -1,9 +1,9 @@
 /* The table of sources. */
-#include "source.h"
+#include "cmd_source.h"
 
 const struct cmd_source *const cmd_sources[] = {
 #define CMD_SOURCE(name) &cmd_source_##name,
-#include "sources.def"
+#include "cmd_sources.def"
 #undef CMD_SOURCE
     NULL,
 };
