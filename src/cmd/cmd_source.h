@@ -1,9 +1,10 @@
-/* A source of events, as the commands see it: one row for each, with all that `profile` with its
- * last lines, `doctor` and `info` read and print about it. Commands walk through the rows and know no source by name.
+/* A source of events, as the commands see it: one row for each, with all that `profile`, its summary, `doctor` and
+ * `info` read and print about it. Commands walk through the rows and know no source by name.
  *
- * To add a source: a file in sources/ that defines its row, and a line in cmd_sources.def. A slot that is left out (0,
- * NULL) means that the source has nothing to say there. The row's place in cmd_sources.def is its place in every list
- * but those that `last` names. */
+ * To add a source: define its row, `const struct cmd_source cmd_source_NAME`, in sources/NAME_source.c, and add
+ * CMD_SOURCE(NAME) to cmd_sources.def. `events` says which rows of wire/sources.def it stands for; every one of them
+ * needs a row here. A slot that is left out (0, NULL) means that the source has nothing to say there. The row's place
+ * in cmd_sources.def is its place in every list but those that `last` names. */
 #ifndef TACHO_CMD_CMD_SOURCE_H
 #define TACHO_CMD_CMD_SOURCE_H
 

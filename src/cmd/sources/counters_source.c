@@ -68,7 +68,7 @@ static const char *metric_name(size_t place)
     return cpu_metrics[place].name;
 }
 
-/* Calls take() with the place of each item; "none" is no item, and "help" is not one either. */
+/* Sets the bit of each item's place; "none" is no item, and "help" asks for the list of what there is. */
 static int take_list(const char *option, const char *value, size_t count, const char *(*name_of)(size_t place),
                      uint32_t *places, int *help, struct error *err)
 {

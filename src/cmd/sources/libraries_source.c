@@ -1,19 +1,19 @@
 /* Libraries of CUDA (cuBLAS and others) whose calls are recorded as ranges. */
-#include "wire/wire_libraries.h"
-
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
+#include "wire/wire_libraries.h"
 
-/* A name of --trace, and the bits of collect_options.libraries that it stands for. */
+/* The names of --trace; each stands for the bits at its place in libraries[]. */
 static const struct source_trace traces[] = {
 #define LIBRARY(id, text, domain)                                                                                      \
-    { .name = text },                                                                      \
+    { .name = text },                                                                                                  \
     { .name = text "-verbose", .is_other_name = 1 },
 #include "wire/libraries.def"
 #undef LIBRARY
     { 0 },
 };
 
+/* Bits of collect_options.libraries. */
 static const uint32_t libraries[] = {
 #define LIBRARY(id, text, domain)                                                                                      \
     WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id),                                                                               \

@@ -58,6 +58,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
     return 0;
 }
 
+/* The path from the root: the program may be in another folder by then. */
 static int take_functions(void *settings, const char *value, struct error *err)
 {
     static char path[PATH_MAX];
@@ -96,9 +97,7 @@ static const struct option options[] = {
               "CUDA's all that took long, unless --cudabacktrace says which." },
     { 0 },
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct option late_options[] = {
     { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_functions,
       .help = "Calls of the Python functions that this JSON names are ranges: [{\"module\": …, \"functions\": [\"f\", "
@@ -144,8 +143,8 @@ const struct cmd_source cmd_source_python = {
     .late_options = late_options,
     .settings_bytes = sizeof(struct settings),
     .finish = finish,
+    .is_expected = is_expected,
     .examinations = python_examinations,
     .tables = tables,
-    .is_expected = is_expected,
     .summary = &summary,
 };
