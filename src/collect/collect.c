@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,67 +11,29 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/capture/capture_new.h"
 #include "collect/capture/disk_losses.h"
+#include "collect/capture/drain.h"
+#include "collect/capture/drain_rounds.h"
+#include "collect/capture/ending.h"
 #include "collect/capture/environment.h"
 #include "collect/capture/launch.h"
+#include "collect/capture/process_end.h"
+#include "collect/capture/process_watch.h"
+#include "collect/capture/program_output.h"
+#include "collect/capture/recording.h"
 #include "collect/capture/self_capture.h"
+#include "collect/capture/session.h"
 #include "collect/capture/shutdown.h"
-#include "collect/core/collector.h"
 #include "collect/core/overhead.h"
+#include "collect/core/variables.h"
 #include "collect/process/program_file.h"
-#include "collect/process/unattached.h"
-#include "collect/sources/python/python_collect.h"
-#include "collect/sources/stacks/stack_rows.h"
 
 #define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
 #define LAST_CALIBRATION_NS 1000000000 /* …up to this */
 #define TICK_US 400000                 /* the file is at most so far behind, and a bit */
 #define TICKS_A_LOOK 3                 /* between two looks for processes without an agent, which read all of /proc */
-
-enum { SOURCE_INJECTION = 1, SOURCE_DAEMON = 2 };
-enum { SEVERITY_WARNING = 2 };
-
-/* ---- What the other files call --------------------------------------------------------------------------------- */
-
-int64_t collector_now(const struct collector *collector)
-{
-    return clock_map_monotonic(&collector->clock, clock_monotonic_ns());
-}
-
-int64_t collector_string(struct collector *collector, const char *text)
-{
-    return writer_string(collector->writer, text, strlen(text));
-}
-
-void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid,
-                          const char *text)
-{
-    struct row_DIAGNOSTIC_EVENT row = { 0 };
-    ROW_SET(&row, DIAGNOSTIC_EVENT, timestamp, time_ns);
-    ROW_SET(&row, DIAGNOSTIC_EVENT, timestampType, 1);
-    ROW_SET(&row, DIAGNOSTIC_EVENT, source, global_pid ? SOURCE_INJECTION : SOURCE_DAEMON);
-    ROW_SET(&row, DIAGNOSTIC_EVENT, severity, severity);
-    ROW_SET(&row, DIAGNOSTIC_EVENT, text, collector_string(collector, text));
-    ROW_SET(&row, DIAGNOSTIC_EVENT, globalPid, global_pid ? global_pid : PROCESS_VM_ID);
-    writer_append(collector->writer, TABLE_DIAGNOSTIC_EVENT, &row);
-    struct collect_result *result = collector->result;
-    if (severity >= SEVERITY_WARNING && result->warning_count < COLLECT_WARNINGS_MAX) {
-        char *copy = strdup(text);
-        if (copy)
-            result->warnings[result->warning_count++] = copy;
-    }
-}
-
-void collector_warn(struct collector *collector, int64_t global_pid, const char *format, ...)
-{
-    char text[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    collector_diagnostic(collector, collector_now(collector), SEVERITY_WARNING, global_pid, text);
-}
 
 /* ---- Clocks ---------------------------------------------------------------------------------------------------- */
 
@@ -95,7 +56,7 @@ static int start_clock(struct collector *collector)
     if (clock == WIRE_CLOCK_COUNTER)
         nanosleep(&pause, NULL);
     struct clock_pair second = clock_read_pair(clock);
-    collector->next_calibration_ns = FIRST_CALIBRATION_NS;
+    capture_of(collector)->next_calibration_ns = FIRST_CALIBRATION_NS;
     return clock_map_init(&collector->clock, clock, &first, &second);
 }
 
@@ -109,66 +70,55 @@ static void calibrate(struct collector *collector, int64_t next_ns)
 static void calibrate_and_go_on(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    int64_t next = collector->next_calibration_ns * 4 < LAST_CALIBRATION_NS ? collector->next_calibration_ns * 4
-                                                                            : LAST_CALIBRATION_NS;
+    struct capture *capture = capture_of(collector);
+    int64_t next = capture->next_calibration_ns * 4 < LAST_CALIBRATION_NS ? capture->next_calibration_ns * 4
+                                                                          : LAST_CALIBRATION_NS;
     calibrate(collector, next);
-    collector->next_calibration_ns = next;
+    capture->next_calibration_ns = next;
     struct timeval wait = { next / 1000000000, next / 1000 % 1000000 };
-    evtimer_add(collector->calibrate, &wait);
+    evtimer_add(capture->calibrate, &wait);
 }
 
 /* ---- The regular tick ------------------------------------------------------------------------------------------ */
 
 static void flush(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     struct error err;
-    if (writer_flush(collector->writer, &err) == 0 || collector->flush_failed)
+    if (writer_flush(collector->writer, &err) == 0 || capture->flush_failed)
         return;
-    collector->flush_failed = 1;
+    capture->flush_failed = 1;
     collector_warn(collector, 0, "The report could not be written completely: %s.", err.text);
-}
-
-static void report_counts(struct collector *collector)
-{
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
-        drain_counts(process);
-        process_report_counts(process);
-    }
-}
-
-int collector_write_down(struct collector *collector)
-{
-    report_counts(collector);
-    return writer_flush(collector->writer, NULL);
 }
 
 static void tick(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
+    struct capture *capture = capture_of(collector);
     process_poll(collector);
-    report_counts(collector);
+    drain_report_counts(collector);
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
-    children_settle(collector, 0);
-    cpu_tick(collector);
-    unattached_read(collector);
-    program_output_read(&collector->streams);
-    python_write(collector);
+    children_settle(collector, 0, process_begun);
+    SOURCES_CALL(tick, collector);
+    unattached_read(collector, capture->session.folder.path);
+    program_output_read(&capture->streams);
     flush(collector);
     process_reap(collector);
-    shutdown_check(collector);
+    ending_check(collector);
 }
 
 static int start_timers(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     struct timeval often = { 0, TICK_US }, soon = { 0, FIRST_CALIBRATION_NS / 1000 };
-    collector->tick = event_new(collector->base, -1, EV_PERSIST, tick, collector);
-    collector->calibrate = evtimer_new(collector->base, calibrate_and_go_on, collector);
-    if (!collector->tick || !collector->calibrate)
+    capture->tick = event_new(collector->base, -1, EV_PERSIST, tick, collector);
+    capture->calibrate = evtimer_new(collector->base, calibrate_and_go_on, collector);
+    if (!capture->tick || !capture->calibrate)
         return -1;
-    event_add(collector->tick, &often);
-    evtimer_add(collector->calibrate, &soon);
-    drain_start(collector);
+    event_add(capture->tick, &often);
+    evtimer_add(capture->calibrate, &soon);
+    drain_rounds_start(collector);
     return 0;
 }
 
@@ -189,9 +139,10 @@ static int not_started(struct collector *collector, int error, struct error *err
 static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program,
                            const char *agent_path, struct error *err)
 {
+    struct capture *capture = capture_of(collector);
     char **environment = environment_build(collector->options, program,
-                                           session_agent_path(&collector->session, agent_path),
-                                           collector->session.variable);
+                                           session_agent_path(&capture->session, agent_path),
+                                           capture->session.variable);
     if (!environment)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     int failed = launch_prepare(launch, collector, program, environment);
@@ -201,20 +152,21 @@ static int prepare_program(struct collector *collector, struct launch *launch, c
 
 static int start_program(struct collector *collector, struct launch *launch, struct error *err)
 {
+    struct capture *capture = capture_of(collector);
     struct process still_ours = { .pid = launch->pid };
     process_sample_cpu(&still_ours);
-    collector->launch_cpu_ns = still_ours.cpu_ns;
-    collector->launch_ns = collector_now(collector);
+    capture->launch_cpu_ns = still_ours.cpu_ns;
+    capture->launch_ns = collector_now(collector);
     int failed = launch_go(launch);
     if (failed)
         return not_started(collector, -failed, err);
     collector->result->ending = COLLECT_RUNNING;
-    collector->children_left = 1;
+    capture->children_left = 1;
     collector->primary = process_add(collector, launch->pid, getpid(), "launch");
     if (!collector->primary)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
-    collector->primary->start_ns = collector->launch_ns;
-    collector->primary->cpu_before_ns = collector->launch_cpu_ns;
+    collector->primary->start_ns = capture->launch_ns;
+    collector->primary->cpu_before_ns = capture->launch_cpu_ns;
     collector->primary->is_primary = collector->primary->is_child = 1;
     process_describe(collector->primary);
     if (!collector->primary->command_id) /* it has ended by now */
@@ -240,7 +192,7 @@ static void note_left(struct collect_result *result, const struct process *proce
 static void finish_processes(struct collector *collector)
 {
     process_reap(collector);
-    for (struct process *process = collector->processes.first; process; process = process->next) {
+    for (struct process *process = collector->processes->first; process; process = process->next) {
         if (process->ending != PROCESS_RUNS)
             continue;
         process_end(process, process_is_gone(process) ? PROCESS_LOST : PROCESS_RUNS, 0, collector_now(collector));
@@ -251,10 +203,11 @@ static void finish_processes(struct collector *collector)
 
 static void write_details(struct collector *collector, int64_t end_ns)
 {
+    struct capture *capture = capture_of(collector);
     struct row_ANALYSIS_DETAILS row = { 0 };
-    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, PROCESS_VM_ID);
-    ROW_SET(&row, ANALYSIS_DETAILS, duration, end_ns - collector->launch_ns);
-    ROW_SET(&row, ANALYSIS_DETAILS, startTime, collector->launch_ns);
+    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, COLLECTOR_VM_ID);
+    ROW_SET(&row, ANALYSIS_DETAILS, duration, end_ns - capture->launch_ns);
+    ROW_SET(&row, ANALYSIS_DETAILS, startTime, capture->launch_ns);
     ROW_SET(&row, ANALYSIS_DETAILS, stopTime, end_ns);
     writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
 }
@@ -262,7 +215,7 @@ static void write_details(struct collector *collector, int64_t end_ns)
 /* Which range was waited for where, and the option that would have found it. */
 static void tell_which_range(struct collector *collector)
 {
-    const char *domain = collector->options->range_domain, *elsewhere = collector->capture.elsewhere;
+    const char *domain = collector->options->range_domain, *elsewhere = capture_of(collector)->recording.elsewhere;
     const char *range = collector->options->range_text ? collector->options->range_text : "*";
     char where[96], hint[320] = "";
     if (!domain || strcmp(domain, "default") == 0)
@@ -281,7 +234,7 @@ static void tell_which_range(struct collector *collector)
 static void tell_if_nothing_was_recorded(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
-    if (collector->capture.recorded_ns > 0 || options->sources == 0)
+    if (collector->recorded_ns > 0 || options->sources == 0)
         return;
     if (options->range == COLLECT_RANGE_NVTX)
         tell_which_range(collector);
@@ -295,47 +248,46 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
 
 static void finish(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     struct collect_result *result = collector->result;
     int64_t end_ns = collector_now(collector);
     recording_end(collector, end_ns);
-    cpu_end(collector);
+    SOURCES_CALL(end, collector);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
-    children_settle(collector, 1);
-    python_write(collector);
-    stacks_write(collector);
-    cpu_finish(collector);
-    machine_describe_cuda(collector);
+    children_settle(collector, 1, process_begun_at_end);
+    SOURCES_CALL(finish, collector);
     program_output_store(collector);
     write_details(collector, end_ns);
     if (result->ending == COLLECT_RUNNING) {
-        result->wall_ns = end_ns - collector->launch_ns;
-        for (struct process *process = collector->processes.first; process; process = process->next)
+        result->wall_ns = end_ns - capture->launch_ns;
+        for (struct process *process = collector->processes->first; process; process = process->next)
             if (process->ending == PROCESS_RUNS && process->cpu_ns > 0)
                 result->cpu_ns += process->cpu_ns;
     }
-    result->captured_ns = collector->capture.recorded_ns;
-    result->process_count = collector->processes.count;
-    result->thread_count = collector->processes.threads;
+    result->captured_ns = collector->recorded_ns;
+    result->process_count = collector->processes->count;
+    result->thread_count = collector->processes->threads;
     result->cost_ns = overhead_estimate(result);
     tell_if_nothing_was_recorded(collector);
-    unattached_read(collector);
+    unattached_read(collector, capture->session.folder.path);
     children_count_unrecorded(collector);
     unattached_tell(collector);
-    python_stop(collector);
+    SOURCES_CALL(stop, collector);
     flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
     disk_losses_count(collector);
 }
 
 static void close_report(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     struct collect_result *result = collector->result;
     struct error err = { 0 };
     result->report_error = writer_close(collector->writer, &err);
     struct stat status;
-    result->report_bytes = stat(collector->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    result->report_bytes = stat(capture->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
     collector->writer = NULL;
-    if (result->report_error && !collector->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
+    if (result->report_error && !capture->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
         char text[600];
         snprintf(text, sizeof text, "The report could not be written completely: %s.", err.text);
         result->warnings[result->warning_count] = strdup(text);
@@ -345,11 +297,12 @@ static void close_report(struct collector *collector)
 
 static void discard_report(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     struct stat status;
     writer_close(collector->writer, NULL);
     collector->writer = NULL;
-    if (lstat(collector->output_path, &status) == 0 && S_ISREG(status.st_mode))
-        unlink(collector->output_path);
+    if (lstat(capture->output_path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(capture->output_path);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
@@ -362,9 +315,9 @@ static int set_up(struct collector *collector, struct error *err)
     int failed = session_open(collector, err);
     if (failed)
         return failed;
-    if (recording_init(collector) != 0 || drain_init(collector) != 0 || shutdown_init(collector) != 0)
+    if (recording_init(collector) != 0 || drain_rounds_init(collector) != 0 || shutdown_init(collector) != 0)
         return error_set_errno(err, "the capture could not be set up");
-    if (collector->options->hide_output && program_output_open(&collector->streams) != 0)
+    if (collector->options->hide_output && program_output_open(&capture_of(collector)->streams) != 0)
         return error_set_errno(err, "no memory file could be made for the program's output");
     return 0;
 }
@@ -372,25 +325,25 @@ static int set_up(struct collector *collector, struct error *err)
 /* The report is opened when the program's process is there, but has not run yet: its name may have the pid in it. */
 static int open_report(struct collector *collector, pid_t pid, struct error *err)
 {
+    struct capture *capture = capture_of(collector);
     const struct collect_options *options = collector->options;
     struct writer_options how = {
         .overwrite = options->overwrite,
         .workers = options->writer_workers,
         .level = options->writer_level,
     };
-    collector->output_path = options->output_path;
-    int failed = options->name_output ? options->name_output(options->name_context, pid, &collector->output_path, err)
+    capture->output_path = options->output_path;
+    int failed = options->name_output ? options->name_output(options->name_context, pid, &capture->output_path, err)
                                       : 0;
     if (failed)
         return failed;
-    failed = writer_open(collector->output_path, &how, &collector->writer, err);
+    failed = writer_open(capture->output_path, &how, &collector->writer, err);
     if (failed == ERR_EXISTS)
         return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true",
-                         collector->output_path);
+                         capture->output_path);
     if (failed)
         return failed;
-    collector->absolute_path = realpath(collector->output_path, NULL);
-    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    capture->absolute_path = realpath(capture->output_path, NULL);
     clock_row(collector, &collector->clock.pairs[1]);
     machine_describe(collector);
     return 0;
@@ -399,15 +352,14 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
 /* launch: NULL for a process that runs already. */
 static int run(struct collector *collector, struct launch *launch, struct error *err)
 {
-    stacks_start(collector);
-    python_start(collector);
-    cpu_start(collector, launch ? launch->pid : 0);
+    struct capture *capture = capture_of(collector);
+    SOURCES_CALL(begin, collector, launch ? launch->pid : 0);
     recording_begin(collector);
     int failed = launch ? start_program(collector, launch, err) : self_capture_start(collector, err);
     if (!failed && start_timers(collector) != 0)
         failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     if (failed) {
-        python_stop(collector);
+        SOURCES_CALL(stop, collector);
         discard_report(collector);
         return failed;
     }
@@ -415,33 +367,10 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     int64_t over_ns = collector_now(collector);
     finish(collector);
     close_report(collector);
-    int last_was_primary = collector->options->wait_primary || collector->processes.count == 1;
+    int last_was_primary = collector->options->wait_primary || collector->processes->count == 1;
     collector->result->finish_ns = collector_now(collector) -
-                                   (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
+                                   (last_was_primary && capture->ended_ns ? capture->ended_ns : over_ns);
     return 0;
-}
-
-/* Libraries that annotate themselves, as NCCL does, are recorded in any case. */
-static void warn_of_stubs(struct collector *collector, const char *agent_path)
-{
-    struct text path = { 0 };
-    int wanted = (collector->options->sources & WIRE_BIT(LIBRARY)) && collector->options->libraries;
-    if (wanted && !environment_stubs(&path, collector->options, agent_path))
-        collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
-                       collector->options->no_preload
-                           ? "--preload=no keeps out what would stand before them"
-                           : "libtacho-libraries.so is not beside the agent; install Tacho whole");
-    text_free(&path);
-}
-
-static void warn_of_python(struct collector *collector, const char *agent_path)
-{
-    struct text path = { 0 };
-    if (environment_python(&path, collector->options, agent_path) && !path.length)
-        collector_warn(
-            collector, 0,
-            "Python programs run as they are: the folder python is not beside the agent; install Tacho whole.");
-    text_free(&path);
 }
 
 static int capture_program(struct collector *collector, const struct program *program, const char *agent_path,
@@ -461,13 +390,7 @@ static int capture_program(struct collector *collector, const struct program *pr
     if (program->warning[0])
         collector_warn(collector, 0, "%s", program->warning);
     collector->program_cause = program->cause;
-    const char *other = environment_value(collector->options, "CUDA_INJECTION64_PATH");
-    if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
-        collector_warn(
-            collector, 0,
-            "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
-    warn_of_stubs(collector, agent_path);
-    warn_of_python(collector, agent_path);
+    SOURCES_CALL(check, collector, agent_path);
     return run(collector, &launch, err);
 }
 
@@ -478,37 +401,38 @@ static int capture_caller(struct collector *collector, const char *agent_path, s
         failed = open_report(collector, getppid(), err);
     if (failed)
         return failed;
-    collector->options->announce(collector->options->announce_context, collector->session.variable, agent_path);
+    collector->options->announce(collector->options->announce_context, capture_of(collector)->session.variable,
+                                 agent_path);
     return run(collector, NULL, err);
 }
 
 static void take_down(struct collector *collector)
 {
-    struct event *events[] = { collector->tick, collector->calibrate, collector->hang_up };
-    cpu_free(collector);
+    struct capture *capture = capture_of(collector);
+    struct event *events[] = { capture->tick, capture->calibrate, capture->hang_up };
     process_table_free(collector);
     children_free(collector);
-    stacks_stop(collector);
-    python_calls_free(collector);
+    unattached_free(collector);
+    SOURCES_CALL(free, collector);
     session_close(collector);
     recording_free(collector);
-    drain_free(collector);
+    drain_rounds_free(collector);
     shutdown_free(collector);
-    program_output_close(&collector->streams);
+    program_output_close(&capture->streams);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i])
             event_free(events[i]);
     if (collector->base)
         event_base_free(collector->base);
     clock_map_free(&collector->clock);
-    free(collector->absolute_path);
+    free(capture->absolute_path);
     shutdown_restore_signals(collector);
 }
 
 static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result,
                         struct error *err)
 {
-    const char *search_path = environment_value(options, "PATH");
+    const char *search_path = variables_value(options, "PATH");
     int failed = program_file_find(program, options->argv[0], search_path, &result->exit_status, err);
     if (failed)
         result->start_errno = failed == ERR_NOT_FOUND ? ENOENT : EACCES;
@@ -527,19 +451,15 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     const char *agent_path = options->agent_path ? options->agent_path : collect_agent_path(err);
     if (!agent_path)
         return ERR_NOT_FOUND;
-    struct collector *collector = calloc(1, sizeof *collector);
-    if (!collector)
+    struct capture *capture = capture_new(options, result);
+    if (!capture)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
-    collector->options = options;
-    collector->sources = options->sources;
-    collector->result = result;
-    collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
-    collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
+    struct collector *collector = &capture->collector;
     shutdown_block_signals(collector); /* before the writer's threads, which inherit it */
     failed = options->announce ? capture_caller(collector, agent_path, err)
                                : capture_program(collector, &program, agent_path, err);
     take_down(collector);
-    free(collector);
+    capture_free(capture);
     return failed;
 }
 

@@ -71,11 +71,18 @@ enum wire_fate {
 
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
+/* What switches the recording on: the start of the program, a range, a call. CUDA stands in switches alone:
+ * cudaProfilerStart() and …Stop(), which count in captures of kind API. */
+#define WIRE_CAPTURES(X)                                                                                               \
+    X(ALWAYS, "start")                                                                                                 \
+    X(NVTX, "nvtx")                                                                                                    \
+    X(API, "api")                                                                                                      \
+    X(CUDA, "cudaProfilerApi")
+
 enum wire_capture {
-    WIRE_CAPTURE_ALWAYS,
-    WIRE_CAPTURE_NVTX,
-    WIRE_CAPTURE_API,
-    WIRE_CAPTURE_CUDA, /* only in records: cudaProfilerStart() and …Stop(), which count in captures of kind API */
+#define WIRE_CAPTURE_ID(name, text) WIRE_CAPTURE_##name,
+    WIRE_CAPTURES(WIRE_CAPTURE_ID) WIRE_CAPTURE_COUNT
+#undef WIRE_CAPTURE_ID
 };
 
 enum wire_flag {

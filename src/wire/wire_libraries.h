@@ -10,6 +10,7 @@ enum wire_library {
 };
 _Static_assert(WIRE_LIBRARY_COUNT <= 16, "a bit for each, and one for its verbose half");
 
+#define WIRE_LIBRARIES_FILE "libtacho-libraries.so" /* interposes their functions; beside the agent */
 #define WIRE_LIBRARY_BIT(library) (1u << (library))
 #define WIRE_LIBRARY_VERBOSE(library) (0x10000u << (library))
 

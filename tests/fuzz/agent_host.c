@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #include "agent_host.h"
-#include "collect/core/collector.h"
+#include "collect/capture/capture_new.h"
+#include "collect/capture/drain.h"
+#include "collect/capture/process_end.h"
+#include "collect/capture/recording.h"
 #include "wire/wire_cuda.h"
 
 #define HOST_PID 4242
@@ -101,27 +104,27 @@ static void forget_names(void)
 }
 
 /* One for many processes, since it has a thread; but not for ever, since it keeps every text. */
-static struct collector *new_collector(void)
+static struct collector *new_collector(const struct collect_options *options)
 {
     struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
-    struct collector *collector = calloc(1, sizeof *collector);
+    struct capture *capture = capture_new(options, &host.result);
+    struct collector *collector = capture ? &capture->collector : NULL;
     if (!collector || clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
         writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &collector->writer, NULL) !=
             0)
         abort();
-    collector->result = &host.result;
-    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    SOURCES_CALL(begin, collector, 0);
     return collector;
 }
 
 static void free_collector(struct collector *collector)
 {
-    python_calls_free(collector);
+    SOURCES_CALL(free, collector);
     writer_close(collector->writer, NULL);
     clock_map_free(&collector->clock);
     collect_result_free(&host.result);
     memset(&host.result, 0, sizeof host.result);
-    free(collector);
+    capture_free(capture_of(collector));
 }
 
 static struct wire_header *new_arena(uint32_t chunk_count)
@@ -145,13 +148,13 @@ void host_begin(const struct collect_options *options, uint32_t sources, uint32_
         host.collector = NULL;
     }
     if (!host.collector)
-        host.collector = new_collector();
+        host.collector = new_collector(options);
     host.processes++;
     host.collector->options = options;
     host.collector->sources = sources;
-    host.collector->capture = (struct capture){
-        .on = options->range == COLLECT_RANGE_NONE, .cause = "start", .armed = 1, .ranges_left = 2
-    };
+    host.collector->is_recording = options->range == COLLECT_RANGE_NONE;
+    host.collector->recording_since_ns = host.collector->recorded_ns = 0;
+    capture_of(host.collector)->recording = (struct recording){ .cause = "start", .is_armed = 1, .ranges_left = 2 };
     host.arena = new_arena(chunk_count);
     recording_prepare_arena(host.collector, host.arena);
     host.process = process_add(host.collector, HOST_PID, 0, "launch");

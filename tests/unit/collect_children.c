@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 
-#include "collect/core/collector.h"
+#include "collect/capture/capture_new.h"
+#include "collect/capture/process_end.h"
+#include "collect/capture/process_watch.h"
+#include "collect/collect.h"
 
 /* Pids that the kernel never gives. */
 #define PARENT 0x7fff0001
@@ -32,9 +35,8 @@ static int set_scene(void **state)
     struct scene *scene = calloc(1, sizeof *scene);
     strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
     close(mkstemp(scene->path));
-    struct collector *collector = scene->collector = calloc(1, sizeof *collector);
-    collector->options = &scene->options;
-    collector->result = &scene->result;
+    struct capture *capture = capture_new(&scene->options, &scene->result);
+    struct collector *collector = scene->collector = &capture->collector;
     scene->options.trace_fork_before_exec = 1;
     struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
@@ -57,7 +59,8 @@ static int strike_scene(void **state)
     clock_map_free(&scene->collector->clock);
     collect_result_free(&scene->result);
     unlink(scene->path);
-    free(scene->collector);
+    SOURCES_CALL(free, scene->collector);
+    capture_free(capture_of(scene->collector));
     free(scene);
     return 0;
 }
@@ -81,8 +84,8 @@ static void hear(struct scene *scene, pid_t pid, pid_t parent, int64_t time_ns, 
 
 static unsigned long count_after_all(struct scene *scene)
 {
-    children_settle(scene->collector, 1);
-    return (unsigned long)scene->collector->processes.count;
+    children_settle(scene->collector, 1, process_begun_at_end);
+    return (unsigned long)scene->collector->processes->count;
 }
 
 static void test_late_word_on_a_recorded_child(void **state)
@@ -122,7 +125,7 @@ static void test_exec_is_heard_before_the_fork(void **state)
     struct scene *scene = *state;
     for (int system_wide = 0; system_wide < 2; system_wide++) {
         pid_t pid = CHILD + system_wide;
-        scene->collector->perf.events.choice.system_wide = system_wide;
+        scene->collector->hears_of_strangers = system_wide;
         hear(scene, pid, 0, 110, WIRE_CHILD_EXECS);
         hear(scene, pid, PARENT, 100, WIRE_CHILD_FORKED);
         assert_int_equal(count_after_all(scene), 2 + system_wide);
@@ -136,7 +139,7 @@ static void test_exec_is_heard_before_the_fork(void **state)
 static void test_grandchild_is_heard_of_before_the_child(void **state)
 {
     struct scene *scene = *state;
-    scene->collector->perf.events.choice.system_wide = 1;
+    scene->collector->hears_of_strangers = 1;
     hear(scene, GRANDCHILD, 0, 130, WIRE_CHILD_EXECS);
     hear(scene, GRANDCHILD, CHILD, 120, WIRE_CHILD_FORKED);
     hear(scene, CHILD, 0, 110, WIRE_CHILD_EXECS);
@@ -147,7 +150,7 @@ static void test_grandchild_is_heard_of_before_the_child(void **state)
 static void test_processes_of_others(void **state)
 {
     struct scene *scene = *state;
-    scene->collector->perf.events.choice.system_wide = 1;
+    scene->collector->hears_of_strangers = 1;
     hear(scene, CHILD, DAEMON, 100, WIRE_CHILD_FORKED);
     hear(scene, CHILD, 0, 110, WIRE_CHILD_EXECS);
     hear(scene, GRANDCHILD, CHILD, 120, WIRE_CHILD_FORKED);
@@ -238,7 +241,7 @@ static void test_thousands_of_children_by_their_own_numbers(void **state)
     size_t longest = 0;
     for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
         size_t length = 0;
-        for (const struct process *process = scene->collector->processes.by_own_pid[i]; process;
+        for (const struct process *process = scene->collector->processes->by_own_pid[i]; process;
              process = process->next_same_own_pid)
             length++;
         longest = length > longest ? length : longest;

@@ -10,6 +10,7 @@ enum { PAGE_FAULTS = 2, CYCLES = COLLECT_COUNTERS_OS, COUNTERS = 6 };
 
 static struct collector collector;
 static struct collect_result result;
+static struct counters counters;
 static struct counter list[COUNTERS];
 static int ends[COUNTERS];
 
@@ -20,7 +21,8 @@ static void begin(void)
     memset(&result, 0, sizeof result);
     collector.result = &result;
     collector.writer = start();
-    collector.counters = (struct counters){ .list = list, .count = COUNTERS, .event_count = 3 };
+    counters = (struct counters){ .list = list, .count = COUNTERS, .event_count = 3 };
+    collector.state[COLLECT_SOURCE_COUNTERS] = &counters;
     for (uint32_t i = 0; i < COUNTERS; i++) {
         int pair[2];
         assert_int_equal(pipe(pair), 0);
@@ -33,7 +35,7 @@ static void begin(void)
     }
     struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector.clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    collector.counters.read_ns = 1;
+    counters.read_ns = 1;
 }
 
 /* The next reading: value and time running of each counter, as the kernel has them from the start. */

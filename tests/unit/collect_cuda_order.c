@@ -363,7 +363,7 @@ static void a_call_refers_to_its_chain(void **state)
 {
     struct scene *scene = begin(0);
     cuda_chain(scene->cuda, 0, 41, (struct call_chains){ .native = 7 });
-    cuda_chain(scene->cuda, 0, 42, (struct call_chains){ .native = 8, .python = 3 });
+    cuda_chain(scene->cuda, 0, 42, (struct call_chains){ .native = 8, .interpreted = 3 });
     cuda_chain(scene->cuda, 1, 40,
                (struct call_chains){ .native = 9 }); /* another's: the driver's numbers are its own */
     send_call(scene, LAUNCH, 40, 2000, 2001);

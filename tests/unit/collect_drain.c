@@ -12,7 +12,11 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "collect/core/collector.h"
+#include "collect/capture/capture_new.h"
+#include "collect/capture/drain.h"
+#include "collect/capture/drain_rounds.h"
+#include "collect/capture/process_end.h"
+#include "collect/collect.h"
 #include "collect/core/overhead.h"
 #include "report/reader/reader.h"
 #include "rounds.h"
@@ -37,18 +41,17 @@ static int set_scene(void **state)
     struct scene *scene = calloc(1, sizeof *scene);
     strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
     close(mkstemp(scene->path));
-    struct collector *collector = scene->collector = calloc(1, sizeof *collector);
-    collector->options = &scene->options;
-    collector->result = &scene->result;
+    struct capture *capture = capture_new(&scene->options, &scene->result);
+    struct collector *collector = scene->collector = &capture->collector;
     scene->options.sources = collector->sources = WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
     struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
     /* One tick is one ns, and report time 0 is tick 1000. */
     struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    SOURCES_CALL(begin, collector, 0);
     collector->base = event_base_new(); /* nobody runs it: each test makes the rounds itself */
-    assert_int_equal(drain_init(collector), 0);
+    assert_int_equal(drain_rounds_init(collector), 0);
     scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
@@ -68,15 +71,15 @@ static int strike_scene(void **state)
     if (scene->collector->writer)
         drain_finish(scene->process, 0);
     process_table_free(scene->collector);
-    drain_free(scene->collector);
+    drain_rounds_free(scene->collector);
     event_base_free(scene->collector->base);
-    python_calls_free(scene->collector);
     if (scene->collector->writer)
         writer_close(scene->collector->writer, NULL);
     clock_map_free(&scene->collector->clock);
     collect_result_free(&scene->result);
     unlink(scene->path);
-    free(scene->collector);
+    SOURCES_CALL(free, scene->collector);
+    capture_free(capture_of(scene->collector));
     free(scene);
     return 0;
 }
@@ -627,7 +630,7 @@ static void begin_repeated_ranges(struct scene *scene)
 {
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    scene->collector->capture = (struct capture){ .armed = 1, .ranges_left = UINT32_MAX };
+    capture_of(scene->collector)->recording = (struct recording){ .is_armed = 1, .ranges_left = UINT32_MAX };
 }
 
 static void set_and_read(struct process *process, int on, uint64_t time_ns)
@@ -645,7 +648,7 @@ static void a_process_switches_itself(void **state)
     uint32_t sources = scene->options.sources;
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    collector->capture = (struct capture){ .armed = 1, .ranges_left = 4 };
+    capture_of(collector)->recording = (struct recording){ .is_armed = 1, .ranges_left = 4 };
     atomic_store(&other->arena->ranges_left, 4);
     atomic_store(&scene->arena->ranges_left, 1);
     atomic_store(&scene->arena->recording, sources);
@@ -666,8 +669,8 @@ static void a_process_switches_itself(void **state)
     assert_int_equal(atomic_load(&scene->arena->recording), sources); /* for the other, which is inside the fourth */
     set_and_read(other, 0, 40);
     assert_int_equal(atomic_load(&scene->arena->recording), 0);
-    assert_true(collector->capture.done);
-    assert_int_equal(collector->capture.recorded_ns, 5 + 5 + 10);
+    assert_true(capture_of(collector)->recording.is_done);
+    assert_int_equal(collector->recorded_ns, 5 + 5 + 10);
 }
 
 /* More ranges than there are places, while nobody reads: those that were told are rows, and how it ended is known. */
@@ -681,11 +684,11 @@ static void the_last_switch_counts_even_if_there_was_no_place_for_it(void **stat
     miss_switches(scene->process, 2, 0); /* one on, one off */
     drain_process(scene->process, SIZE_MAX);
     assert_int_equal(atomic_load(&scene->arena->switches_read), WIRE_SWITCHES);
-    assert_false(collector->capture.on);
-    assert_int_equal(collector->capture.recorded_ns, WIRE_SWITCHES / 2);
+    assert_false(collector->is_recording);
+    assert_int_equal(collector->recorded_ns, WIRE_SWITCHES / 2);
     miss_switches(scene->process, 3, 1);
     drain_process(scene->process, SIZE_MAX);
-    assert_true(collector->capture.on);
+    assert_true(collector->is_recording);
     struct report *report = finish(scene);
     assert_int_equal(scene->result.counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL], 1);
     report_close(report);
@@ -707,8 +710,8 @@ static void a_missed_switch_waits_for_those_before_it(void **state)
     publish_switch(end, WIRE_SWITCHES, 0, WIRE_SWITCHES);
     drain_process(scene->process, SIZE_MAX);
     assert_int_equal(scene->process->switches_missed, 1);
-    assert_true(collector->capture.on);
-    assert_int_equal(collector->capture.recorded_ns, WIRE_SWITCHES / 2);
+    assert_true(collector->is_recording);
+    assert_int_equal(collector->recorded_ns, WIRE_SWITCHES / 2);
 }
 
 static void switches_behind_one_that_was_never_set_are_lost(void **state)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "abi/job_variables.h"
 #include "collect/capture/environment.h"
 #include "collect/core/machine.h"
 
@@ -93,10 +94,10 @@ static void few_variables_are_kept(void **state)
     static const char *const no[] = { "HOME",     "AWS_SECRET_ACCESS_KEY", "RANKX", "NVIDIA_API_KEY",
                                       "HF_TOKEN", "WANDB_API_KEY",         "CUDA",  "TF_VAR_password" };
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-        if (!environment_is_kept(yes[i], strlen(yes[i])))
+        if (!job_variable_is_kept(yes[i], strlen(yes[i])))
             fail_msg("%s is not kept", yes[i]);
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        if (environment_is_kept(no[i], strlen(no[i])))
+        if (job_variable_is_kept(no[i], strlen(no[i])))
             fail_msg("%s is kept", no[i]);
 }
 

@@ -2,12 +2,14 @@
 #include "made_report.h"
 
 #include "analyze/engine/event_columns.h"
-#include "collect/core/collector.h"
+#include "collect/capture/capture_new.h"
 #include "collect/sources/python/python_calls.h"
 #include "wire/wire_python.h"
 
-static struct collector collector;
-static struct process process = { .collector = &collector };
+static const struct collect_options options;
+static struct collect_result capture_result;
+static struct capture *capture;
+static struct process process;
 
 /* A record whose text fills its words to the end, so that reading on is seen by a sanitizer; padded with
  * zeros to a word otherwise. */
@@ -26,15 +28,18 @@ static int tell(uint64_t number, const char *text, size_t length)
 
 static void begin(void)
 {
-    memset(&collector, 0, sizeof collector);
-    collector.writer = start();
+    capture = capture_new(&options, &capture_result);
+    capture->collector.writer = start();
+    process = (struct process){ .collector = &capture->collector };
 }
 
 static struct report *end(void)
 {
-    python_calls_process_ends(&process);
-    python_calls_free(&collector);
-    return finish(collector.writer);
+    struct writer *writer = capture->collector.writer;
+    SOURCES_CALL(process_free, &process);
+    SOURCES_CALL(free, &capture->collector);
+    capture_free(capture);
+    return finish(writer);
 }
 
 static const char *const names[] = { "id", "stackDepth", "line", "calledByC", "symbol", "module" };

@@ -16,7 +16,11 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "collect/core/collector.h"
+#include "collect/capture/capture_new.h"
+#include "collect/capture/drain.h"
+#include "collect/capture/drain_rounds.h"
+#include "collect/capture/session.h"
+#include "collect/collect.h"
 #include "wire/wire_chunks.h"
 #include "wire/wire_cuda.h"
 #include "wire/wire_osrt.h"
@@ -43,19 +47,18 @@ static void no_round(evutil_socket_t unused, short what, void *argument)
 static int set_scene(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    struct collector *collector = scene->collector = calloc(1, sizeof *collector);
+    struct capture *capture = capture_new(&scene->options, &scene->result);
+    struct collector *collector = scene->collector = &capture->collector;
     strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
     close(mkstemp(scene->path));
-    collector->options = &scene->options;
-    collector->result = &scene->result;
     collector->old_files.rlim_max = RLIM_INFINITY;
     struct writer_options how = { .overwrite = 1, .workers = 1 };
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
     struct clock_pair first = { .ticks = 0, .monotonic_ns = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
-    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    SOURCES_CALL(begin, collector, 0);
     collector->base = event_base_new();
-    collector->drain.timer = evtimer_new(collector->base, no_round, NULL);
+    capture->drain.timer = evtimer_new(collector->base, no_round, NULL);
     assert_int_equal(session_open(collector, NULL), 0);
     struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
                                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -74,14 +77,14 @@ static int strike_scene(void **state)
     session_close(scene->collector);
     drain_finish(scene->process, 0);
     process_table_free(scene->collector);
-    drain_free(scene->collector);
+    drain_rounds_free(scene->collector);
     event_base_free(scene->collector->base);
-    python_calls_free(scene->collector);
     writer_close(scene->collector->writer, NULL);
     clock_map_free(&scene->collector->clock);
     collect_result_free(&scene->result);
     unlink(scene->path);
-    free(scene->collector);
+    SOURCES_CALL(free, scene->collector);
+    capture_free(capture_of(scene->collector));
     free(scene);
     return 0;
 }
@@ -93,7 +96,8 @@ static int connect_silently(const struct scene *scene)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     socklen_t size = sizeof address;
     int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    assert_int_equal(getsockname(scene->collector->session.listener, (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(getsockname(capture_of(scene->collector)->session.listener, (struct sockaddr *)&address, &size),
+                     0);
     assert_int_equal(connect(client, (struct sockaddr *)&address, size), 0);
     return client;
 }
@@ -101,7 +105,7 @@ static int connect_silently(const struct scene *scene)
 static void ask_for_flush(const struct scene *scene, int client)
 {
     struct wire_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = PID, .origin = WIRE_ORIGIN_KNOWN };
-    memcpy(hello.token, scene->collector->session.token, sizeof hello.token);
+    memcpy(hello.token, capture_of(scene->collector)->session.token, sizeof hello.token);
     assert_int_equal(send(client, &hello, sizeof hello, 0), sizeof hello);
 }
 
@@ -195,9 +199,9 @@ static void a_stranger_without_the_token_is_turned_away(void **state)
 {
     struct scene *scene = *state;
     int client = connect_silently(scene);
-    scene->collector->session.token[0] ^= 1;
+    capture_of(scene->collector)->session.token[0] ^= 1;
     ask_for_flush(scene, client);
-    scene->collector->session.token[0] ^= 1;
+    capture_of(scene->collector)->session.token[0] ^= 1;
     turn(scene);
     assert_int_equal(answer_to(client), 0);
     close(client);
@@ -291,7 +295,7 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     struct wire_hello hello = {
         .magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .origin = WIRE_ORIGIN_EXEC
     };
-    memcpy(hello.token, collector->session.token, sizeof hello.token);
+    memcpy(hello.token, capture_of(collector)->session.token, sizeof hello.token);
     assert_int_equal(send(client, &hello, sizeof hello, 0), sizeof hello);
     turn(scene);
     assert_int_equal(answer_to(client), 1);
@@ -301,7 +305,7 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     assert_int_equal(first->ending, PROCESS_RUNS); /* there is more of it than one round may take */
     int rounds = 0;
     for (; first->ending == PROCESS_RUNS; rounds++)
-        process_end_next(collector);
+        drain_rounds_end_next(collector);
     assert_in_range(rounds, 1, 16);
     assert_int_equal(first->ending, PROCESS_EXECED);
     assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, calls);

@@ -14,28 +14,13 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
-#include "collect/core/collector.h"
-#include "collect/sources/cuda/cuda_collect.h"
-#include "collect/sources/nvtx/nvtx_collect.h"
-#include "collect/sources/torch/torch_collect.h"
+#include "capture.h"
+#include "recording.h"
 #include "wire/wire_chunks.h"
 
-#define INTERVAL_MIN_US 1000
-#define INTERVAL_MAX_US 20000
-#define BUSY_BYTES (256u << 10)   /* in a round: poll as fast as it goes */
-#define ROUND_BYTES (2u << 20)    /* then look after sockets and signals */
 #define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
-#define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
-#define PAGE 4096u
-#define READY_FROM 4                /* fresh chunks taken in a round: a burst */
-#define READY_MAX 128u              /* chunks made ready ahead: 8 MiB */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 static struct reader *reader_of(struct process *process, uint32_t slot)
 {
@@ -83,28 +68,18 @@ static void begin_thread(struct process *process, struct reader *reader, uint32_
         .end_ns = PROCESS_NO_TIME,
         .name_id = collector_string(process->collector, name),
     };
-    reader->nvtx = process->nvtx ? nvtx_thread_new(process->nvtx, process_global_tid(process, reader->tid)) : NULL;
-    reader->is_agents = slot->tid &&
-                        slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+    SOURCES_CALL(thread_begin, process, reader, slot);
     if (reader->is_agents)
         return;
     process->threads_seen++;
-    process->collector->processes.threads++;
+    process->collector->processes->threads++;
     thread_row(process, reader);
 }
 
 /* The thread's last rows. Its place in the slot is free afterwards. */
 static void end_thread(struct process *process, struct reader *reader, int64_t end_ns)
 {
-    if (reader->nvtx)
-        nvtx_thread_finish(reader->nvtx);
-    if (reader->torch) {
-        int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
-        torch_thread_finish(reader->torch, last_ns != PROCESS_NO_TIME ? last_ns : collector_now(process->collector));
-    }
-    int64_t given = process->nvtx ? nvtx_thread_name(process->nvtx, reader->tid) : -1;
-    if (given >= 0) /* what the program calls it says more than what the kernel does */
-        reader->name_id = given;
+    SOURCES_CALL(thread_end, process, reader, end_ns);
     if (reader->end_ns == PROCESS_NO_TIME)
         reader->end_ns = end_ns;
     if (!reader->is_agents)
@@ -148,7 +123,7 @@ static int is_chunk(const struct process *process, uint32_t index)
 }
 
 /* A reader whose chain leads to a free chunk, as a circle does, finds it damaged. */
-static void recycle_chunk(struct process *process, uint32_t index)
+void drain_recycle_chunk(struct process *process, uint32_t index)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
     atomic_store_explicit(&chunk->committed, WIRE_NONE, memory_order_relaxed);
@@ -161,7 +136,7 @@ static void recycle_chunk(struct process *process, uint32_t index)
 static void count_waiting_handlers(struct process *process, const struct reader *reader)
 {
     if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
-        process->counts[WIRE_SOURCE_NVTX].damaged++;
+        process_count_damaged(process);
 }
 
 static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
@@ -169,7 +144,7 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
     struct wire_thread *slot = &wire_threads(process->arena)[index];
     for (int lane = 0; lane < WIRE_LANES; lane++) {
         if (reader->lanes[lane].chunk != WIRE_NONE && !reader->damaged)
-            recycle_chunk(process, reader->lanes[lane].chunk);
+            drain_recycle_chunk(process, reader->lanes[lane].chunk);
         atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
     }
     take_counts(process, reader, slot);
@@ -185,7 +160,7 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
 static void damaged(struct process *process, struct reader *reader)
 {
     reader->damaged = 1;
-    process->counts[WIRE_SOURCE_NVTX].damaged++;
+    process_count_damaged(process);
 }
 
 /* Its size in bytes; 0: it is damaged, and nothing says where the next one starts. */
@@ -194,12 +169,11 @@ static inline size_t read_record(const struct origin *origin, const unsigned cha
     const struct wire_record *record = (const struct wire_record *)bytes;
     uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
     if (words < WIRE_HEAD_WORDS || words > length / 8 || record->type >= WIRE_TYPE_COUNT ||
-        !record_handlers[record->type]) {
-        origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
+        !origin->collector->handlers[record->type]) {
+        process_count_damaged(origin->process);
         return 0;
     }
-    record_handlers[record->type](origin, record, words);
-    origin->collector->drain.records++;
+    origin->collector->handlers[record->type](origin, record, words);
     return (size_t)words * 8;
 }
 
@@ -244,7 +218,7 @@ static int look_at_chunk(struct process *process, struct reader *reader, const s
 
 static void next_chunk(struct process *process, struct reader_lane *lane, uint32_t next)
 {
-    recycle_chunk(process, lane->chunk);
+    drain_recycle_chunk(process, lane->chunk);
     lane->chunk = next;
     lane->offset = 0;
 }
@@ -253,7 +227,7 @@ static void next_chunk(struct process *process, struct reader_lane *lane, uint32
 static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane,
                                        enum wire_lane which, size_t length)
 {
-    unsigned char *copy = origin->collector->drain.copy[which];
+    unsigned char *copy = capture_of(origin->collector)->drain.copy[which];
     memcpy(copy, wire_chunks(origin->process->arena)[lane->chunk].data + lane->offset, length);
     return copy;
 }
@@ -387,8 +361,7 @@ size_t drain_process(struct process *process, size_t budget)
         return 0;
     size_t bytes = 0;
     recording_read_switches(process->collector, process);
-    if (process->cuda)
-        cuda_note(process->cuda);
+    SOURCES_CALL(round_begin, process);
     process->behind = 0;
     uint32_t taken = slots_taken(process), i;
     for (i = 0; i < taken && bytes < budget; i++) {
@@ -396,22 +369,24 @@ size_t drain_process(struct process *process, size_t budget)
             process->next_slot = 0;
         bytes += drain_slot(process, process->next_slot++, SLOT_CHUNKS);
     }
-    if (process->cuda)
-        bytes += cuda_read(process->cuda, bytes < budget ? budget - bytes : 0, i == taken && !process->behind);
+    for (int source = 0; source < COLLECT_SOURCE_COUNT; source++)
+        if (collect_sources[source]->round_end)
+            bytes += collect_sources[source]->round_end(process, bytes < budget ? budget - bytes : 0,
+                                                        i == taken && !process->behind);
     return bytes;
 }
 
 int drain_slice(struct process *process)
 {
-    return drain_process(process, ROUND_BYTES) >= ROUND_BYTES || process->behind;
+    return drain_process(process, DRAIN_ROUND_BYTES) >= DRAIN_ROUND_BYTES || process->behind;
 }
 
 /* ---- Flush goals ----------------------------------------------------------------------------------------------- */
 
-static void schedule(struct drain *drain, int64_t interval_us)
+void drain_schedule(struct collector *collector, int64_t interval_us)
 {
     struct timeval wait = { 0, (suseconds_t)interval_us };
-    event_add(drain->timer, &wait);
+    event_add(capture_of(collector)->drain.timer, &wait);
 }
 
 static uint64_t unread_bytes(const struct process *process, const struct reader_lane *lane)
@@ -433,9 +408,8 @@ static uint64_t unread_bytes(const struct process *process, const struct reader_
 void drain_set_goals(struct collector *collector)
 {
     uint32_t state;
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
-        if (process->cuda)
-            cuda_set_goal(process->cuda);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live) {
+        SOURCES_CALL(set_goal, process);
         for (uint32_t i = 0, taken = slots_taken(process); i < taken; i++) {
             struct reader *reader = enter_slot(process, i, &state);
             for (int j = 0; reader && j < WIRE_LANES; j++) {
@@ -445,7 +419,7 @@ void drain_set_goals(struct collector *collector)
             }
         }
     }
-    schedule(&collector->drain, 0);
+    drain_schedule(collector, 0);
 }
 
 static int reached_goals(const struct process *process)
@@ -456,12 +430,15 @@ static int reached_goals(const struct process *process)
             if (reader->lanes[lane].read_bytes < reader->lanes[lane].goal_bytes)
                 return 0;
     }
-    return !process->cuda || cuda_reached_goal(process->cuda);
+    for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
+        if (collect_sources[i]->has_reached_goal && !collect_sources[i]->has_reached_goal(process))
+            return 0;
+    return 1;
 }
 
 int drain_reached_goals(const struct collector *collector)
 {
-    for (const struct process *process = collector->processes.first_live; process; process = process->next_live)
+    for (const struct process *process = collector->processes->first_live; process; process = process->next_live)
         if (!reached_goals(process))
             return 0;
     return 1;
@@ -469,9 +446,22 @@ int drain_reached_goals(const struct collector *collector)
 
 void drain_settle_goals(struct collector *collector)
 {
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
-        if (process->cuda)
-            cuda_settle_goal(process->cuda);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        SOURCES_CALL(settle_goal, process);
+}
+
+void drain_report_counts(struct collector *collector)
+{
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live) {
+        drain_counts(process);
+        process_report_counts(process);
+    }
+}
+
+int drain_write_down(struct collector *collector)
+{
+    drain_report_counts(collector);
+    return writer_flush(collector->writer, NULL);
 }
 
 void drain_finish(struct process *process, int64_t end_ns)
@@ -488,8 +478,8 @@ void drain_finish(struct process *process, int64_t end_ns)
         end_ns = process->exec_ns;       /* another program has run in it since then */
     for (uint32_t i = 0; i < taken; i++) {
         if (i < process->reader_count && process->readers[i].active) {
-            record_open_call(&(struct origin){ process->collector, process, &process->readers[i] },
-                             &wire_threads(process->arena)[i], end_ns);
+            const struct origin origin = { process->collector, process, &process->readers[i] };
+            SOURCES_CALL(thread_cut, &origin, &wire_threads(process->arena)[i], end_ns);
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
             if (end_ns != PROCESS_NO_TIME) /* else it goes on */
                 count_waiting_handlers(process, &process->readers[i]);
@@ -497,112 +487,4 @@ void drain_finish(struct process *process, int64_t end_ns)
         }
     }
     drain_counts(process);
-}
-
-/* ---- Memory that a quiet process does not need ----------------------------------------------------------------- */
-
-/* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
- * first page stays: it has the chunk's links. The program may wake up and need some: half of all is left to it. */
-static void trim(struct process *process)
-{
-    struct wire_header *arena = process->arena;
-    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
-    uint32_t limit = taken <= process->chunk_count / 2 ? process->chunk_count / 2 : process->chunk_count / 4;
-    uint32_t *held = malloc(limit * sizeof *held);
-    uint32_t count = 0;
-    while (held && count < limit) {
-        /* Not the count in the arena: the program may have written over it. */
-        uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count,
-                                            &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
-        if (index == WIRE_NONE)
-            break;
-        held[count++] = WIRE_NOTE_CHUNKS + index;
-        madvise((char *)&wire_chunks(arena)[WIRE_NOTE_CHUNKS + index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);
-    }
-    while (count > 0)
-        recycle_chunk(process, held[--count]);
-    free(held);
-}
-
-static void note_activity(struct process *process, size_t bytes)
-{
-    if (bytes) {
-        process->idle_rounds = 0;
-        process->trimmed = 0;
-    } else if (!process->trimmed && ++process->idle_rounds > IDLE_ROUNDS) {
-        process->trimmed = 1;
-        trim(process);
-        if (process->cuda)
-            cuda_trim(process->cuda);
-    }
-}
-
-/* ---- Memory that a busy process is about to need --------------------------------------------------------------- */
-
-/* A program that outruns the collector takes chunks that no one has used, and the kernel would find and clear their
- * pages in its thread, for 18 ns a range. Done ahead from here it costs the program nothing. Kernels before 5.14
- * refuse, and things stay as they were. */
-static void make_ready(struct process *process)
-{
-    struct wire_header *arena = process->arena;
-    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
-    uint32_t used = taken - process->chunks_seen;
-    process->chunks_seen = taken;
-    if (used < READY_FROM || taken > process->chunk_count)
-        return;
-    uint32_t ahead = used < READY_MAX / 2 ? used * 2 : READY_MAX;
-    uint32_t from = process->chunks_ready > taken ? process->chunks_ready : taken;
-    uint32_t to = ahead < process->chunk_count - taken ? taken + ahead : process->chunk_count;
-    if (to <= from)
-        return;
-    madvise(&wire_chunks(arena)[WIRE_NOTE_CHUNKS + from], (size_t)(to - from) * WIRE_CHUNK_BYTES, MADV_POPULATE_WRITE);
-    process->chunks_ready = to;
-}
-
-/* ---- Rounds ---------------------------------------------------------------------------------------------------- */
-
-static void round_once(evutil_socket_t unused, short what, void *argument)
-{
-    struct collector *collector = argument;
-    struct drain *drain = &collector->drain;
-    size_t total = 0;
-    struct process *process = drain->next ? drain->next : collector->processes.first_live;
-    struct process *stop = process;
-    while (process && total < ROUND_BYTES) {
-        make_ready(process);
-        size_t bytes = drain_process(process, ROUND_BYTES - total);
-        note_activity(process, bytes);
-        total += bytes;
-        process = process->next_live ? process->next_live : collector->processes.first_live;
-        if (process == stop)
-            break;
-    }
-    drain->next = process;
-    if (total >= BUSY_BYTES)
-        drain->interval_us = INTERVAL_MIN_US;
-    else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
-        drain->interval_us += drain->interval_us / 4; /* slowly: bursts come soon after one another */
-    else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
-        drain->interval_us -= drain->interval_us / 4;
-    schedule(drain, total >= ROUND_BYTES ? 0 : drain->interval_us);
-    process_end_next(collector);
-    session_answer_flushes(collector);
-}
-
-int drain_init(struct collector *collector)
-{
-    collector->drain.interval_us = INTERVAL_MIN_US;
-    collector->drain.timer = evtimer_new(collector->base, round_once, collector);
-    return collector->drain.timer ? 0 : -1;
-}
-
-void drain_start(struct collector *collector)
-{
-    schedule(&collector->drain, collector->drain.interval_us);
-}
-
-void drain_free(struct collector *collector)
-{
-    if (collector->drain.timer)
-        event_free(collector->drain.timer);
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/core/collector.h"
+#include "capture.h"
 #include "collect/process/program_file.h"
 #include "shutdown.h"
 
@@ -31,13 +31,14 @@ static int points_to(int descriptor, int standard)
 static _Noreturn void become_program(const struct recipe *recipe)
 {
     const struct collector *collector = recipe->collector;
+    const struct capture *capture = capture_of(collector);
     char byte;
     if (read(recipe->wait, &byte, 1) != 1) /* cancelled, or the collector is gone */
         _exit(127);
     shutdown_give_back(collector);
-    if (points_to(collector->streams.out.descriptor, STDOUT_FILENO) &&
-        points_to(collector->streams.err.descriptor, STDERR_FILENO)) {
-        sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
+    if (points_to(capture->streams.out.descriptor, STDOUT_FILENO) &&
+        points_to(capture->streams.err.descriptor, STDERR_FILENO)) {
+        sigprocmask(SIG_SETMASK, &capture->old_mask, NULL);
         execve(recipe->path, recipe->argv, recipe->environment);
         if (errno == ENOEXEC && recipe->shell_argv)
             execve(_PATH_BSHELL, recipe->shell_argv, recipe->environment);

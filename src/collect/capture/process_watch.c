@@ -1,5 +1,7 @@
 /* How the end of a process is noticed: wait() for those we are the parent of, a pidfd for all others, and a look into
  * /proc where the kernel has no pidfd. Also the signals that we send to the tree. */
+#include "process_watch.h"
+
 #include <errno.h>
 #include <event2/event.h>
 #include <poll.h>
@@ -7,13 +9,11 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "collect/core/collector.h"
-#include "collect/core/procfs.h"
-#include "shutdown.h"
+#include "capture.h"
+#include "ending.h"
+#include "process_end.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -22,26 +22,12 @@
 #define SYS_pidfd_send_signal 424
 #endif
 
-void process_sample_cpu(struct process *process)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(process->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
-        process->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
-
-void process_set_cpu(struct process *process, uint64_t ns)
-{
-    if (ns <= INT64_MAX && (int64_t)ns > process->cpu_ns)
-        process->cpu_ns = (int64_t)ns;
-}
-
 /* One that we are not the parent of: how it ended only its parent knows. */
 static void lose(struct process *process)
 {
     process_end_soon(process, PROCESS_LOST, 0, collector_now(process->collector));
     if (process->is_primary)
-        shutdown_primary_ended(process->collector, 0);
+        ending_of_primary(process->collector, 0);
 }
 
 /* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
@@ -53,15 +39,7 @@ static void died(evutil_socket_t unused, short what, void *argument)
     process_reap(collector);
     if (process->ending == PROCESS_RUNS && !process->is_child)
         lose(process);
-    shutdown_check(collector);
-}
-
-/* For agents that come in: a process that is not watched can be looked at, one that could not come in is lost. */
-#define DESCRIPTORS_KEPT 48
-
-int process_descriptor_is_spare(const struct collector *collector, int descriptor)
-{
-    return (rlim_t)descriptor + DESCRIPTORS_KEPT < collector->old_files.rlim_max;
+    ending_check(collector);
 }
 
 void process_watch(struct process *process)
@@ -69,7 +47,7 @@ void process_watch(struct process *process)
     process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (process->pidfd < 0)
         return;
-    if (!process_descriptor_is_spare(process->collector, process->pidfd)) {
+    if (!collector_descriptor_is_spare(process->collector, process->pidfd)) {
         process_unwatch(process);
         return;
     }
@@ -77,16 +55,6 @@ void process_watch(struct process *process)
     if (process->death && event_add(process->death, NULL) == 0)
         return;
     process_unwatch(process);
-}
-
-void process_unwatch(struct process *process)
-{
-    if (process->death)
-        event_free(process->death);
-    process->death = NULL;
-    if (process->pidfd >= 0)
-        close(process->pidfd);
-    process->pidfd = -1;
 }
 
 int process_is_gone(const struct process *process)
@@ -98,7 +66,7 @@ int process_is_gone(const struct process *process)
 void process_poll(struct collector *collector)
 {
     struct process *next;
-    for (struct process *process = collector->processes.first_live; process; process = next) {
+    for (struct process *process = collector->processes->first_live; process; process = next) {
         next = process->next_live;
         if (process->is_over) /* another may have its pid */
             continue;
@@ -114,7 +82,7 @@ static void reap_one(struct collector *collector, pid_t pid)
     struct process *process = process_find(collector, pid);
     if (process && process->ending == PROCESS_RUNS) {
         process_sample_cpu(process);
-        sched_look(process);
+        SOURCES_CALL(process_dying, process);
     }
     int status;
     struct rusage usage;
@@ -127,10 +95,10 @@ static void reap_one(struct collector *collector, pid_t pid)
         return;
     }
     if (process->is_primary) {
-        collector->result->cpu_ns -= collector->launch_cpu_ns;
-        shutdown_primary_ended(collector, status);
+        collector->result->cpu_ns -= capture_of(collector)->launch_cpu_ns;
+        ending_of_primary(collector, status);
     }
-    process_status(process, status);
+    process_end_by_status(process, status);
 }
 
 /* A child that has ended, 0 if all of them run, -1 if there are none. */
@@ -143,14 +111,15 @@ static pid_t ended_child(void)
 void process_note_strangers(struct collector *collector)
 {
     if (ended_child() >= 0)
-        collector->strangers = procfs_descendants(getpid(), &(struct procfs_tree){ 0 });
+        capture_of(collector)->strangers = procfs_descendants(getpid(), &(struct procfs_tree){ 0 });
 }
 
 static int only_strangers_left(const struct collector *collector)
 {
-    if (!collector->strangers.count)
+    struct capture *capture = capture_of(collector);
+    if (!capture->strangers.count)
         return 0;
-    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    struct procfs_tree tree = procfs_descendants(getpid(), &capture->strangers);
     free(tree.list);
     return tree.count == 0;
 }
@@ -160,13 +129,13 @@ void process_reap(struct collector *collector)
     pid_t ended;
     while ((ended = ended_child()) > 0)
         reap_one(collector, ended);
-    collector->children_left = ended == 0 && !only_strangers_left(collector);
+    capture_of(collector)->children_left = ended == 0 && !only_strangers_left(collector);
 }
 
 /* They get their rows when they are met: of those that end sooner nothing is known. */
 void process_find_unseen(struct collector *collector)
 {
-    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
     for (size_t i = 0; i < tree.count; i++) {
         const struct procfs_stat *stat = &tree.list[i];
         struct process *known = process_find(collector, stat->pid);
@@ -182,6 +151,19 @@ void process_find_unseen(struct collector *collector)
         process_watch(found);
     }
     free(tree.list);
+}
+
+void process_begun(struct process *process, int is_alive, int64_t end_ns)
+{
+    if (is_alive)
+        process_watch(process);
+    else
+        process_end(process, PROCESS_LOST, 0, end_ns);
+}
+
+void process_begun_at_end(struct process *process, int is_alive, int64_t end_ns)
+{
+    process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, end_ns);
 }
 
 /* Programs that no agent is in (static ones, those whose environment was lost): as we adopt orphans, the whole tree
@@ -209,8 +191,8 @@ static void kill_unseen(struct collector *collector, const struct procfs_tree *t
 void process_kill_all(struct collector *collector, int signal)
 {
     /* Seen before the first signal: what a handler starts to clean up is not to be hit. */
-    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
-    for (struct process *process = collector->processes.first; process; process = process->next) {
+    struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
+    for (struct process *process = collector->processes->first; process; process = process->next) {
         if (process->ending != PROCESS_RUNS || process->is_over)
             continue;
         if (process->pidfd >= 0)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/core/collector.h"
+#include "capture.h"
 
 static int open_stream(struct stream *stream, const char *name)
 {
@@ -70,9 +70,10 @@ static void store(struct collector *collector, struct stream *stream, const char
 
 void program_output_store(struct collector *collector)
 {
-    program_output_read(&collector->streams);
-    store(collector, &collector->streams.out, "stdout");
-    store(collector, &collector->streams.err, "stderr");
+    struct capture *capture = capture_of(collector);
+    program_output_read(&capture->streams);
+    store(collector, &capture->streams.out, "stdout");
+    store(collector, &capture->streams.err, "stderr");
 }
 
 void program_output_close(struct streams *streams)

@@ -5,24 +5,10 @@
 #ifndef TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 #define TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 
-#include <stdint.h>
-
-#include "base/text.h"
-
 #define STREAM_LIMIT (16u << 20)
 
 struct collector;
-
-struct stream {
-    int descriptor; /* -1: not hidden */
-    int64_t offset; /* read so far */
-    struct text content;
-    uint64_t dropped;
-};
-
-struct streams {
-    struct stream out, err;
-};
+struct streams;
 
 int program_output_open(struct streams *streams);
 void program_output_read(struct streams *streams);

@@ -5,17 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/core/collector.h"
-#include "collect/sources/python/python_collect.h"
-#include "shutdown.h"
-#include "wire/wire_python.h"
+#include "capture.h"
+#include "ending.h"
 
-#define CUDA_BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
-
-static const char *const causes[] = { [WIRE_CAPTURE_ALWAYS] = "start",
-                                      [WIRE_CAPTURE_NVTX] = "nvtx",
-                                      [WIRE_CAPTURE_API] = "api",
-                                      [WIRE_CAPTURE_CUDA] = "cudaProfilerApi" };
+static const char *const causes[] = {
+#define CAUSE(name, text) [WIRE_CAPTURE_##name] = text,
+    WIRE_CAPTURES(CAUSE)
+#undef CAUSE
+};
 
 static struct timeval to_timeval(int64_t ns)
 {
@@ -34,7 +31,7 @@ static void set_process(struct process *process, int on)
  * done so again since: it is the one to leave alone (NULL: none). */
 static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
         if (process != itself)
             set_process(process, on);
 }
@@ -42,11 +39,11 @@ static void set_recording(struct collector *collector, int on, const struct proc
 /* One range less for all but the one that has begun it, which has counted it already. */
 static void spend_range(struct collector *collector, const struct process *itself)
 {
-    struct capture *capture = &collector->capture;
-    if (capture->ranges_left == UINT32_MAX || capture->ranges_left == 0)
+    struct recording *recording = &capture_of(collector)->recording;
+    if (recording->ranges_left == UINT32_MAX || recording->ranges_left == 0)
         return;
-    capture->ranges_left--;
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+    recording->ranges_left--;
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live) {
         uint32_t left = process == itself ? 0
                                           : atomic_load_explicit(&process->arena->ranges_left, memory_order_relaxed);
         while (left > 0 && !atomic_compare_exchange_weak(&process->arena->ranges_left, &left, left - 1))
@@ -56,43 +53,40 @@ static void spend_range(struct collector *collector, const struct process *itsel
 
 static void share_ranges_left(struct collector *collector)
 {
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
-        atomic_store_explicit(&process->arena->ranges_left, collector->capture.ranges_left, memory_order_relaxed);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        atomic_store_explicit(&process->arena->ranges_left, capture_of(collector)->recording.ranges_left,
+                              memory_order_relaxed);
 }
 
 static void switch_on(struct collector *collector, const struct process *itself, int64_t time_ns, const char *cause)
 {
-    struct capture *capture = &collector->capture;
+    struct recording *recording = &capture_of(collector)->recording;
     set_recording(collector, 1, itself);
-    if (capture->on)
+    if (collector->is_recording)
         return;
-    counters_switch(collector);
-    capture->on = 1;
-    python_switch(collector, 1);
-    capture->on_since_ns = time_ns;
-    capture->cause = cause;
-    perf_switch(collector, 1);
-    if (collector->options->duration_ns > 0 && !evtimer_pending(capture->duration, NULL)) {
+    SOURCES_CALL(switching, collector, 1);
+    collector->is_recording = 1;
+    collector->recording_since_ns = time_ns;
+    recording->cause = cause;
+    if (collector->options->duration_ns > 0 && !evtimer_pending(recording->duration, NULL)) {
         struct timeval wait = to_timeval(collector->options->duration_ns);
-        evtimer_add(capture->duration, &wait);
+        evtimer_add(recording->duration, &wait);
     }
 }
 
 static void switch_off(struct collector *collector, const struct process *itself, int64_t time_ns)
 {
-    struct capture *capture = &collector->capture;
+    struct recording *recording = &capture_of(collector)->recording;
     set_recording(collector, 0, itself);
-    if (!capture->on)
+    if (!collector->is_recording)
         return;
-    perf_switch(collector, 0);
-    counters_switch(collector);
-    capture->on = 0;
-    python_switch(collector, 0);
-    capture->recorded_ns += time_ns - capture->on_since_ns;
+    SOURCES_CALL_BACKWARDS(switching, collector, 0);
+    collector->is_recording = 0;
+    collector->recorded_ns += time_ns - collector->recording_since_ns;
     struct row_TACHO_RANGE row = { 0 };
-    ROW_SET(&row, TACHO_RANGE, start, capture->on_since_ns);
+    ROW_SET(&row, TACHO_RANGE, start, collector->recording_since_ns);
     ROW_SET(&row, TACHO_RANGE, end, time_ns);
-    ROW_SET(&row, TACHO_RANGE, cause, collector_string(collector, capture->cause));
+    ROW_SET(&row, TACHO_RANGE, cause, collector_string(collector, recording->cause));
     writer_append(collector->writer, TABLE_TACHO_RANGE, &row);
 }
 
@@ -101,7 +95,7 @@ static void switch_off(struct collector *collector, const struct process *itself
 static void delay_over(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    collector->capture.armed = 1;
+    capture_of(collector)->recording.is_armed = 1;
     if (collector->options->range == COLLECT_RANGE_NONE)
         switch_on(collector, NULL, collector_now(collector), "delay");
     share_ranges_left(collector);
@@ -112,7 +106,7 @@ static void duration_over(evutil_socket_t unused, short what, void *argument)
     struct collector *collector = argument;
     collector->result->over = COLLECT_OVER_DURATION;
     recording_end(collector, collector_now(collector));
-    shutdown_ask(collector);
+    ending_ask(collector);
 }
 
 /* How many ranges may begin: one, unless the end of one leaves room for the next. Without ranges the API may switch
@@ -128,107 +122,66 @@ static uint32_t ranges_allowed(const struct collect_options *options)
 
 int recording_init(struct collector *collector)
 {
-    struct capture *capture = &collector->capture;
-    capture->ranges_left = ranges_allowed(collector->options);
-    capture->delay = evtimer_new(collector->base, delay_over, collector);
-    capture->duration = evtimer_new(collector->base, duration_over, collector);
-    return capture->delay && capture->duration ? 0 : -1;
+    struct recording *recording = &capture_of(collector)->recording;
+    recording->ranges_left = ranges_allowed(collector->options);
+    recording->delay = evtimer_new(collector->base, delay_over, collector);
+    recording->duration = evtimer_new(collector->base, duration_over, collector);
+    return recording->delay && recording->duration ? 0 : -1;
 }
 
 void recording_free(struct collector *collector)
 {
-    if (collector->capture.delay)
-        event_free(collector->capture.delay);
-    if (collector->capture.duration)
-        event_free(collector->capture.duration);
+    struct capture *capture = capture_of(collector);
+    if (capture->recording.delay)
+        event_free(capture->recording.delay);
+    if (capture->recording.duration)
+        event_free(capture->recording.duration);
 }
 
 void recording_begin(struct collector *collector)
 {
-    struct capture *capture = &collector->capture;
+    struct recording *recording = &capture_of(collector)->recording;
     if (collector->options->delay_ns > 0) {
         struct timeval wait = to_timeval(collector->options->delay_ns);
-        evtimer_add(capture->delay, &wait);
+        evtimer_add(recording->delay, &wait);
         return;
     }
-    capture->armed = 1;
+    recording->is_armed = 1;
     if (collector->options->range == COLLECT_RANGE_NONE)
         switch_on(collector, NULL, collector_now(collector), "start");
 }
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------- */
 
-/* Copies a text behind those before it; its offset, or 0 when there is none or no room. Offset 0 is never used. */
-static uint32_t put_text(struct wire_header *arena, uint32_t *used, const char *text)
-{
-    size_t length = text ? strlen(text) + 1 : 0;
-    if (!text || *used + length + 1 > WIRE_TEXT_BYTES)
-        return 0;
-    uint32_t offset = *used;
-    memcpy(arena->text + offset, text, length);
-    *used += (uint32_t)length;
-    return offset;
-}
-
-static uint32_t put_list(struct wire_header *arena, uint32_t *used, const char *const *list)
-{
-    if (!list || !*list)
-        return 0;
-    uint32_t first = put_text(arena, used, *list);
-    while (first && *++list)
-        put_text(arena, used, *list);
-    put_text(arena, used, "");
-    return first;
-}
-
 void recording_prepare_arena(struct collector *collector, struct wire_header *arena)
 {
     const struct collect_options *options = collector->options;
-    const struct capture *capture = &collector->capture;
-    uint32_t used = 1;
+    const struct recording *recording = &capture_of(collector)->recording;
+    struct arena_texts texts = { .arena = arena };
     arena->sources = collector->sources;
     arena->clock = collector->clock.clock;
     arena->flags = options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0;
-    arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
-    arena->osrt_backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
-    arena->osrt_backtrace_bytes = options->osrt_backtrace_bytes;
-    arena->capture = options->range == COLLECT_RANGE_NVTX  ? WIRE_CAPTURE_NVTX
-                     : options->range == COLLECT_RANGE_API ? WIRE_CAPTURE_API
-                                                           : WIRE_CAPTURE_ALWAYS;
+    arena->capture = (uint32_t)options->range;
     arena->capture_ends = options->range_end != COLLECT_END_NONE;
-    arena->domain_include = put_list(arena, &used, options->nvtx_domain_include);
-    arena->domain_exclude = put_list(arena, &used, options->nvtx_domain_exclude);
-    arena->capture_range = put_text(arena, &used, options->range_text);
-    arena->capture_domain = put_text(arena, &used, options->range_domain);
-    arena->report_path = put_text(arena, &used, collector->absolute_path);
-    arena->cuda = (struct wire_cuda_settings){
-        .flags = options->cuda_flags,
-        .backtrace_groups = options->cuda_backtrace_groups,
-        .backtrace_ns = options->cuda_backtrace_ns,
-        .backtrace_bytes = CUDA_BACKTRACE_BYTES,
-        .flush_interval_ms = options->cuda_flush_interval_ms,
-        .ns_per_tick = clock_map_slope(&collector->clock),
-    };
-    arena->samples = cpu_wire_settings(collector);
-    arena->libraries = options->libraries;
-    arena->torch = options->torch_flags;
-    arena->python = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
-                    (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
-    atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
-    atomic_store(&arena->recording, capture->on ? collector->sources : 0);
+    SOURCES_CALL(arena, collector, &texts);
+    arena->capture_range = arena_put_text(&texts, options->range_text);
+    arena->capture_domain = arena_put_text(&texts, options->range_domain);
+    arena->report_path = arena_put_text(&texts, capture_of(collector)->absolute_path);
+    atomic_store(&arena->ranges_left, recording->is_armed && !recording->is_done ? recording->ranges_left : 0);
+    atomic_store(&arena->recording, collector->is_recording ? collector->sources : 0);
 }
 
 /* ---- Ranges ---------------------------------------------------------------------------------------------------- */
 
 static void range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
-    struct capture *capture = &collector->capture;
-    if (capture->done)
+    struct recording *recording = &capture_of(collector)->recording;
+    if (recording->is_done)
         set_process(process, 0); /* it had begun before it could know */
-    if (capture->done || cause > WIRE_CAPTURE_CUDA)
+    if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
     spend_range(collector, process);
-    capture->open++;
+    recording->open++;
     process->open_ranges++;
     switch_on(collector, process, time_ns, causes[cause]);
 }
@@ -241,26 +194,26 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
     if (end != COLLECT_END_STOP_SHUTDOWN && end != COLLECT_END_REPEAT_SHUTDOWN)
         return;
     collector->result->over = COLLECT_OVER_RANGE;
-    shutdown_ask(collector);
+    ending_ask(collector);
 }
 
 static void range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
-    struct capture *capture = &collector->capture;
-    if (capture->done || cause > WIRE_CAPTURE_CUDA)
+    struct recording *recording = &capture_of(collector)->recording;
+    if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
-    capture->open -= process->open_ranges; /* one end is enough: it has switched itself off */
+    recording->open -= process->open_ranges; /* one end is enough: it has switched itself off */
     process->open_ranges = 0;
-    if (capture->open > 0) {               /* another process is still inside one */
+    if (recording->open > 0) {               /* another process is still inside one */
         set_process(process, 1);
         return;
     }
     if (collector->options->range != COLLECT_RANGE_NONE && collector->options->range_end == COLLECT_END_NONE) {
-        set_process(process, capture->on);
+        set_process(process, collector->is_recording);
         return;
     }
     switch_off(collector, process, time_ns);
-    if (collector->options->range != COLLECT_RANGE_NONE && capture->ranges_left == 0)
+    if (collector->options->range != COLLECT_RANGE_NONE && recording->ranges_left == 0)
         last_range_over(collector, time_ns);
 }
 
@@ -330,13 +283,13 @@ void recording_process_ends(struct collector *collector, struct process *process
 
 void recording_end(struct collector *collector, int64_t time_ns)
 {
-    struct capture *capture = &collector->capture;
+    struct recording *recording = &capture_of(collector)->recording;
     switch_off(collector, NULL, time_ns);
-    capture->done = 1;
-    capture->ranges_left = 0;
+    recording->is_done = 1;
+    recording->ranges_left = 0;
     share_ranges_left(collector);
-    if (capture->delay)
-        evtimer_del(capture->delay);
-    if (capture->duration)
-        evtimer_del(capture->duration);
+    if (recording->delay)
+        evtimer_del(recording->delay);
+    if (recording->duration)
+        evtimer_del(recording->duration);
 }

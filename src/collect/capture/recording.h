@@ -12,20 +12,6 @@
 
 struct collector;
 struct process;
-struct event;
-
-struct capture {
-    int armed;            /* the delay is over */
-    int on;               /* recording, in all processes */
-    int done;             /* no range may begin any more */
-    unsigned open;        /* ranges that are on at the moment, over all processes */
-    uint32_t ranges_left; /* that may still begin; UINT32_MAX: any number */
-    int64_t on_since_ns;
-    const char *cause;    /* of the span that is on: see TACHO_RANGE */
-    int64_t recorded_ns;  /* sum of the spans that are over */
-    char elsewhere[64];   /* a domain that had the range which was waited for in another; "": none is known */
-    struct event *delay, *duration;
-};
 
 int recording_init(struct collector *collector);
 void recording_free(struct collector *collector);

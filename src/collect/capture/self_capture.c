@@ -6,8 +6,9 @@
 #include <event2/event.h>
 #include <unistd.h>
 
-#include "collect/core/collector.h"
-#include "shutdown.h"
+#include "capture.h"
+#include "ending.h"
+#include "process_watch.h"
 
 static void hear(evutil_socket_t descriptor, short what, void *argument)
 {
@@ -15,20 +16,21 @@ static void hear(evutil_socket_t descriptor, short what, void *argument)
     char unused[256];
     if (read(descriptor, unused, sizeof unused) < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    event_del(collector->hang_up);
-    shutdown_ask(collector);
+    event_del(capture_of(collector)->hang_up);
+    ending_ask(collector);
 }
 
 int self_capture_start(struct collector *collector, struct error *err)
 {
+    struct capture *capture = capture_of(collector);
     collector->result->ending = COLLECT_RUNNING;
-    collector->launch_ns = collector_now(collector);
+    capture->launch_ns = collector_now(collector);
     collector->primary = process_add(collector, getppid(), 0, "attach");
-    collector->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, hear, collector);
-    if (!collector->primary || !collector->hang_up || event_add(collector->hang_up, NULL) != 0)
+    capture->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, hear, collector);
+    if (!collector->primary || !capture->hang_up || event_add(capture->hang_up, NULL) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
     collector->primary->is_primary = 1;
-    collector->primary->start_ns = collector->launch_ns;
+    collector->primary->start_ns = capture->launch_ns;
     process_describe(collector->primary);
     process_watch(collector->primary);
     process_sample_cpu(collector->primary);

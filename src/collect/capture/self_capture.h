@@ -1,5 +1,5 @@
 /* The capture of a process that runs already and has started us: it loads the agent itself,
- * as the Python package does. */
+ * as the package `tacho` does. */
 #ifndef TACHO_COLLECT_CAPTURE_SELF_CAPTURE_H
 #define TACHO_COLLECT_CAPTURE_SELF_CAPTURE_H
 

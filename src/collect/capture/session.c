@@ -27,10 +27,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collect/core/collector.h"
-#include "collect/core/procfs.h"
-#include "collect/process/unattached.h"
-#include "wire/wire_cuda.h"
+#include "capture.h"
+#include "drain.h"
+#include "process_end.h"
+#include "process_watch.h"
+#include "recording.h"
+#include "wire/wire_chunks.h"
+#include "wire/wire_libraries.h"
 
 #define PATIENCE_SECONDS 2
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
@@ -80,16 +83,18 @@ static uint64_t buffer_bytes(uint64_t wanted)
 }
 
 struct arena_size {
-    uint32_t chunk_count, cuda_buffer_count;
+    uint32_t chunk_count;
+    unsigned areas; /* of the chunks, and of sources that have one of their own */
     uint64_t bytes;
 };
 
-/* The limit holds for records and for CUPTI's buffers apart. */
-static struct arena_size size_with(uint64_t bytes, int cuda)
+/* The limit holds for records and for each other area apart. */
+static struct arena_size size_with(const struct collector *collector, uint64_t bytes)
 {
-    struct arena_size size = { .chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES),
-                               .cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0 };
-    size.bytes = wire_arena_bytes(size.chunk_count, size.cuda_buffer_count);
+    struct arena_size size = { .chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES) };
+    uint64_t more = sources_arena_bytes(collector, bytes, &size.areas);
+    size.areas++;
+    size.bytes = wire_chunks_end(size.chunk_count) + more;
     return size;
 }
 
@@ -108,16 +113,15 @@ static uint64_t most_by_address_space(pid_t pid)
 /* Our limit for the size of files is one for shared memory. */
 static struct arena_size size_for(const struct collector *collector, pid_t pid)
 {
-    int cuda = !!(collector->options->sources & WIRE_BIT(CUDA));
-    uint64_t bytes = collector->session.buffer_bytes;
+    uint64_t bytes = collector->buffer_bytes;
     struct rlimit limit;
     uint64_t most = collector->options->buffer_limit_bytes ? UINT64_MAX : most_by_address_space(pid);
     if (most < bytes)
         bytes = clamp(most);
-    struct arena_size size = size_with(bytes, cuda), least = size_with(BUFFER_MIN, cuda);
+    struct arena_size size = size_with(collector, bytes), least = size_with(collector, BUFFER_MIN);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.bytes > limit.rlim_cur) {
         uint64_t more = limit.rlim_cur > least.bytes ? limit.rlim_cur - least.bytes : 0;
-        size = size_with(BUFFER_MIN + more / (cuda ? 2 : 1), cuda);
+        size = size_with(collector, BUFFER_MIN + more / least.areas);
     }
     return size;
 }
@@ -145,17 +149,8 @@ static struct wire_header *make_arena(struct collector *collector, const struct 
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
-    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     recording_prepare_arena(collector, arena);
-    arena->cuda.buffer_count = size->cuda_buffer_count;
     return arena;
-}
-
-void session_release_arena(struct process *process)
-{
-    if (process->arena)
-        munmap(process->arena, process->arena_bytes);
-    process->arena = NULL;
 }
 
 /* ---- The handshake --------------------------------------------------------------------------------------------- */
@@ -220,7 +215,7 @@ static struct process *introduce(struct collector *collector, const struct wire_
 static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
-    if (!collector->capture.on && !collector->capture.done && parent)
+    if (!collector->is_recording && !capture_of(collector)->recording.is_done && parent)
         drain_process(parent, PARENT_BYTES);
 }
 
@@ -247,8 +242,8 @@ static void refuse(struct collector *collector, int socket, const struct wire_he
     struct process *process = note_unrecorded(collector, hello, pid);
     if (process)
         process->cause = WIRE_CAUSE_NO_SHARED_MEMORY;
-    if (!collector->session.refusal)
-        collector->session.refusal = error;
+    if (!collector->unattached->refusal)
+        collector->unattached->refusal = error;
     send_welcome(socket, -error, 0, -1);
 }
 
@@ -271,7 +266,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
     process_set_own_pid(process, hello->pid);
     if (!process->is_primary && hello->pid == (uint32_t)pid) { /* in our pid namespace */
         arena->adopter = (uint32_t)getpid();
-        arena->orphan_parent = (uint32_t)collector->orphan_parent;
+        arena->orphan_parent = (uint32_t)capture_of(collector)->orphan_parent;
     }
     process_attach(process, arena, size.bytes, size.chunk_count);
     process_describe(process); /* while it certainly lives: it waits for us */
@@ -294,9 +289,10 @@ static int is_any(const struct session *session, enum connection_state state)
 
 static void begin_flush(struct collector *collector)
 {
-    if (is_any(&collector->session, FLUSHING) || !is_any(&collector->session, WANTS_FLUSH))
+    struct capture *capture = capture_of(collector);
+    if (is_any(&capture->session, FLUSHING) || !is_any(&capture->session, WANTS_FLUSH))
         return;
-    for (struct connection *connection = collector->session.connections; connection; connection = connection->next)
+    for (struct connection *connection = capture->session.connections; connection; connection = connection->next)
         if (connection->state == WANTS_FLUSH)
             connection->state = FLUSHING;
     drain_set_goals(collector);
@@ -306,8 +302,8 @@ static void end_flush(struct collector *collector)
 {
     struct connection *next;
     drain_settle_goals(collector);
-    int status = collector_write_down(collector) == 0 ? 0 : -EIO;
-    for (struct connection *connection = collector->session.connections; connection; connection = next) {
+    int status = drain_write_down(collector) == 0 ? 0 : -EIO;
+    for (struct connection *connection = capture_of(collector)->session.connections; connection; connection = next) {
         next = connection->next;
         if (connection->state != FLUSHING)
             continue;
@@ -318,7 +314,7 @@ static void end_flush(struct collector *collector)
 
 void session_answer_flushes(struct collector *collector)
 {
-    if (is_any(&collector->session, FLUSHING) && drain_reached_goals(collector))
+    if (is_any(&capture_of(collector)->session, FLUSHING) && drain_reached_goals(collector))
         end_flush(collector);
     begin_flush(collector);
 }
@@ -327,7 +323,7 @@ static int want_flush(struct connection *connection)
 {
     struct timeval patience = { FLUSH_PATIENCE_SECONDS, 0 };
     event_del(connection->event); /* make_room() may have read the hello that it is about to be called for */
-    if (!process_descriptor_is_spare(connection->collector, connection->socket) ||
+    if (!collector_descriptor_is_spare(connection->collector, connection->socket) ||
         event_add(connection->event, &patience) != 0)
         return -1;
     connection->state = WANTS_FLUSH;
@@ -360,11 +356,12 @@ static int is_users(const struct session *session, uid_t uid)
 static int answer(struct connection *connection, const struct wire_hello *hello)
 {
     struct collector *collector = connection->collector;
+    struct capture *capture = capture_of(collector);
     /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
     pid_t pid = connection->peer.pid > 0 ? connection->peer.pid : (pid_t)(hello->pid & 0xffffff);
-    if (memcmp(hello->token, collector->session.token, sizeof hello->token) != 0)
+    if (memcmp(hello->token, capture->session.token, sizeof hello->token) != 0)
         return 0;
-    note_user(&collector->session, connection->peer.uid);
+    note_user(&capture->session, connection->peer.uid);
     if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
         send_welcome(connection->socket, -EPROTO, 0, -1);
     else if (hello->origin != WIRE_ORIGIN_KNOWN && has_given_up(connection->socket))
@@ -412,6 +409,7 @@ static void make_room(struct session *session, uid_t uid)
 /* NULL when memory is short; the socket is closed then. */
 static struct connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
 {
+    struct capture *capture = capture_of(collector);
     struct connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
         close(socket);
@@ -421,12 +419,12 @@ static struct connection *add_connection(struct collector *collector, int socket
         .collector = collector,
         .socket = socket,
         .peer = *peer,
-        .next = collector->session.connections,
-        .link = &collector->session.connections,
+        .next = capture->session.connections,
+        .link = &capture->session.connections,
     };
     if (connection->next)
         connection->next->link = &connection->next;
-    collector->session.connections = connection;
+    capture->session.connections = connection;
     connection->event = event_new(collector->base, socket, EV_READ, read_hello, connection);
     if (connection->event)
         return connection;
@@ -448,7 +446,7 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
         int is_silent = poll(&hello, 1, 0) == 0;
         if (is_silent)
-            make_room(&collector->session, peer.uid);
+            make_room(&capture_of(collector)->session, peer.uid);
         struct connection *connection = add_connection(collector, socket, &peer);
         if (connection && !is_silent)
             read_hello(socket, EV_READ, connection);
@@ -491,10 +489,10 @@ static void open_file_socket(struct session *session)
 /* Whoever looks for the stubs looks beside the agent. */
 static void link_stubs(const struct session *session, const char *agent_path)
 {
-    char stubs[4096], link[sizeof session->folder.path + sizeof FOLDER_STUBS];
+    char stubs[4096], link[sizeof session->folder.path + sizeof WIRE_LIBRARIES_FILE];
     const char *slash = strrchr(agent_path, '/');
-    snprintf(link, sizeof link, "%s/" FOLDER_STUBS, session->folder.path);
-    int length = snprintf(stubs, sizeof stubs, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0),
+    snprintf(link, sizeof link, "%s/" WIRE_LIBRARIES_FILE, session->folder.path);
+    int length = snprintf(stubs, sizeof stubs, "%.*s" WIRE_LIBRARIES_FILE, (int)(slash ? slash + 1 - agent_path : 0),
                           agent_path);
     if (length < (int)sizeof stubs && symlink(stubs, link) != 0)
         unlink(link); /* as good as not there: the loader says so */
@@ -509,23 +507,23 @@ const char *session_agent_path(struct session *session, const char *agent_path)
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 
-static void write_variable(struct session *session, const char *name)
+static void write_variable(struct session *session, int filters, const char *name)
 {
-    session->filters = procfs_filters(0);
     char *at = session->variable, *end = at + sizeof session->variable;
     for (size_t i = 0; i < sizeof session->token; i++)
         at += snprintf(at, (size_t)(end - at), "%02x", session->token[i]);
-    at += snprintf(at, (size_t)(end - at), ":%d:%s", session->filters, name);
+    at += snprintf(at, (size_t)(end - at), ":%d:%s", filters, name);
     if (session->folder.path[0])
         snprintf(at, (size_t)(end - at), ":%s/" FOLDER_SOCKET, session->folder.path);
 }
 
 int session_open(struct collector *collector, struct error *err)
 {
-    struct session *session = &collector->session;
+    struct session *session = &capture_of(collector)->session;
     uint64_t number;
     char name[64];
-    session->buffer_bytes = buffer_bytes(collector->options->buffer_limit_bytes);
+    collector->filters = procfs_filters(0);
+    collector->buffer_bytes = buffer_bytes(collector->options->buffer_limit_bytes);
     if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
         getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return error_set_errno(err, "the capture could not get random numbers for its name");
@@ -534,7 +532,7 @@ int session_open(struct collector *collector, struct error *err)
     open_file_socket(session);
     if (session->listener < 0 && session->file_listener < 0)
         return error_set_errno(err, "the capture could not open a socket for the program's agents");
-    write_variable(session, name);
+    write_variable(session, collector->filters, name);
     struct {
         int listener;
         struct event **event;
@@ -555,7 +553,7 @@ int session_open(struct collector *collector, struct error *err)
 
 void session_close(struct collector *collector)
 {
-    struct session *session = &collector->session;
+    struct session *session = &capture_of(collector)->session;
     while (session->connections)
         close_connection(session->connections);
     if (session->accept)
@@ -566,9 +564,6 @@ void session_close(struct collector *collector)
         close(session->listener);
     if (session->file_listener >= 0)
         close(session->file_listener);
-    free(session->marks);
-    session->marks = NULL;
-    session->mark_count = session->mark_capacity = 0;
     session_folder_remove(&session->folder);
     session->accept = session->file_accept = NULL;
     session->listener = session->file_listener = -1;

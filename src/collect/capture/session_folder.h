@@ -7,7 +7,6 @@
 
 #define FOLDER_SOCKET "socket"
 #define FOLDER_AGENT "libtacho-agent.so"
-#define FOLDER_STUBS "libtacho-libraries.so"
 
 struct folder {
     char path[64]; /* "": there is none */

@@ -15,14 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/core/collector.h"
-#include "collect/sources/cuda/cuda_collect.h"
+#include "base/text.h"
+#include "capture.h"
+#include "ending.h"
+#include "process_watch.h"
+#include "recording.h"
 
 #define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
 #define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
 #define HURRY_MICROSECONDS 500000 /* …and when someone is */
-#define GPU_PATIENCE_NS 250000000 /* from the end of the recording to the signal, for records that CUPTI still has */
-#define SILENCE_SECONDS 1         /* who is waited for so long is named */
+#define PATIENCE_NS 250000000     /* from the end of the recording to the signal, for records that agents still fetch */
 #define NAMED_MAX 4
 
 static const struct {
@@ -50,30 +52,32 @@ static sigset_t wanted_signals(void)
 
 void shutdown_block_signals(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     sigset_t set = wanted_signals();
     struct sigaction normal = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
-    sigprocmask(SIG_BLOCK, &set, &collector->old_mask);
-    sigaction(SIGCHLD, &normal, &collector->old_child); /* if it was ignored, there would be no status to read */
-    sigaction(SIGPIPE, &ignored, &collector->old_pipe);
+    sigprocmask(SIG_BLOCK, &set, &capture->old_mask);
+    sigaction(SIGCHLD, &normal, &capture->old_child); /* if it was ignored, there would be no status to read */
+    sigaction(SIGPIPE, &ignored, &capture->old_pipe);
     /* a report that grows too large is one that the disk has no room for */
-    sigaction(SIGXFSZ, &ignored, &collector->old_file_size);
+    sigaction(SIGXFSZ, &ignored, &capture->old_file_size);
     getrlimit(RLIMIT_NOFILE, &collector->old_files);
-    getrlimit(RLIMIT_FSIZE, &collector->old_bytes);
+    getrlimit(RLIMIT_FSIZE, &capture->old_bytes);
 }
 
 void shutdown_give_back(const struct collector *collector)
 {
-    sigaction(SIGCHLD, &collector->old_child, NULL);
-    sigaction(SIGPIPE, &collector->old_pipe, NULL);
-    sigaction(SIGXFSZ, &collector->old_file_size, NULL);
+    struct capture *capture = capture_of(collector);
+    sigaction(SIGCHLD, &capture->old_child, NULL);
+    sigaction(SIGPIPE, &capture->old_pipe, NULL);
+    sigaction(SIGXFSZ, &capture->old_file_size, NULL);
     setrlimit(RLIMIT_NOFILE, &collector->old_files);
-    setrlimit(RLIMIT_FSIZE, &collector->old_bytes);
+    setrlimit(RLIMIT_FSIZE, &capture->old_bytes);
 }
 
 void shutdown_restore_signals(struct collector *collector)
 {
     shutdown_give_back(collector);
-    sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
+    sigprocmask(SIG_SETMASK, &capture_of(collector)->old_mask, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
@@ -82,7 +86,7 @@ void shutdown_restore_signals(struct collector *collector)
 /* "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent in them. How many. */
 static size_t add_running(const struct collector *collector, struct text *text)
 {
-    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
     struct text names = { 0 };
     size_t running = 0;
     for (size_t i = 0; i < tree.count; i++) {
@@ -99,22 +103,16 @@ static size_t add_running(const struct collector *collector, struct text *text)
     return running;
 }
 
-static int waits_for_time(const struct collector *collector)
-{
-    const struct collect_options *options = collector->options;
-    return options->run_on_exit && options->duration_ns > 0 && !collector->capture.done &&
-           !collector->result->interrupted;
-}
-
 static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
+    struct capture *capture = capture_of(collector);
     const struct collect_options *options = collector->options;
     struct text sentence = { 0 };
     int some;
-    if (collector->leaving || !options->tell)
+    if (capture->leaving || !options->tell)
         return;
-    if (waits_for_time(collector)) {
+    if (ending_waits_for_time(collector)) {
         some = 1;
         text_addf(&sentence,
                   "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
@@ -122,7 +120,7 @@ static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argu
     } else {
         text_add(&sentence, "waiting for ");
         some = add_running(collector, &sentence) > 0;
-        text_add(&sentence, collector->shutting_down || collector->result->interrupted
+        text_add(&sentence, capture->shutting_down || collector->result->interrupted
                                 ? "; a few seconds at most, Ctrl-C leaves at once"
                                 : "; Ctrl-C ends the capture");
     }
@@ -131,41 +129,7 @@ static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argu
     text_free(&sentence);
 }
 
-static void say_soon(struct collector *collector)
-{
-    struct timeval wait = { SILENCE_SECONDS, 0 };
-    evtimer_add(collector->notice, &wait);
-}
-
 /* ---- The end --------------------------------------------------------------------------------------------------- */
-
-static void leave(struct collector *collector)
-{
-    collector->leaving = 1;
-    event_base_loopbreak(collector->base);
-}
-
-void shutdown_primary_ended(struct collector *collector, int wait_status)
-{
-    struct collect_result *result = collector->result;
-    result->ending = WIFSIGNALED(wait_status) ? COLLECT_SIGNALLED : COLLECT_EXITED;
-    result->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    result->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
-    result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    collector->ended_ns = collector_now(collector);
-    result->wall_ns = collector->ended_ns - collector->launch_ns;
-    say_soon(collector); /* unless it is over by then */
-}
-
-void shutdown_check(struct collector *collector)
-{
-    const struct collect_options *options = collector->options;
-    if (collector->leaving || collector->result->ending == COLLECT_RUNNING)
-        return;
-    int over = options->wait_primary || collector->shutting_down || !collector->children_left;
-    if (over && !waits_for_time(collector))
-        leave(collector);
-}
 
 static void send_kill_signal(struct collector *collector)
 {
@@ -174,48 +138,51 @@ static void send_kill_signal(struct collector *collector)
     process_kill_all(collector, collector->options->kill_signal);
 }
 
-/* The capture is over, and the program is not: the agents get a moment to fetch what CUPTI still has, before they die
- * of the signal or are left alone. Kernels that run for longer are not waited for. */
-static void await_gpu_records(struct collector *collector)
+/* Does the agent still have records to fetch? */
+static int is_awaited(struct process *process)
 {
-    int64_t end_ns = collector_now(collector) + GPU_PATIENCE_NS;
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
-        while (process->cuda && cuda_awaits(process->cuda) && collector_now(collector) < end_ns)
+    for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
+        if (collect_sources[i]->is_awaited && collect_sources[i]->is_awaited(process))
+            return 1;
+    return 0;
+}
+
+/* The capture is over, and the program is not: the agents get a moment to fetch what they do not have yet, before they
+ * die of the signal or are left alone. */
+static void await_last_records(struct collector *collector)
+{
+    int64_t end_ns = collector_now(collector) + PATIENCE_NS;
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        while (is_awaited(process) && collector_now(collector) < end_ns)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
 static void shut_down(struct collector *collector)
 {
-    collector->shutting_down = 1;
+    struct capture *capture = capture_of(collector);
+    capture->shutting_down = 1;
     recording_end(collector, collector_now(collector));
-    await_gpu_records(collector);
+    await_last_records(collector);
     process_reap(collector);
-    if (collector->options->kill_signal == 0 || !collector->children_left) {
-        leave(collector);
+    if (collector->options->kill_signal == 0 || !capture->children_left) {
+        ending_leave(collector);
         return;
     }
     send_kill_signal(collector);
-    say_soon(collector);
+    ending_say_soon(collector);
     struct timeval wait = { KILL_SECONDS, 0 };
     if (collector->result->interrupted)
         wait = (struct timeval){ 0, HURRY_MICROSECONDS };
-    evtimer_add(collector->grace, &wait);
+    evtimer_add(capture->grace, &wait);
 }
 
 static void grace_over(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    if (collector->shutting_down)
-        leave(collector);
+    if (capture_of(collector)->shutting_down)
+        ending_leave(collector);
     else
         shut_down(collector);
-}
-
-void shutdown_ask(struct collector *collector)
-{
-    struct timeval at_once = { 0, 0 };
-    if (!collector->shutting_down)
-        evtimer_add(collector->grace, &at_once);
 }
 
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
@@ -231,21 +198,22 @@ static void pass_on(struct collector *collector, int signal)
 
 static void end_capture(struct collector *collector, int signal)
 {
+    struct capture *capture = capture_of(collector);
     if (collector->result->interrupted) { /* the second time: at once */
-        collector->shutting_down = 1;
+        capture->shutting_down = 1;
         recording_end(collector, collector_now(collector));
         if (collector->options->kill_signal)
             send_kill_signal(collector);
-        leave(collector);
+        ending_leave(collector);
         return;
     }
     collector->result->interrupted = signal;
-    if (!collector->shutting_down) {
+    if (!capture->shutting_down) {
         struct timeval wait = { GRACE_SECONDS, 0 };
-        evtimer_add(collector->grace, &wait);
-        say_soon(collector);
+        evtimer_add(capture->grace, &wait);
+        ending_say_soon(collector);
     }
-    shutdown_check(collector);
+    ending_check(collector);
 }
 
 static void handle(struct collector *collector, const struct signalfd_siginfo *info)
@@ -268,7 +236,7 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
         handle(collector, &info);
     }
     process_reap(collector);
-    shutdown_check(collector);
+    ending_check(collector);
 }
 
 static _Noreturn void be_orphan(int answer, pid_t parent)
@@ -306,21 +274,21 @@ static pid_t find_reaper(void)
 
 int shutdown_init(struct collector *collector)
 {
+    struct capture *capture = capture_of(collector);
     sigset_t set = wanted_signals();
-    collector->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (collector->signal_fd < 0)
+    capture->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (capture->signal_fd < 0)
         return -1;
-    collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals,
-                                   collector);
-    collector->grace = evtimer_new(collector->base, grace_over, collector);
-    collector->notice = evtimer_new(collector->base, say_who_is_waited_for, collector);
-    if (!collector->signals || !collector->grace || !collector->notice || event_add(collector->signals, NULL) != 0)
+    capture->signals = event_new(collector->base, capture->signal_fd, EV_READ | EV_PERSIST, read_signals, collector);
+    capture->grace = evtimer_new(collector->base, grace_over, collector);
+    capture->notice = evtimer_new(collector->base, say_who_is_waited_for, collector);
+    if (!capture->signals || !capture->grace || !capture->notice || event_add(capture->signals, NULL) != 0)
         return -1;
     process_note_strangers(collector);
-    collector->orphan_parent = find_reaper();
+    capture->orphan_parent = find_reaper();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct rlimit files = { collector->old_files.rlim_max, collector->old_files.rlim_max };
-    struct rlimit bytes = { collector->old_bytes.rlim_max, collector->old_bytes.rlim_max };
+    struct rlimit bytes = { capture->old_bytes.rlim_max, capture->old_bytes.rlim_max };
     setrlimit(RLIMIT_NOFILE, &files); /* a pidfd for each process */
     setrlimit(RLIMIT_FSIZE, &bytes);  /* the arenas are files too */
     return 0;
@@ -328,13 +296,14 @@ int shutdown_init(struct collector *collector)
 
 void shutdown_free(struct collector *collector)
 {
-    if (collector->signals)
-        event_free(collector->signals);
-    if (collector->grace)
-        event_free(collector->grace);
-    if (collector->notice)
-        event_free(collector->notice);
-    if (collector->signal_fd >= 0)
-        close(collector->signal_fd);
-    free(collector->strangers.list);
+    struct capture *capture = capture_of(collector);
+    if (capture->signals)
+        event_free(capture->signals);
+    if (capture->grace)
+        event_free(capture->grace);
+    if (capture->notice)
+        event_free(capture->notice);
+    if (capture->signal_fd >= 0)
+        close(capture->signal_fd);
+    free(capture->strangers.list);
 }

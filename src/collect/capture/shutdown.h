@@ -19,14 +19,4 @@ void shutdown_give_back(const struct collector *collector);
 int shutdown_init(struct collector *collector);
 void shutdown_free(struct collector *collector);
 
-/* The process that we started has this wait status. */
-void shutdown_primary_ended(struct collector *collector, int wait_status);
-
-/* Is it over? Leaves the loop if so. */
-void shutdown_check(struct collector *collector);
-
-/* The capture is over though the program may not be: soon the kill signal, a grace period, and out. May be asked for at
- * any time, also while draining. */
-void shutdown_ask(struct collector *collector);
-
 #endif

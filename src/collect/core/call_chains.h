@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 struct call_chains {
-    int64_t native; /* in OSRT_CALLCHAINS or CUDA_CALLCHAINS; 0: none */
-    int64_t python; /* in TACHO_PYTHON_CALLCHAINS; 0: none */
+    int64_t native;      /* in the table of call chains of the source; 0: none */
+    int64_t interpreted; /* the frames of an interpreter, in the table of its source; 0: none */
 };
 
 #endif

@@ -1,81 +1,51 @@
-/* What the files of src/collect share: the one struct of a capture. Nothing outside the folder includes this. */
+/* What all files of src/collect share: the part of a capture that sources see. The rest of it is struct capture, in
+ * capture/capture.h, whose first member this is. Nothing outside src/collect includes this. */
 #ifndef TACHO_COLLECT_CORE_COLLECTOR_H
 #define TACHO_COLLECT_CORE_COLLECTOR_H
 
-#include <signal.h>
 #include <sys/resource.h>
 
 #include "clock_map.h"
-#include "collect/capture/drain.h"
-#include "collect/capture/program_output.h"
-#include "collect/capture/recording.h"
-#include "collect/capture/session.h"
-#include "collect/collect.h"
-#include "collect/process/children.h"
-#include "collect/process/process.h"
-#include "collect/sources/cuda/cuda_collect.h"
-#include "collect/sources/osrt/osrt_collect.h"
-#include "collect/sources/perf/counter_rows.h"
-#include "collect/sources/perf/cpu_sampling.h"
-#include "collect/sources/perf/perf_reader.h"
-#include "collect/sources/perf/sample_rows.h"
-#include "collect/sources/perf/sched_rows.h"
-#include "collect/sources/python/python_calls.h"
-#include "procfs.h"
+#include "collect/options/collect_options.h"
+#include "collect/options/collect_result.h"
+#include "collect_source.h"
 #include "report/writer/writer.h"
+#include "wire/wire_marks.h"
 
+struct children;
 struct event_base;
-struct event;
-struct python;
-struct stacks;
+struct process_table;
+struct unattached;
+
+#define COLLECTOR_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
 
 struct collector {
     const struct collect_options *options;
     struct collect_result *result;
-    const char *output_path;
-    char *absolute_path; /* the same, for programs that change their folder; NULL if it could not be had */
     struct event_base *base;
     struct writer *writer;
     struct clock_map clock;
-    struct session session;
-    struct capture capture;
-    struct drain drain;
-    struct osrt osrt;
-    struct perf perf;
-    struct sched sched;
-    struct samples samples;
-    struct counters counters;
-    uint32_t sources;      /* WIRE_BIT()s that agents record: those of the options, and samples where perf is refused */
-    struct cuda_gpus gpus;
-    struct stacks *stacks; /* NULL: memory was short, no call has a chain */
-    struct python *python; /* NULL: Python stacks are not sampled */
-    struct python_calls python_calls;
-    int64_t python_chains; /* the last id of TACHO_PYTHON_CALLCHAINS */
-    struct process_table processes;
-    struct children children;
-    struct streams streams;
+    record_handler handlers[WIRE_TYPE_COUNT]; /* by type of record; NULL: nobody writes such */
+    void *state[COLLECT_SOURCE_COUNT];        /* of sources, as each likes */
+    uint32_t sources;    /* WIRE_BIT()s that agents record: those of the options, and what sources add to them */
+
+    int is_recording;    /* in all processes */
+    int64_t recording_since_ns;
+    int64_t recorded_ns; /* sum of the spans that are over */
+
+    struct process_table *processes; /* the capture's, as are the next two */
+    struct children *children;
+    struct unattached *unattached;
     struct process *primary;
-    struct machine machine;
-    struct procfs_tree strangers;  /* our children from before the program, and theirs */
-    enum wire_cause program_cause; /* why the program that we started takes no agent, which is told
-                                    * at once: of struct program */
-    int children_left;             /* processes of the program that we are the parent of; found out by wait */
-    int flush_failed;              /* told once */
-
-    /* Signals: what they were before us, for the program and for our own return. */
-    sigset_t old_mask;
-    struct sigaction old_child, old_pipe, old_file_size;
-    struct rlimit old_files, old_bytes;
-    int signal_fd;
-    pid_t orphan_parent;         /* who would adopt the processes of the tree, if we did not */
-
-    struct event *signals, *tick, *calibrate, *grace, *notice, *hang_up;
-    int64_t next_calibration_ns; /* the interval, which grows */
+    enum wire_cause program_cause; /* why the program that we started takes no agent, which is told at once: of struct
+                                    * program */
+    int hears_of_strangers;        /* children_add() is told of processes that may be none of the tree's */
     unsigned ticks;
-    int shutting_down;           /* over, and the program was told so */
-    int leaving;                 /* the loop ends as soon as it can */
-    int64_t launch_cpu_ns;       /* what the first process had used before it became the program */
-    int64_t launch_ns, ended_ns; /* report time at which the program was started, and was found to have ended */
+    int filters;                   /* seccomp filters of our own: those of the program's processes that have no more
+                                    * were there before */
+    uint64_t buffer_bytes;         /* for the records of a process; less where its limits ask for it */
+    struct rlimit old_files;       /* before us; we take what its maximum allows */
+    char host[256];
 };
 
 /* One sentence for the person, kept in the result and in DIAGNOSTIC_EVENT. pid 0: about the capture. */
@@ -89,7 +59,8 @@ int64_t collector_now(const struct collector *collector);
 
 int64_t collector_string(struct collector *collector, const char *text);
 
-/* Writes all that was read so far, and its counts, into the report: 0, or an ERR_ code. */
-int collector_write_down(struct collector *collector);
+/* May something that could be done without keep this descriptor, or are those above it too few for agents that come
+ * in? */
+int collector_descriptor_is_spare(const struct collector *collector, int descriptor);
 
 #endif

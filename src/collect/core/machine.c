@@ -8,28 +8,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/job_variables.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "collect_sources.h"
 #include "collector.h"
 #include "procfs.h"
 
 /* ---- Ranks ----------------------------------------------------------------------------------------------------- */
 
-/* Which variables a launcher sets; the first whose rank is there wins, so the more special ones come first. */
-static const struct {
-    const char *source, *rank, *local_rank, *world_size;
-} launchers[] = {
-    { "torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE" },
-    { "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE" },
-    { "MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE" },
-    { "MPICH", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE" },
-    { "PMIx", "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE" },
-    { "Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS" },
-};
+/* A variable's value in a block of NUL-separated NAME=value texts, or NULL. */
+static const char *find_variable(const char *block, size_t length, const char *name)
+{
+    size_t name_length = strlen(name);
+    for (size_t at = 0; at < length; at += strlen(block + at) + 1)
+        if (strncmp(block + at, name, name_length) == 0 && block[at + name_length] == '=')
+            return block + at + name_length + 1;
+    return NULL;
+}
 
 static int64_t number_of(const char *block, size_t length, const char *name)
 {
-    const char *text = environment_find(block, length, name);
+    const char *text = find_variable(block, length, name);
     if (!text || !*text)
         return -1;
     char *end;
@@ -39,14 +39,14 @@ static int64_t number_of(const char *block, size_t length, const char *name)
 
 struct rank machine_rank(const char *block, size_t length)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        int64_t rank = number_of(block, length, launchers[i].rank);
+    for (const struct job_launcher *launcher = job_launchers; launcher->source; launcher++) {
+        int64_t rank = number_of(block, length, launcher->rank);
         if (rank >= 0)
             return (struct rank){
-                launchers[i].source,
+                launcher->source,
                 rank,
-                number_of(block, length, launchers[i].local_rank),
-                number_of(block, length, launchers[i].world_size),
+                number_of(block, length, launcher->local_rank),
+                number_of(block, length, launcher->world_size),
             };
     }
     return (struct rank){ NULL, -1, -1, -1 };
@@ -127,20 +127,20 @@ uint64_t machine_memory_limit(void)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static void fact(struct collector *collector, const char *name, int number, const char *value)
+void machine_fact(struct collector *collector, const char *name, int number, const char *value)
 {
     if (!*value)
         return;
     struct row_TARGET_INFO_SYSTEM_ENV row = { 0 };
-    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, PROCESS_VM_ID);
-    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, collector_string(collector, collector->machine.host));
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, COLLECTOR_VM_ID);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, collector_string(collector, collector->host));
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, name, collector_string(collector, name));
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, nameEnum, number);
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, value, collector_string(collector, value));
     writer_append(collector->writer, TABLE_TARGET_INFO_SYSTEM_ENV, &row);
 }
 
-static void parameter(struct collector *collector, const char *name, const char *value)
+void machine_parameter(struct collector *collector, const char *name, const char *value)
 {
     struct row_META_DATA_CAPTURE row = { 0 };
     ROW_SET(&row, META_DATA_CAPTURE, name, collector_string(collector, name));
@@ -171,20 +171,20 @@ static void describe_host(struct collector *collector)
     char value[512];
     uname(&kernel);
     snprintf(value, sizeof value, "%d", parallel_cores());
-    fact(collector, "CpuCores", 1, value);
-    fact(collector, "CpuArchitecture", 3, kernel.machine);
+    machine_fact(collector, "CpuCores", 1, value);
+    machine_fact(collector, "CpuArchitecture", 3, kernel.machine);
     line_value("/proc/cpuinfo", "model name", value, sizeof value);
-    fact(collector, "CpuDescription", 13, value);
-    fact(collector, "HardwarePlatform", 600, kernel.machine);
+    machine_fact(collector, "CpuDescription", 13, value);
+    machine_fact(collector, "HardwarePlatform", 600, kernel.machine);
     line_value("/etc/os-release", "PRETTY_NAME", value, sizeof value);
-    fact(collector, "OsDescription", 605, value);
-    fact(collector, "KernelVersion", 0, kernel.release);
+    machine_fact(collector, "OsDescription", 605, value);
+    machine_fact(collector, "KernelVersion", 0, kernel.release);
     line_value("/proc/meminfo", "MemTotal", value, sizeof value);
-    fact(collector, "MemoryTotal", 0, value);
+    machine_fact(collector, "MemoryTotal", 0, value);
     uint64_t limit = machine_memory_limit();
     snprintf(value, sizeof value, "%llu", (unsigned long long)limit);
-    fact(collector, "MemoryLimit", 0, limit ? value : "");
-    fact(collector, "Hostname", 619, collector->machine.host);
+    machine_fact(collector, "MemoryLimit", 0, limit ? value : "");
+    machine_fact(collector, "Hostname", 619, collector->host);
 }
 
 static void describe_start(struct collector *collector)
@@ -245,9 +245,9 @@ static void command_line(struct collector *collector)
     struct text line = { 0 };
     text_add(&line, options->command_line);
     for (size_t i = 0; i < options->environment_count; i++)
-        if (!environment_is_kept(options->environment[i].name, strlen(options->environment[i].name)))
+        if (!job_variable_is_kept(options->environment[i].name, strlen(options->environment[i].name)))
             hide_value(&line, &options->environment[i]);
-    parameter(collector, "COMMAND_LINE", text_string(&line));
+    machine_parameter(collector, "COMMAND_LINE", text_string(&line));
     text_free(&line);
 }
 
@@ -256,7 +256,7 @@ static void describe_capture(struct collector *collector)
     const struct collect_options *options = collector->options;
     struct text text = { 0 };
     char number[32], folder[4096];
-    parameter(collector, "TACHO_VERSION", TACHO_VERSION);
+    machine_parameter(collector, "TACHO_VERSION", TACHO_VERSION);
     if (options->command_line && !options->redact)
         command_line(collector);
     for (char *const *argument = options->argv; *argument && !(options->redact && argument != options->argv);
@@ -265,35 +265,26 @@ static void describe_capture(struct collector *collector)
             text_add_char(&text, ' ');
         procfs_quote(&text, *argument);
     }
-    parameter(collector, "PROGRAM", text_string(&text));
+    machine_parameter(collector, "PROGRAM", text_string(&text));
     text_clear(&text);
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
         if (options->sources >> i & 1)
             text_addf(&text, "%s%s", text.length ? "," : "", wire_source_name(i));
-    parameter(collector, "SOURCES", text_string(&text));
+    machine_parameter(collector, "SOURCES", text_string(&text));
     if (!options->redact)
-        parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
-    snprintf(number, sizeof number, "%llu", (unsigned long long)options->osrt_threshold_ns);
-    parameter(collector, "OSRT_THRESHOLD_NS", number);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->session.buffer_bytes);
-    parameter(collector, "BUFFER_LIMIT_BYTES", number);
-    parameter(collector, "CLOCK", collector->clock.clock == WIRE_CLOCK_COUNTER ? "counter" : "monotonic");
+        machine_parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
+    SOURCES_CALL(describe, collector);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->buffer_bytes);
+    machine_parameter(collector, "BUFFER_LIMIT_BYTES", number);
+    machine_parameter(collector, "CLOCK", collector->clock.clock == WIRE_CLOCK_COUNTER ? "counter" : "monotonic");
     text_free(&text);
 }
 
 void machine_describe(struct collector *collector)
 {
-    if (gethostname(collector->machine.host, sizeof collector->machine.host - 1) != 0)
-        strcpy(collector->machine.host, "localhost");
+    if (gethostname(collector->host, sizeof collector->host - 1) != 0)
+        strcpy(collector->host, "localhost");
     describe_host(collector);
     describe_start(collector);
     describe_capture(collector);
-}
-
-void machine_describe_cuda(struct collector *collector)
-{
-    char value[16] = "";
-    if (collector->gpus.cuda_version)
-        snprintf(value, sizeof value, "%u", collector->gpus.cuda_version);
-    fact(collector, "CudaDriverVersion", 611, value); /* as nsys has it */
 }

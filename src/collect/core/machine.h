@@ -7,20 +7,10 @@
 
 struct collector;
 
-struct machine {
-    char host[256];
-};
-
 struct rank {
     const char *source;                   /* the launcher whose variables said so; NULL: no rank */
     int64_t rank, local_rank, world_size; /* -1: not known */
 };
-
-/* A variable's value in a block of NUL-separated NAME=value texts, or NULL. */
-const char *environment_find(const char *block, size_t length, const char *name);
-
-/* Whether a variable is one of the few that are stored. */
-int environment_is_kept(const char *name, size_t length);
 
 /* From a process's environment block. */
 struct rank machine_rank(const char *block, size_t length);
@@ -34,7 +24,9 @@ uint64_t machine_group_limit(const char *groups, const char *root);
 /* Writes the rows that are known at the start. */
 void machine_describe(struct collector *collector);
 
-/* Writes the row that is known once a program has used CUDA, if one has. */
-void machine_describe_cuda(struct collector *collector);
+/* Rows of TARGET_INFO_SYSTEM_ENV (number: as nsys has it, 0 if it has none; none if the value is empty) and of
+ * META_DATA_CAPTURE. */
+void machine_fact(struct collector *collector, const char *name, int number, const char *value);
+void machine_parameter(struct collector *collector, const char *name, const char *value);
 
 #endif

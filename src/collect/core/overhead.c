@@ -4,28 +4,13 @@
 #include "overhead.h"
 
 #include "base/clock.h"
+#include "collect_sources.h"
 
 #define READS 256
 #define COST_MAX_NS INT64_C(1000000000000000000)
 /* the loader maps and relocates the agent and what it needs, and the kernel unmaps it */
 #define LOAD_NS 200000
 #define START_MAX_NS 1000000000u /* a program may have written anything over what its agent said */
-
-/* Clock readings, and ns of everything else, for one event. */
-static const struct {
-    int recorded_reads, recorded_ns;
-    int counted_reads, counted_ns; /* below the threshold, or lost */
-    int untimed_ns;
-} costs[WIRE_SOURCE_COUNT] = {
-    [WIRE_SOURCE_NVTX] = { 2, 20, 2, 10, 0 },
-    [WIRE_SOURCE_OSRT] = { 2, 12, 2, 6, 3 },
-    [WIRE_SOURCE_LIBRARY] = { 2, 65, 2, 50, 0 },
-    [WIRE_SOURCE_TORCH] = { 2, 120, 2, 100, 0 },     /* half of it is PyTorch's own, which does more for an
-                                                      * operator that is observed */
-    [WIRE_SOURCE_CUDA] = { 0, 60, 0, 60, 0 },        /* CUPTI's part included */
-    [WIRE_SOURCE_SAMPLES] = { 0, 6000, 0, 2000, 0 }, /* an interrupt, and the copy of a stack */
-};
-#define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */
 
 /* Of one reading, in 1/1024 ns. */
 static int64_t reading_cost(void)
@@ -56,13 +41,17 @@ int64_t overhead_estimate(const struct collect_result *result)
     double total = 1024.0 * (double)result->start_cost_ns;
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_counts *counts = &result->counts[i];
+        const struct collect_source *source = collect_counted_sources[i];
+        if (!source)
+            continue;
         uint64_t counted = counts->lost_damaged;
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
-        total += (double)counts->recorded * (costs[i].recorded_reads * read + costs[i].recorded_ns * 1024);
-        total += (double)counted * (costs[i].counted_reads * read + costs[i].counted_ns * 1024);
-        total += (double)counts->fates[WIRE_UNTIMED] * costs[i].untimed_ns * 1024;
+        total += (double)counts->recorded * (source->cost.recorded_reads * read + source->cost.recorded_ns * 1024);
+        total += (double)counted * (source->cost.counted_reads * read + source->cost.counted_ns * 1024);
+        total += (double)counts->fates[WIRE_UNTIMED] * source->cost.untimed_ns * 1024;
+        if (source->extra_cost_ns)
+            total += 1024.0 * source->extra_cost_ns(result);
     }
-    total += 1024.0 * KERNEL_NS * (double)result->cuda.kernels;
     return total / 1024 < (double)COST_MAX_NS ? (int64_t)(total / 1024) : COST_MAX_NS;
 }

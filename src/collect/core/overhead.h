@@ -2,7 +2,7 @@
 #ifndef TACHO_COLLECT_CORE_OVERHEAD_H
 #define TACHO_COLLECT_CORE_OVERHEAD_H
 
-#include "collect/collect.h"
+#include "collect/options/collect_result.h"
 
 /* What the start of one process took longer, ns of CPU time: as its agent measured itself, and the loading of it, which
  * a forked process does not do. */

@@ -11,6 +11,8 @@
 
 #include "base/array.h"
 #include "collect/core/collector.h"
+#include "collect/core/procfs.h"
+#include "process.h"
 #include "unattached.h"
 
 struct child {
@@ -47,7 +49,7 @@ static uint32_t *bucket(struct children *children, pid_t pid)
 
 static struct child *find_child(struct collector *collector, pid_t pid)
 {
-    struct children *children = &collector->children;
+    struct children *children = collector->children;
     for (uint32_t at = *bucket(children, pid); at; at = children->list[at - 1].next_same_hash)
         if (children->list[at - 1].pid == pid)
             return &children->list[at - 1];
@@ -65,7 +67,7 @@ static void link_in(struct children *children)
 
 static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
 {
-    struct children *children = &collector->children;
+    struct children *children = collector->children;
     if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
         return NULL;
     struct child *child = &children->list[children->count++];
@@ -127,13 +129,12 @@ void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
         set_end(collector, child, time_ns);
 }
 
-/* Where all CPUs are listened to, processes of others are heard of, too: a child is the tree's
- * if its parents lead there. */
+/* A child is the tree's if its parents lead there. */
 static int is_of_tree(struct collector *collector, const struct child *child)
 {
-    if (!collector->perf.events.choice.system_wide)
+    if (!collector->hears_of_strangers)
         return 1;
-    for (size_t steps = 0; child && steps <= collector->children.count; steps++) {
+    for (size_t steps = 0; child && steps <= collector->children->count; steps++) {
         if (child->is_told || find_process(collector, child->parent_pid, child->start_ns))
             return 1;
         child = find_child(collector, child->parent_pid);
@@ -232,7 +233,7 @@ static void name_it(struct collector *collector, struct process *process, const 
     }
 }
 
-static void add_process(struct collector *collector, const struct child *child, int is_end)
+static void add_process(struct collector *collector, const struct child *child, children_begun begun)
 {
     int is_alive = child->end_ns == PROCESS_NO_TIME && procfs_is_alive(child->pid, 0);
     struct process *process = process_add(collector, child->pid, child->parent_pid, "found");
@@ -241,15 +242,10 @@ static void add_process(struct collector *collector, const struct child *child, 
     process->start_ns = child->start_ns;
     name_it(collector, process, child);
     hand_over(process, child);
-    if (is_alive) {
+    if (is_alive)
         process_describe_unseen(process);
-        if (!is_end)
-            process_watch(process);
-    }
     int64_t end_ns = child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector);
-    if (!is_alive || is_end)
-        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0,
-                    end_ns > process->start_ns ? end_ns : process->start_ns);
+    begun(process, is_alive, end_ns > process->start_ns ? end_ns : process->start_ns);
 }
 
 /* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn()
@@ -265,9 +261,9 @@ static int is_wanted(struct collector *collector, const struct child *child)
            (child->is_told || !parent || !parent->is_recorded || parent->has_left);
 }
 
-void children_settle(struct collector *collector, int is_end)
+void children_settle(struct collector *collector, int is_end, children_begun begun)
 {
-    struct children *children = &collector->children;
+    struct children *children = collector->children;
     size_t count = children->count;
     for (size_t i = 0; i < count; i++) {
         struct child *child = &children->list[i];
@@ -276,7 +272,7 @@ void children_settle(struct collector *collector, int is_end)
         if (process)
             hand_over(process, child);
         else if (child->is_settled && is_wanted(collector, child))
-            add_process(collector, child, is_end);
+            add_process(collector, child, begun);
     }
     memset(children->buckets, 0, sizeof children->buckets);
     children->count = 0;
@@ -291,7 +287,7 @@ void children_settle(struct collector *collector, int is_end)
 
 void children_count_unrecorded(struct collector *collector)
 {
-    for (struct process *process = collector->processes.first; process; process = process->next) {
+    for (struct process *process = collector->processes->first; process; process = process->next) {
         if (!process_is_unrecorded(process))
             continue;
         enum wire_cause cause = unattached_take(collector, process);
@@ -303,5 +299,5 @@ void children_count_unrecorded(struct collector *collector)
 
 void children_free(struct collector *collector)
 {
-    free(collector->children.list);
+    free(collector->children->list);
 }

@@ -1,5 +1,5 @@
-/* Processes of the tree that are heard of from others: from the agents of their parents, and from perf events where
- * there are some. Most have an agent and say hello themselves. The others get a row of their own, and are counted
+/* Processes of the tree that are heard of from others: from the agents of their parents, and from the kernel where
+ * it tells. Most have an agent and say hello themselves. The others get a row of their own, and are counted
  * as not recorded at the end. */
 #ifndef TACHO_COLLECT_PROCESS_CHILDREN_H
 #define TACHO_COLLECT_PROCESS_CHILDREN_H
@@ -47,8 +47,10 @@ void children_end_from_agent(struct process *parent, pid_t number, int64_t time_
 /* A process has come whose parent nobody has told of: its parents up to one of the tree, if they lead to one. */
 void children_add_parents(struct collector *collector, pid_t parent_pid);
 
-/* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. */
-void children_settle(struct collector *collector, int is_end);
+/* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. begun():
+ * a process has got its first row; it is alive, or ended then. */
+typedef void (*children_begun)(struct process *process, int is_alive, int64_t end_ns);
+void children_settle(struct collector *collector, int is_end, children_begun begun);
 
 /* At the very end: counts all processes that are not recorded, by cause, and writes the cause into their rows. */
 void children_count_unrecorded(struct collector *collector);

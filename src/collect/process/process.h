@@ -12,22 +12,16 @@
 #include <sys/types.h>
 
 #include "collect/core/call_chains.h"
+#include "collect/core/collect_source.h"
 #include "collect/core/machine.h"
 #include "wire/wire.h"
 #include "wire/wire_marks.h"
 
 struct collector;
-struct cuda_process;
 struct event;
-struct nvtx_process;
-struct nvtx_thread;
-struct python_numbers;
 struct symbols_process;
-struct torch_process;
-struct torch_thread;
 
 #define PROCESS_NO_TIME INT64_MIN
-#define PROCESS_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
 
 /* How far one lane of a thread is read. */
 struct reader_lane {
@@ -37,19 +31,18 @@ struct reader_lane {
 
 /* The collector's half of a thread's slot. */
 struct reader {
-    uint32_t active;            /* a thread is in the slot and its first row is written */
-    uint32_t damaged;           /* its chain makes no sense: not read any more */
-    uint32_t is_agents;         /* a thread of the agent: its records are read, it has no row */
+    uint32_t active;           /* a thread is in the slot and its first row is written */
+    uint32_t damaged;          /* its chain makes no sense: not read any more */
+    uint32_t is_agents;        /* a thread of the agent: its records are read, it has no row */
     uint32_t slot;
     struct reader_lane lanes[WIRE_LANES];
-    uint64_t place;             /* in the thread's lane, of what is read next in its handlers' */
+    uint64_t place;            /* in the thread's lane, of what is read next in its handlers' */
     uint32_t tid, priority;
-    int64_t start_ns, end_ns;   /* PROCESS_NO_TIME: still runs */
-    int64_t name_id;            /* in the writer's string pool; 0: none */
-    struct nvtx_thread *nvtx;
-    struct torch_thread *torch; /* NULL: it has run no operator of PyTorch yet */
-    struct call_chains chains;  /* of the OS call that began then and is told of next */
+    int64_t start_ns, end_ns;  /* PROCESS_NO_TIME: still runs */
+    int64_t name_id;           /* in the writer's string pool; 0: none */
+    struct call_chains chains; /* of the call that began then and is told of next */
     uint64_t chains_ticks;
+    void *state[COLLECT_SOURCE_COUNT];
     uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
 
@@ -57,7 +50,8 @@ enum process_ending { PROCESS_RUNS, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_E
 
 struct process_counts {
     uint64_t recorded, damaged;
-    uint64_t recovered, unfinished, unknown_kind; /* of CUDA's: see struct cuda_counts */
+    uint64_t recovered;                /* from buffers that were never delivered */
+    uint64_t unfinished, unknown_kind; /* lost: begun, but without their end; of a kind that we do not know */
     uint64_t fates[WIRE_FATE_COUNT];
 };
 
@@ -119,23 +113,18 @@ struct process {
     int finished;                            /* drain_finish() has read all of it */
     unsigned open_ranges;                    /* capture ranges that it has begun and not ended */
     uint32_t switches_read, switches_missed; /* struct wire_switch: taken over already */
-    struct nvtx_process *nvtx;
-    uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
-    struct torch_process *torch;                            /* NULL: no operator of PyTorch has run here yet */
-    uint64_t torch_stack_lost, torch_damaged;               /* of its counts, those taken over already */
-    struct python_numbers *python;                          /* of stacks that its agent told; NULL: none so far */
-    struct cuda_process *cuda;                              /* NULL: CUDA is not traced */
-    uint64_t cuda_damaged;                                  /* of its counts, those taken over already */
-    struct process_module *modules;                         /* loaded now */
+    void *state[COLLECT_SOURCE_COUNT];
+    struct process_module *modules;          /* loaded now */
     size_t module_count, module_capacity;
-    struct symbols_process *space;                          /* its address space, for stacks; NULL: nobody has asked */
-    struct process_counts *counts;                          /* by source: totals; slots that are still taken not
-                                                             * included. NULL once it has ended */
-    struct process_counts *reported;                        /* what TACHO_COUNT rows say already; behind the
-                                                             * counts, in the same memory */
+    struct symbols_process *space;           /* its address space, for stacks; NULL: nobody has asked */
+    struct process_counts *counts;           /* by source: totals; slots that are still taken not
+                                              * included. NULL once it has ended */
+    struct process_counts *reported;         /* what TACHO_COUNT rows say already; behind the
+                                              * counts, in the same memory… */
+    struct process_counts *told;             /* …as what process_set_counts() was told last */
 
     int pidfd;
-    uint64_t start_time;                                    /* /proc's, tells a reused pid; 0: not known */
+    uint64_t start_time;                     /* /proc's, tells a reused pid; 0: not known */
     struct event *death;
 };
 
@@ -146,7 +135,9 @@ struct process_table {
     struct process *by_own_pid[PROCESS_BUCKETS]; /* by own_pid and parent_pid; those without are not there */
     struct process *first, *last;                /* in order of appearance */
     struct process *first_live;
-    uint64_t count, live, over;                  /* over: of the live ones, those that are read to their end */
+    struct process
+        *next_round; /* of those that are live: where the next round of reading goes on; NULL: at the first */
+    uint64_t count, live, over; /* over: of the live ones, those that are read to their end */
     uint64_t threads;
 };
 
@@ -161,8 +152,10 @@ void process_set_own_pid(struct process *process, uint32_t own_pid); /* once */
  * is short. */
 struct process *process_add(struct collector *collector, pid_t pid, pid_t parent, const char *origin);
 
-/* It has its arena: recorded from now on. And the other way, before the arena goes. */
+/* It has its arena: recorded from now on. And the other way: the arena is unmapped, and the program keeps its own
+ * mapping. */
 void process_attach(struct process *process, struct wire_header *arena, uint64_t arena_bytes, uint32_t chunk_count);
+void process_detach(struct process *process);
 
 /* Learns the rest from /proc while the process is certainly alive: program, command line, environment, ranks. */
 void process_describe(struct process *process);
@@ -170,44 +163,14 @@ void process_describe(struct process *process);
 /* The same for one that has no agent, and why it has none, as far as that can be seen. */
 void process_describe_unseen(struct process *process);
 
-/* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
-void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
+/* Decides how it ended from what is known, if we have not seen it ourselves. */
+void process_settle_status(struct process *process, enum process_ending ending, int status);
 
-/* The same for one whose end, or whose exec, was just noticed: what is left in its arena, up to all of it, is read in
- * rounds, so that others who come in meanwhile need not wait for it. process_end_next() is called with every round
- * and ends one that is read. */
-void process_end_soon(struct process *process, enum process_ending ending, int status, int64_t end_ns);
-void process_end_next(struct collector *collector);
-
-/* What our own wait call said about it: ends it, if it has not ended yet. Not while draining. */
-void process_status(struct process *process, int wait_status);
-
-/* What its parent's wait call said, before or after process_end(). */
+/* What its parent's wait call said, before or after its end. */
 void process_set_wait_status(struct process *process, int wait_status);
 
-/* May something that could be done without keep this descriptor, or are those above it too
- * few for agents that come in? */
-int process_descriptor_is_spare(const struct collector *collector, int descriptor);
-
-/* Watches for its death, by pidfd where there are such. */
-void process_watch(struct process *process);
+/* Its death is not watched for any more. */
 void process_unwatch(struct process *process);
-
-/* Whether it has ended, noticed or not. */
-int process_is_gone(const struct process *process);
-
-/* Before the program is started: children that we have already, of a shell that became tacho, are none of its tree. */
-void process_note_strangers(struct collector *collector);
-
-/* Takes the statuses of children that have ended; collector->children_left says whether there are any left. */
-void process_reap(struct collector *collector);
-
-/* Looks at every process that cannot be watched. */
-void process_poll(struct collector *collector);
-
-/* Looks through /proc for processes of the tree that have no agent: static programs, those
- * whose environment was lost. */
-void process_find_unseen(struct collector *collector);
 
 /* CPU time so far, if the kernel still says; or as the process itself said when it was about to end. */
 void process_sample_cpu(struct process *process);
@@ -220,8 +183,18 @@ enum wire_cause process_cause(const struct process *process);
 /* Writes its row again, with why it was not recorded. Once all is known: this is the cause that it is counted under. */
 void process_set_unrecorded(struct process *process, enum wire_cause cause);
 
+/* The totals of a source that keeps its own counts: what changed since the last time is added to the process's. */
+void process_set_counts(struct process *process, enum wire_source source, const struct process_counts *totals);
+
+/* A record makes no sense, and nothing says whose it was. */
+void process_count_damaged(struct process *process);
+
 /* Rows of TACHO_COUNT for what changed since the last time. */
 void process_report_counts(struct process *process);
+
+/* Its row, as it is known now: the last one counts. And that of its pid, once no program comes after it. */
+void process_row(const struct process *process);
+void process_name_row(const struct process *process);
 
 /* One row of TACHO_COUNT; none if count is 0. */
 void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause,
@@ -230,9 +203,6 @@ void process_count_row(const struct process *process, const char *source, const 
 /* What is loaded, so that its unloading has a name: take answers 0 for an address that is not known. */
 void process_add_module(struct process *process, const struct process_module *module);
 int process_take_module(struct process *process, uint64_t address, struct process_module *module);
-
-/* Sends a signal to every process of the tree that is still there. */
-void process_kill_all(struct collector *collector, int signal);
 
 void process_table_free(struct collector *collector);
 

@@ -9,52 +9,37 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "cause.h"
 #include "collect/core/collector.h"
-
-static const struct {
-    const char *text, *reason;
-} causes[] = {
-#define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = {text, reason},
-    WIRE_CAUSES(CAUSE)
-#undef CAUSE
-};
-
-enum wire_cause unattached_cause(uint32_t word)
-{
-    return word < WIRE_CAUSE_COUNT ? (enum wire_cause)word : WIRE_CAUSE_UNKNOWN;
-}
-
-const char *unattached_text(enum wire_cause cause)
-{
-    return causes[cause].text;
-}
+#include "process.h"
 
 void unattached_count(struct collector *collector, enum wire_cause cause, const struct process *process)
 {
     collector->result->unrecorded++;
-    collector->session.unrecorded[cause]++;
-    if (process && !collector->session.first_unrecorded[cause])
-        collector->session.first_unrecorded[cause] = process;
+    collector->unattached->counts[cause]++;
+    if (process && !collector->unattached->first[cause])
+        collector->unattached->first[cause] = process;
     if (collector->primary) /* rows of a key add up, and this one is there as long as the capture */
-        process_count_row(collector->primary, "processes", "lost", causes[cause].text, 1);
+        process_count_row(collector->primary, "processes", "lost", cause_text(cause), 1);
 }
 
 static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
 {
-    struct session *session = &collector->session;
-    if (array_reserve(&session->marks, &session->mark_capacity, session->mark_count + 1, sizeof *session->marks) == 0)
-        session->marks[session->mark_count++] = (struct mark){ .pid = pid, .cause = cause };
+    struct unattached *unattached = collector->unattached;
+    if (array_reserve(&unattached->marks, &unattached->mark_capacity, unattached->mark_count + 1,
+                      sizeof *unattached->marks) == 0)
+        unattached->marks[unattached->mark_count++] = (struct unattached_mark){ .pid = pid, .cause = cause };
     else
         unattached_count(collector, cause, NULL);
 }
 
 enum wire_cause unattached_take(struct collector *collector, const struct process *process)
 {
-    struct session *session = &collector->session;
-    for (size_t i = 0; i < session->mark_count; i++)
-        if (session->marks[i].pid == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
-            enum wire_cause cause = session->marks[i].cause;
-            session->marks[i] = session->marks[--session->mark_count];
+    struct unattached *unattached = collector->unattached;
+    for (size_t i = 0; i < unattached->mark_count; i++)
+        if (unattached->marks[i].pid == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
+            enum wire_cause cause = unattached->marks[i].cause;
+            unattached->marks[i] = unattached->marks[--unattached->mark_count];
             return cause;
         }
     return WIRE_CAUSE_UNKNOWN;
@@ -62,13 +47,13 @@ enum wire_cause unattached_take(struct collector *collector, const struct proces
 
 void unattached_count_rest(struct collector *collector)
 {
-    for (size_t i = 0; i < collector->session.mark_count; i++) {
-        const struct mark *mark = &collector->session.marks[i];
+    for (size_t i = 0; i < collector->unattached->mark_count; i++) {
+        const struct unattached_mark *mark = &collector->unattached->marks[i];
         const struct process *process = process_find(collector, mark->pid);
         if (!process || !process->unrecorded) /* else it is a second mark, left after exec */
             unattached_count(collector, mark->cause, NULL);
     }
-    collector->session.mark_count = 0;
+    collector->unattached->mark_count = 0;
 }
 
 static void take_link(struct collector *collector, int folder, const char *name)
@@ -80,14 +65,13 @@ static void take_link(struct collector *collector, int folder, const char *name)
     size_t before = sizeof WIRE_MARK_UNRECORDED - 1 + 16; /* the time stands before the pid, both in so many digits */
     pid_t pid = strlen(name) > before ? (pid_t)strtoll(name + before, NULL, 16) : 0;
     for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
-        if (strcmp(text, causes[i].text) == 0)
+        if (strcmp(text, cause_text((enum wire_cause)i)) == 0)
             note(collector, (enum wire_cause)i, pid);
 }
 
-void unattached_read(struct collector *collector)
+void unattached_read(struct collector *collector, const char *folder)
 {
-    const struct folder *folder = &collector->session.folder;
-    DIR *list = folder->path[0] ? opendir(folder->path) : NULL;
+    DIR *list = folder[0] ? opendir(folder) : NULL;
     for (struct dirent *entry; list && (entry = readdir(list)) != NULL;) {
         if (strcmp(entry->d_name, WIRE_MARK_SILENT) == 0)
             unlinkat(dirfd(list), entry->d_name, 0); /* we are here again */
@@ -101,17 +85,23 @@ void unattached_read(struct collector *collector)
 void unattached_tell(struct collector *collector)
 {
     for (int i = 0; i < WIRE_CAUSE_COUNT; i++) {
-        uint64_t count = collector->session.unrecorded[i];
-        const struct process *first = collector->session.first_unrecorded[i];
+        uint64_t count = collector->unattached->counts[i];
+        const struct process *first = collector->unattached->first[i];
         char who[128] = "", error[128] = "";
         if (count == 1 && first && first == collector->primary && collector->program_cause)
             continue; /* the warning of program_inspect() says more */
         if (first)
             snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
         if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
-            snprintf(error, sizeof error, " (%s)", strerror(collector->session.refusal));
+            snprintf(error, sizeof error, " (%s)", strerror(collector->unattached->refusal));
         if (count)
             collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s",
-                           (unsigned long long)count, count == 1 ? " was" : "es were", causes[i].reason, error, who);
+                           (unsigned long long)count, count == 1 ? " was" : "es were", cause_reason((enum wire_cause)i),
+                           error, who);
     }
+}
+
+void unattached_free(struct collector *collector)
+{
+    free(collector->unattached->marks);
 }

@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collect/core/collector.h"
+#include "cuda_collect.h"
 #include "cuda_state.h"
 
 #define STREAMS_MAX 4096u /* that are remembered; they are looked for one by one */
 #define NAMES_MAX 4096u
-#define VM_ID (PROCESS_VM_ID >> 48)
+#define VM_ID (COLLECTOR_VM_ID >> 48)
 
 /* ---- Devices --------------------------------------------------------------------------------------------------- */
 
@@ -112,7 +114,7 @@ static void set_attributes(struct row_TARGET_INFO_GPU *row, const struct device 
 static void gpu_row(struct cuda_process *cuda, const struct device *device, uint32_t id)
 {
     struct row_TARGET_INFO_GPU row = { 0 };
-    ROW_SET(&row, TARGET_INFO_GPU, vmId, PROCESS_VM_ID);
+    ROW_SET(&row, TARGET_INFO_GPU, vmId, COLLECTOR_VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, id);
     set_texts(cuda, &row, device);
     set_attributes(&row, device);

@@ -204,7 +204,8 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
     row->nameId = name->name_id;
     row->returnValue = result;
     SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chains.native, chains.native != 0);
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, pythonCallchainId, chains.python, chains.python != 0);
+    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, pythonCallchainId, chains.interpreted,
+                 chains.interpreted != 0);
     row->present = present;
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     if (result == 0)

@@ -10,8 +10,8 @@
 #include "collect/core/clock_map.h"
 #include "collect/process/process.h"
 #include "cuda_clock.h"
-#include "cuda_collect.h"
 #include "cuda_launches.h"
+#include "cuda_setup.h"
 #include "wire/wire_cuda.h"
 
 #define CUDA_NOTHING 4294967295 /* what nsys writes for "no stream", "no event" */

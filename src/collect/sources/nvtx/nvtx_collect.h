@@ -10,20 +10,13 @@
 
 #include <stdint.h>
 
+#include "nvtx_counts.h"
 #include "report/writer/writer.h"
 #include "wire/wire_nvtx.h"
 
 struct clock_map; /* clock_map.h */
 struct nvtx_process;
 struct nvtx_thread;
-
-struct nvtx_counts {
-    uint64_t recorded;                           /* events that have their row; a range counts once */
-    uint64_t end_lost;                           /* ranges that were dropped because their end never
-                                                  * arrived (the buffer was full) */
-    uint64_t damaged;                            /* records that make no sense: the program has overwritten them */
-    uint64_t library_recorded, library_end_lost; /* of these, what counts for the libraries: nvtx_library.h */
-};
 
 /* NULL when memory is short. The writer and the clock must outlive the process. */
 struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_map *clock, int64_t global_pid);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect/core/clock_map.h"
+#include "nvtx_collect.h"
 #include "nvtx_library.h"
 #include "nvtx_state.h"
 #include "wire/wire_nvtx.h"

@@ -6,8 +6,10 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "nvtx_collect.h"
+#include "nvtx_counts.h"
+#include "report/writer/writer.h"
 #include "wire/wire_libraries.h"
+#include "wire/wire_nvtx.h"
 
 /* One payload of an event, in the order in which the program gave them. */
 struct nvtx_part {

@@ -91,8 +91,8 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
     ROW_SET(row, OSRT_API, returnValue, value);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
     ROW_SET(row, OSRT_API, callchainId, chains.native);
-    if (chains.python)
-        ROW_SET(row, OSRT_API, pythonCallchainId, chains.python);
+    if (chains.interpreted)
+        ROW_SET(row, OSRT_API, pythonCallchainId, chains.interpreted);
     if (error)
         ROW_SET(row, OSRT_API, errnoValue, error);
     writer_commit(osrt->writer, TABLE_OSRT_API, 1);

@@ -1,6 +1,7 @@
-/* Counters of the CPU and of the kernel: see counter_rows.h. */
-#include "counter_rows.h"
-
+/* Counters of the CPU and of the kernel as a source, read so many times a second: rows of PMU_EVENTS.
+ *
+ * A counting perf event for each counter and CPU, of the program's processes or of all. They are only read, never
+ * sampled, so that they cost the program next to nothing. */
 #include <errno.h>
 #include <event2/event.h>
 #include <linux/perf_event.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/core/collector.h"
+#include "collect/process/process.h"
 #include "perf_events.h"
 
 #define INTERVAL_DEFAULT_MS 10u
@@ -57,6 +59,19 @@ struct counter {
     uint64_t value, running; /* when it was read last */
 };
 
+struct counters {
+    struct counter *list; /* by CPU, then by event; NULL: none is counted */
+    size_t count, event_count;
+    struct event *timer;
+    int64_t read_ns;      /* when they were read last */
+    int64_t row_id;
+};
+
+static struct counters *counters_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_COUNTERS];
+}
+
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 static int open_counter(const struct collect_counter *event, int with_kernel, int system_wide, pid_t pid, int cpu)
@@ -101,8 +116,8 @@ const char *collect_counter_refusal(const struct collect_counter *event, int err
 
 static int add_counter(struct collector *collector, int descriptor, uint32_t cpu, uint32_t event)
 {
-    struct counters *counters = &collector->counters;
-    if (!process_descriptor_is_spare(collector, descriptor)) {
+    struct counters *counters = counters_of(collector);
+    if (!collector_descriptor_is_spare(collector, descriptor)) {
         close(descriptor);
         return -EMFILE;
     }
@@ -127,7 +142,7 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
 {
     uint32_t cpus[PERF_CPUS_MAX];
     size_t cpu_count = perf_online_cpus(cpus, PERF_CPUS_MAX);
-    struct counters *counters = &collector->counters;
+    struct counters *counters = counters_of(collector);
     counters->list = calloc(cpu_count * plan->event_count, sizeof *counters->list);
     if (!counters->list)
         return -ENOMEM;
@@ -166,7 +181,7 @@ static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
 static void write_value(struct collector *collector, const struct counter *counter, uint64_t value)
 {
     struct row_PMU_EVENT_COUNTERS row = { 0 };
-    ROW_SET(&row, PMU_EVENT_COUNTERS, id, collector->counters.row_id);
+    ROW_SET(&row, PMU_EVENT_COUNTERS, id, counters_of(collector)->row_id);
     ROW_SET(&row, PMU_EVENT_COUNTERS, idx, counter->event);
     ROW_SET(&row, PMU_EVENT_COUNTERS, value, (int64_t)value);
     writer_append(collector->writer, TABLE_PMU_EVENT_COUNTERS, &row);
@@ -176,18 +191,18 @@ static void write_value(struct collector *collector, const struct counter *count
 static void write_cpu(struct collector *collector, uint32_t cpu, int64_t end_ns)
 {
     struct row_PMU_EVENTS row = { 0 };
-    ROW_SET(&row, PMU_EVENTS, start, collector->counters.read_ns);
+    ROW_SET(&row, PMU_EVENTS, start, counters_of(collector)->read_ns);
     ROW_SET(&row, PMU_EVENTS, end, end_ns);
-    ROW_SET(&row, PMU_EVENTS, globalVm, PROCESS_VM_ID);
+    ROW_SET(&row, PMU_EVENTS, globalVm, COLLECTOR_VM_ID);
     ROW_SET(&row, PMU_EVENTS, cpu, cpu);
-    ROW_SET(&row, PMU_EVENTS, counter_id, ++collector->counters.row_id);
+    ROW_SET(&row, PMU_EVENTS, counter_id, ++counters_of(collector)->row_id);
     writer_append(collector->writer, TABLE_PMU_EVENTS, &row);
 }
 
 /* A CPU on which nothing was counted has no row. */
 static void read_all(struct collector *collector, int is_recorded)
 {
-    struct counters *counters = &collector->counters;
+    struct counters *counters = counters_of(collector);
     int64_t now_ns = collector_now(collector);
     uint32_t written = UINT32_MAX; /* the CPU whose row is there */
     uint64_t present_ns = 0;
@@ -206,19 +221,21 @@ static void read_all(struct collector *collector, int is_recorded)
 static void read_now(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    read_all(collector, collector->capture.on);
+    read_all(collector, collector->is_recording);
 }
 
-void counters_switch(struct collector *collector)
+/* What was counted up to now belongs to the time before. */
+static void switching(struct collector *collector, int on)
 {
-    if (collector->counters.list)
-        read_all(collector, collector->capture.on);
+    if (counters_of(collector)->list)
+        read_all(collector, collector->is_recording);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------------------------ */
 
-void counters_free(struct counters *counters)
+static void free_counters(struct collector *collector)
 {
+    struct counters *counters = counters_of(collector);
     for (size_t i = 0; i < counters->count; i++)
         close(counters->list[i].descriptor);
     free(counters->list);
@@ -271,8 +288,8 @@ static int start_timer(struct collector *collector)
     uint32_t ms = collector->options->counters.interval_ms ? collector->options->counters.interval_ms
                                                            : INTERVAL_DEFAULT_MS;
     struct timeval interval = { .tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 };
-    collector->counters.timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
-    return collector->counters.timer && event_add(collector->counters.timer, &interval) == 0 ? 0 : -ENOMEM;
+    counters_of(collector)->timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
+    return counters_of(collector)->timer && event_add(counters_of(collector)->timer, &interval) == 0 ? 0 : -ENOMEM;
 }
 
 /* Whether all that is asked for may be counted on everything: the first refusal says it. */
@@ -282,7 +299,7 @@ static int may_be_system_wide(const struct collect_counter_options *options)
     return collect_counter_probe(&collect_counters[__builtin_ctz(options->events)], 1, &with_kernel) == 0;
 }
 
-void counters_start(struct collector *collector, pid_t pid)
+static void begin_counting(struct collector *collector, pid_t pid)
 {
     const struct collect_counter_options *options = &collector->options->counters;
     struct plan plan = { .system_wide = options->scope == COLLECT_SCOPE_SYSTEM };
@@ -306,15 +323,29 @@ void counters_start(struct collector *collector, pid_t pid)
         collector_warn(collector, 0, "Nothing is counted: %s.",
                        result == -EMFILE ? "counters need more descriptors than there may be (ulimit -n)"
                                          : strerror(-result));
-        counters_free(&collector->counters);
+        free_counters(collector);
         return;
     }
     describe(collector, &plan);
-    collector->counters.read_ns = collector_now(collector);
+    counters_of(collector)->read_ns = collector_now(collector);
 }
 
-void counters_finish(struct collector *collector)
+static void finish_counting(struct collector *collector)
 {
-    if (collector->counters.list && collector->primary)
+    if (counters_of(collector)->list && collector->primary)
         process_count_row(collector->primary, "counters", "recorded", "", (int64_t)collector->result->cpu.counters);
 }
+
+static const struct collect_table tables[] = {
+    { TABLE_PMU_EVENT_COUNTERS, "counters", COLLECT_RECORDED(cpu.counters) },
+    { 0 },
+};
+
+const struct collect_source collect_source_counters = {
+    .state_bytes = sizeof(struct counters),
+    .tables = tables,
+    .begin = begin_counting,
+    .switching = switching,
+    .finish = finish_counting,
+    .free = free_counters,
+};

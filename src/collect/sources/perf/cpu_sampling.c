@@ -1,13 +1,19 @@
-/* CPU sampling and scheduling as a whole: see cpu_sampling.h. */
-#include "cpu_sampling.h"
-
+/* CPU sampling and scheduling as a source: by perf events where the kernel lets us, by timers in the agent where it
+ * does not; and what the report says of which it was. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "collect/core/collector.h"
+#include "collect/core/procfs.h"
+#include "collect/process/process.h"
+#include "collect/sources/python/python_calls.h"
+#include "cpu_state.h"
+#include "perf_reader.h"
+#include "sample_rows.h"
+#include "sched_rows.h"
+#include "wire/wire_samples.h"
 
 #define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
 
@@ -43,18 +49,18 @@ static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
     return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
 }
 
-struct wire_sample_settings cpu_wire_settings(const struct collector *collector)
+static void arena(const struct collector *collector, struct arena_texts *texts)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
-    return (struct wire_sample_settings){
+    texts->arena->samples = (struct wire_sample_settings){
         .period_ns = timer_period_ns(options),
-        .sums = (uint32_t)collector->sched.wanted,
+        .sums = (uint32_t)cpu_state(collector)->sched.wanted,
         .stack_bytes = timer_stack_bytes(options),
     };
 }
 
-/* An agent that has made one meanwhile knows better. */
-void cpu_count_timers(struct process *process)
+/* How many timers a process may still make. An agent that has made one meanwhile knows better. */
+static void count_timers(struct process *process)
 {
     if (!(process->collector->sources & WIRE_BIT(SAMPLES)))
         return;
@@ -65,9 +71,9 @@ void cpu_count_timers(struct process *process)
 static void describe(struct collector *collector, const char *refusal)
 {
     const struct collect_options *options = collector->options;
-    const struct perf_choice *choice = &collector->perf.events.choice;
+    const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
     const struct collect_cpu_result *result = &collector->result->cpu;
-    int by_perf = collector->perf.is_open;
+    int by_perf = cpu_state(collector)->perf.is_open;
     struct row_TACHO_SAMPLING row = { 0 };
     ROW_SET(&row, TACHO_SAMPLING, timestamp, collector_now(collector));
     ROW_SET(&row, TACHO_SAMPLING, method, collector_string(collector, method_names[result->method]));
@@ -89,9 +95,9 @@ static void describe(struct collector *collector, const char *refusal)
         ROW_SET(&row, TACHO_SAMPLING, kernelMode, by_perf && choice->kernel);
     }
     ROW_SET(&row, TACHO_SAMPLING, switches,
-            collector_string(collector, result->has_switches      ? "perf"
-                                        : collector->sched.wanted ? "schedstat"
-                                                                  : "none"));
+            collector_string(collector, result->has_switches                 ? "perf"
+                                        : cpu_state(collector)->sched.wanted ? "schedstat"
+                                                                             : "none"));
     if (refusal)
         ROW_SET(&row, TACHO_SAMPLING, refusal, collector_string(collector, refusal));
     writer_append(collector->writer, TABLE_TACHO_SAMPLING, &row);
@@ -124,14 +130,13 @@ static void fall_back(struct collector *collector, const char *refusal, const ch
     describe(collector, refusal);
 }
 
-void cpu_start(struct collector *collector, pid_t pid)
+static void begin(struct collector *collector, pid_t pid)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     char refusal[200];
-    counters_start(collector, pid);
     if (options->samples == COLLECT_SCOPE_NONE && options->switches == COLLECT_SCOPE_NONE)
         return;
-    collector->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
+    cpu_state(collector)->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
     int result = pid ? perf_start(collector, pid) : -EALREADY;
     if (result == -EMFILE) {
         fall_back(collector, "perf events need more descriptors than there may be", "a higher ulimit -n allows more");
@@ -144,7 +149,7 @@ void cpu_start(struct collector *collector, pid_t pid)
         fall_back(collector, refusal, "tacho doctor says how to allow more");
         return;
     }
-    const struct perf_choice *choice = &collector->perf.events.choice;
+    const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
     collector->result->cpu.method = choice->event ? COLLECT_BY_PERF : COLLECT_BY_NOTHING;
     collector->result->cpu.has_switches = choice->switches;
     describe(collector, NULL);
@@ -153,7 +158,7 @@ void cpu_start(struct collector *collector, pid_t pid)
 
 /* ---- What agents say ------------------------------------------------------------------------------------------- */
 
-int cpu_sample(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static int sample_row(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collector *collector = origin->collector;
     uint32_t count = record->a, stack_bytes = record->b;
@@ -184,7 +189,7 @@ int cpu_sample(const struct origin *origin, const struct wire_record *record, ui
     return 0;
 }
 
-int cpu_thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static int note_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
@@ -195,15 +200,15 @@ int cpu_thread_sums(const struct origin *origin, const struct wire_record *recor
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-void cpu_tick(struct collector *collector)
+static void tick(struct collector *collector)
 {
     perf_round(collector);
     sched_tick(collector);
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
-        cpu_count_timers(process);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        count_timers(process);
 }
 
-void cpu_end(struct collector *collector)
+static void end(struct collector *collector)
 {
     perf_finish(collector);
     sched_tick(collector);
@@ -219,19 +224,18 @@ static void count_perf(struct collector *collector)
         process_count_row(collector->primary, "samples", "recorded", "", (int64_t)cpu->samples);
     }
     counts->fates[WIRE_LOST_BUFFER_FULL] += cpu->lost_samples;
-    counts->lost_damaged += collector->perf.damaged;
+    counts->lost_damaged += cpu_state(collector)->perf.damaged;
     process_count_row(collector->primary, "samples", "lost", "buffer-full", (int64_t)cpu->lost_samples);
     process_count_row(collector->primary, "perf records", "lost", "ring-full", (int64_t)cpu->lost_records);
-    process_count_row(collector->primary, "samples", "lost", "damaged", (int64_t)collector->perf.damaged);
+    process_count_row(collector->primary, "samples", "lost", "damaged", (int64_t)cpu_state(collector)->perf.damaged);
     process_count_row(collector->primary, "switches", "recorded", "", (int64_t)cpu->switches);
 }
 
-void cpu_finish(struct collector *collector)
+static void finish(struct collector *collector)
 {
     struct collect_cpu_result *cpu = &collector->result->cpu;
-    const uint64_t *ends = collector->samples.ends;
+    const uint64_t *ends = cpu_state(collector)->samples.ends;
     sched_finish(collector);
-    counters_finish(collector);
     cpu->cut = ends[SYMBOLS_CUT];
     cpu->broken = ends[SYMBOLS_BROKEN] + ends[SYMBOLS_TOO_DEEP];
     if (collector->primary)
@@ -243,10 +247,52 @@ void cpu_finish(struct collector *collector)
                        cpu->lost_records);
 }
 
-void cpu_free(struct collector *collector)
+static void free_all(struct collector *collector)
 {
-    perf_finish(collector);
-    counters_free(&collector->counters);
-    sched_free(&collector->sched);
-    samples_free(&collector->samples);
+    sched_free(collector);
+    samples_free(collector);
 }
+
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+static void sampled(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (sample_row(origin, record, words) == 0)
+        origin->process->counts[WIRE_SOURCE_SAMPLES].recorded++;
+    else
+        origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
+}
+
+static void thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (note_sums(origin, record, words) != 0)
+        origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
+}
+
+static const struct collect_records records[] = {
+    { WIRE_SAMPLE, WIRE_SAMPLE, sampled },
+    { WIRE_THREAD_SUMS, WIRE_THREAD_SUMS, thread_sums },
+    { 0 },
+};
+static const struct collect_table tables[] = {
+    { TABLE_COMPOSITE_EVENTS, "samples", COLLECT_RECORDED_OF(SAMPLES) },
+    { TABLE_SCHED_EVENTS, "switches", COLLECT_RECORDED(cpu.switches) },
+    { 0 },
+};
+
+const struct collect_source collect_source_samples = {
+    .state_bytes = sizeof(struct cpu_state),
+    .records = records,
+    .tables = tables,
+    .cost = { .recorded_ns = 6000, .counted_ns = 2000 }, /* an interrupt, and the copy of a stack */
+    .begin = begin,
+    .switching = perf_switch,
+    .tick = tick,
+    .end = end,
+    .finish = finish,
+    .stop = perf_finish,
+    .free = free_all,
+    .arena = arena,
+    .process_attach = count_timers,
+    .process_dying = sched_look,
+};

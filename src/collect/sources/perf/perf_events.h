@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "collect/core/cpu_options.h"
+#include "collect/options/cpu_options.h"
 #include "perf_record.h"
 #include "perf_ring.h"
 

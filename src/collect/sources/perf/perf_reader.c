@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/core/collector.h"
+#include "collect/process/children.h"
+#include "collect/process/process.h"
+#include "cpu_state.h"
+#include "sample_rows.h"
+#include "sched_rows.h"
 
 #ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
 #define PERF_RECORD_MISC_SWITCH_OUT_PREEMPT (1 << 14)
@@ -25,16 +29,16 @@ static int64_t time_of(const struct collector *collector, const struct perf_reco
 /* Is it of a thread that is wanted, at a time that is? Thread 0 is no thread, but a CPU that has nothing to do. */
 static int is_wanted(struct collector *collector, const struct perf_record *record, enum collect_scope scope)
 {
-    if (!collector->capture.on || time_of(collector, record) < collector->capture.on_since_ns || record->tid == 0)
+    if (!collector->is_recording || time_of(collector, record) < collector->recording_since_ns || record->tid == 0)
         return 0;
-    if (scope == COLLECT_SCOPE_TREE && collector->perf.events.choice.system_wide)
+    if (scope == COLLECT_SCOPE_TREE && cpu_state(collector)->perf.events.choice.system_wide)
         return process_find(collector, (pid_t)record->pid) != NULL;
     return scope != COLLECT_SCOPE_NONE;
 }
 
 static int64_t global_tid(const struct perf_record *record)
 {
-    return PROCESS_VM_ID | (int64_t)(record->pid & 0xffffff) << 24 | (int64_t)(record->tid & 0xffffff);
+    return COLLECTOR_VM_ID | (int64_t)(record->pid & 0xffffff) << 24 | (int64_t)(record->tid & 0xffffff);
 }
 
 static void tell_of_child(struct collector *collector, const struct perf_record *record, struct child_news *news)
@@ -89,7 +93,7 @@ static void process_ends(struct collector *collector, const struct perf_record *
 static void program_runs(struct collector *collector, const struct perf_record *record)
 {
     /* The thread that calls exec is on its CPU, and no switch has said so since the event began with it. */
-    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && collector->perf.events.choice.switches &&
+    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && cpu_state(collector)->perf.events.choice.switches &&
         is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), SCHED_IN);
 }
@@ -97,7 +101,8 @@ static void program_runs(struct collector *collector, const struct perf_record *
 /* The events of a thread go before it leaves its CPU for the last time. */
 static void thread_ends(struct collector *collector, const struct perf_record *record)
 {
-    if (collector->perf.events.choice.switches && is_wanted(collector, record, collector->options->cpu.switches))
+    if (cpu_state(collector)->perf.events.choice.switches &&
+        is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), SCHED_ENDS);
 }
 
@@ -197,7 +202,7 @@ static struct symbols_walk walk_branches(struct symbols_process *process, const 
 
 static struct symbols_walk walk(struct collector *collector, const struct perf_record *record)
 {
-    const struct perf_choice *choice = &collector->perf.events.choice;
+    const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
     struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
     if (!process)
         return (struct symbols_walk){ .stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN };
@@ -225,7 +230,7 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
         .time_ns = time_of(collector, record),
         .global_tid = global_tid(record),
         .cpu = record->cpu,
-        .weight = weight_of(&collector->perf.events.choice, record),
+        .weight = weight_of(&cpu_state(collector)->perf.events.choice, record),
         .walk = walk(collector, record),
     };
     samples_add(collector, &event);
@@ -264,12 +269,12 @@ static void handle(struct collector *collector, struct perf_cpu *cpu, const void
     if (perf_record_parse(cpu->layouts, cpu->layout_count, bytes, size, &record) == 0)
         handles(collector, &record);
     else
-        collector->perf.damaged++;
+        cpu_state(collector)->perf.damaged++;
 }
 
 void perf_round(struct collector *collector)
 {
-    struct perf *perf = &collector->perf;
+    struct perf *perf = &cpu_state(collector)->perf;
     struct perf_events *events = &perf->events;
     const void *record;
     size_t size;
@@ -305,7 +310,7 @@ static void wake_up(evutil_socket_t descriptor, short what, void *argument)
     struct collector *collector = argument;
     struct pollfd state = { .fd = descriptor, .events = POLLIN };
     if (poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)))
-        stop_listening(&collector->perf, descriptor);
+        stop_listening(&cpu_state(collector)->perf, descriptor);
     perf_round(collector);
 }
 
@@ -324,17 +329,17 @@ static void note(void *context, int is_asked, const char *sentence)
 /* -EMFILE if too few descriptors are left for the rest of the capture, which is worth more. */
 static int check_descriptors(const struct collector *collector)
 {
-    const struct perf_events *events = &collector->perf.events;
+    const struct perf_events *events = &cpu_state(collector)->perf.events;
     for (size_t i = 0; i < events->cpu_count; i++)
         for (int kind = 0; kind < PERF_KINDS; kind++)
-            if (!process_descriptor_is_spare(collector, events->cpus[i].descriptors[kind]))
+            if (!collector_descriptor_is_spare(collector, events->cpus[i].descriptors[kind]))
                 return -EMFILE;
     return 0;
 }
 
 static int listen_to_rings(struct collector *collector)
 {
-    struct perf *perf = &collector->perf;
+    struct perf *perf = &cpu_state(collector)->perf;
     perf->wakeups = calloc(perf->events.cpu_count, sizeof *perf->wakeups);
     perf->heads = calloc(perf->events.cpu_count, sizeof *perf->heads);
     if (!perf->wakeups || !perf->heads)
@@ -364,7 +369,7 @@ static void close_all(struct perf *perf)
 
 int perf_start(struct collector *collector, pid_t pid)
 {
-    struct perf *perf = &collector->perf;
+    struct perf *perf = &cpu_state(collector)->perf;
     const struct collect_options *options = collector->options;
     struct perf_choice choice;
     int starts_later = options->delay_ns > 0 || options->range != COLLECT_RANGE_NONE;
@@ -380,12 +385,13 @@ int perf_start(struct collector *collector, pid_t pid)
         return result;
     }
     perf->is_open = 1;
+    collector->hears_of_strangers = choice.system_wide;
     return 0;
 }
 
 void perf_switch(struct collector *collector, int on)
 {
-    struct perf *perf = &collector->perf;
+    struct perf *perf = &cpu_state(collector)->perf;
     if (!perf->is_open)
         return;
     if (!on)
@@ -397,8 +403,8 @@ void perf_switch(struct collector *collector, int on)
 
 void perf_finish(struct collector *collector)
 {
-    if (!collector->perf.is_open)
+    if (!cpu_state(collector)->perf.is_open)
         return;
     perf_round(collector);
-    close_all(&collector->perf);
+    close_all(&cpu_state(collector)->perf);
 }

@@ -9,19 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "perf_events.h"
-
 struct collector;
-struct event;
-
-struct perf {
-    int is_open;
-    int was_on;             /* has been switched on before */
-    struct perf_events events;
-    struct event **wakeups; /* one for each CPU */
-    uint64_t *heads;        /* of this round, one for each CPU */
-    uint64_t damaged;
-};
 
 /* Opens what the options ask for, on a process that has not called exec yet: 0, or -errno if nothing can be had. Wishes
  * that the machine does not grant are told. */

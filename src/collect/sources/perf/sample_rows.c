@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "collect/core/collector.h"
 #include "collect/sources/stacks/stack_rows.h"
+#include "cpu_state.h"
 
 enum { THREAD_RUNNING = 1 }; /* of nsys's ENUM_SAMPLING_THREAD_STATE */
 
@@ -37,8 +37,9 @@ static void process_free(struct samples_process *process)
     free(process);
 }
 
-void samples_free(struct samples *samples)
+void samples_free(struct collector *collector)
 {
+    struct samples *samples = &cpu_state(collector)->samples;
     for (size_t i = 0; i < SAMPLES_BUCKETS; i++)
         for (struct samples_process *process = samples->buckets[i], *next; process; process = next) {
             next = process->next;
@@ -51,8 +52,8 @@ void samples_free(struct samples *samples)
 
 static struct samples_process **place_of(struct collector *collector, pid_t pid)
 {
-    struct samples_process **place = &collector->samples
-                                          .buckets[hash_number((uint64_t)pid) >> 20 & (SAMPLES_BUCKETS - 1)];
+    struct samples_process **place = &cpu_state(collector)
+                                          ->samples.buckets[hash_number((uint64_t)pid) >> 20 & (SAMPLES_BUCKETS - 1)];
     while (*place && (*place)->pid != pid)
         place = &(*place)->next;
     return place;
@@ -112,7 +113,7 @@ static void look(const struct collector *collector, struct samples_process *proc
     if (process->looked_ns && now_ns - process->looked_ns < LOOK_EVERY_NS)
         return;
     process->looked_ns = now_ns;
-    process->doubts = collector->samples.doubts;
+    process->doubts = cpu_state(collector)->samples.doubts;
     symbols_process_look(process->newest->space);
 }
 
@@ -121,14 +122,14 @@ struct symbols_process *samples_process(struct collector *collector, pid_t pid, 
     struct samples_process *known = *place_of(collector, pid);
     struct symbols_process *space = find_space(collector, pid, time_ns);
     struct samples_process *process = *place_of(collector, pid);
-    if (space && (!known || process->doubts != collector->samples.doubts))
+    if (space && (!known || process->doubts != cpu_state(collector)->samples.doubts))
         look(collector, process);
     return space;
 }
 
 void samples_doubt_mappings(struct collector *collector)
 {
-    collector->samples.doubts++;
+    cpu_state(collector)->samples.doubts++;
 }
 
 void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns)
@@ -178,6 +179,6 @@ void samples_add(struct collector *collector, const struct samples_event *event)
     if (event->python)
         ROW_SET(&row, COMPOSITE_EVENTS, pythonCallchainId, event->python);
     writer_append(collector->writer, TABLE_COMPOSITE_EVENTS, &row);
-    collector->samples.ends[event->walk.end]++;
+    cpu_state(collector)->samples.ends[event->walk.end]++;
     stacks_sample(collector, id, event->walk.stack);
 }

@@ -10,17 +10,8 @@
 #include "symbols/symbols.h"
 
 struct collector;
-struct samples_process;
 
-#define SAMPLES_BUCKETS 1024u /* a power of two */
-
-struct samples {
-    struct samples_process *buckets[SAMPLES_BUCKETS]; /* by pid */
-    uint64_t doubts;                                  /* times that mappings may have been missed */
-    uint64_t ends[SYMBOLS_BROKEN + 1];                /* how their stacks ended */
-};
-
-void samples_free(struct samples *samples);
+void samples_free(struct collector *collector);
 
 /* The address space of this pid at this time (CLOCK_MONOTONIC, as all here), as it is known so far; a pid that is new
  * is looked up in /proc. NULL when memory is short. */

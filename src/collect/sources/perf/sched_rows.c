@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "collect/core/collector.h"
+#include "collect/core/procfs.h"
+#include "collect/process/process.h"
+#include "cpu_state.h"
 
 #define THREADS_A_LOOK 4096 /* of one process: more would take the collector's time from its other work */
 
@@ -85,8 +87,8 @@ static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
 
 void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
 {
-    struct sched_sums *sums = collector->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
-                                  ? sums_of(&collector->sched, global_tid)
+    struct sched_sums *sums = cpu_state(collector)->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX
+                                  ? sums_of(&cpu_state(collector)->sched, global_tid)
                                   : NULL;
     if (!sums)
         return;
@@ -116,7 +118,7 @@ static int read_sums(const char *path, struct sched_sums *sums)
 void sched_look(struct process *process)
 {
     char path[64];
-    if (!process->collector->sched.wanted)
+    if (!cpu_state(process->collector)->sched.wanted)
         return;
     snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
     DIR *folder = opendir(path);
@@ -128,7 +130,7 @@ void sched_look(struct process *process)
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lu/schedstat", (int)process->pid, tid);
         if (read_sums(path, &sums) == 0)
-            note_look(&process->collector->sched, process_global_tid(process, (uint32_t)tid), &sums);
+            note_look(&cpu_state(process->collector)->sched, process_global_tid(process, (uint32_t)tid), &sums);
     }
     if (folder)
         closedir(folder);
@@ -168,10 +170,10 @@ static void read_loads(struct collector *collector)
 
 void sched_tick(struct collector *collector)
 {
-    if (!collector->sched.wanted)
+    if (!cpu_state(collector)->sched.wanted)
         return;
     read_loads(collector);
-    for (struct process *process = collector->processes.first; process; process = process->next)
+    for (struct process *process = collector->processes->first; process; process = process->next)
         if (process->ending == PROCESS_RUNS)
             sched_look(process);
 }
@@ -180,7 +182,7 @@ void sched_tick(struct collector *collector)
 
 void sched_finish(struct collector *collector)
 {
-    struct sched *sched = &collector->sched;
+    struct sched *sched = &cpu_state(collector)->sched;
     for (size_t i = 0; i < sched->thread_capacity; i++) {
         const struct sched_thread *thread = &sched->threads[i];
         struct row_TACHO_THREAD_SCHED row = { 0 };
@@ -192,11 +194,12 @@ void sched_finish(struct collector *collector)
         ROW_SET(&row, TACHO_THREAD_SCHED, slices, (int64_t)thread->sums.slices);
         writer_append(collector->writer, TABLE_TACHO_THREAD_SCHED, &row);
     }
-    sched_free(sched);
+    sched_free(collector);
 }
 
-void sched_free(struct sched *sched)
+void sched_free(struct collector *collector)
 {
+    struct sched *sched = &cpu_state(collector)->sched;
     free(sched->threads);
     *sched = (struct sched){ 0 };
 }

@@ -11,13 +11,6 @@
 
 struct collector;
 struct process;
-struct sched_thread;
-
-struct sched {
-    int wanted;
-    struct sched_thread *threads; /* open addressing, by global tid */
-    size_t thread_count, thread_capacity;
-};
 
 enum sched_change { SCHED_IN, SCHED_PREEMPTED, SCHED_WAITS, SCHED_ENDS };
 
@@ -36,6 +29,6 @@ void sched_tick(struct collector *collector);
 
 /* Writes what was added up, and lets go of it. */
 void sched_finish(struct collector *collector);
-void sched_free(struct sched *sched);
+void sched_free(struct collector *collector);
 
 #endif

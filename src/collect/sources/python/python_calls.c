@@ -5,11 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "collect/core/collector.h"
-#include "python_collect.h"
+#include "collect/process/process.h"
 #include "python_names.h"
+#include "python_site.h"
+#include "wire/wire_python.h"
 
 #define NUMBERS_MAX (1u << 20) /* of a process: beyond, all are forgotten, and told again by those who use them */
+
+/* Of the capture. */
+struct python_calls {
+    struct intern texts; /* as records have them */
+    int64_t *ids;        /* by text */
+    size_t room;
+    int64_t chains;      /* the last id of TACHO_PYTHON_CALLCHAINS */
+};
+
+static struct python_calls *calls_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_PYTHON];
+}
 
 /* Numbers of a process; the id of each by its place. */
 struct python_numbers {
@@ -19,6 +35,25 @@ struct python_numbers {
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+int64_t python_next_chain(struct collector *collector)
+{
+    return ++calls_of(collector)->chains;
+}
+
+void python_write_chain_row(struct collector *collector, const struct python_chain_row *from)
+{
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, from->id);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, from->symbol);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, from->module);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, from->depth);
+    if (from->line)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, from->line);
+    if (from->is_entry)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, calledByC, 1);
+    writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
 
 /* The next piece of the text, up to this character or the end; *at goes behind it. */
 static struct intern_string next_piece(const char **at, const char *end, char separator)
@@ -63,13 +98,13 @@ static void write_rows(struct collector *collector, int64_t id, const char *text
 /* The rows of a text; 0 when memory is short. */
 static int64_t id_of_text(struct collector *collector, const char *text, size_t length)
 {
-    struct python_calls *calls = &collector->python_calls;
+    struct python_calls *calls = calls_of(collector);
     size_t before = calls->texts.count;
     int64_t place = intern_add(&calls->texts, text, length);
     if (place < 0 || python_make_room(&calls->ids, &calls->room, calls->texts.count, sizeof *calls->ids) != 0)
         return 0;
     if (calls->texts.count > before) {
-        calls->ids[place] = ++collector->python_chains;
+        calls->ids[place] = ++calls->chains;
         write_rows(collector, calls->ids[place], text, length);
     }
     return calls->ids[place];
@@ -90,9 +125,9 @@ int python_calls_record(struct process *process, const struct wire_record *recor
         return -1;
     const char *text = (const char *)(record->body + 1);
     size_t length = strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8);
-    if (!process->python && !(process->python = calloc(1, sizeof *process->python)))
+    struct python_numbers *numbers = process->state[COLLECT_SOURCE_PYTHON];
+    if (!numbers && !(numbers = process->state[COLLECT_SOURCE_PYTHON] = calloc(1, sizeof *numbers)))
         return -1;
-    struct python_numbers *numbers = process->python;
     if (numbers->known.count >= NUMBERS_MAX)
         forget(numbers);
     int64_t id = length ? id_of_text(process->collector, text, length) : 0;
@@ -105,20 +140,48 @@ int python_calls_record(struct process *process, const struct wire_record *recor
 
 int64_t python_calls_find(const struct process *process, uint64_t number)
 {
-    int64_t place = number && process->python ? intern_find(&process->python->known, &number, sizeof number) : -1;
-    return place >= 0 && (size_t)place < process->python->room ? process->python->ids[place] : 0;
+    const struct python_numbers *numbers = process->state[COLLECT_SOURCE_PYTHON];
+    int64_t place = number && numbers ? intern_find(&numbers->known, &number, sizeof number) : -1;
+    return place >= 0 && (size_t)place < numbers->room ? numbers->ids[place] : 0;
 }
 
-void python_calls_process_ends(struct process *process)
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+/* What is lost here is no event: calls of it have no Python stack. */
+static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (process->python)
-        forget(process->python);
-    free(process->python);
-    process->python = NULL;
+    python_calls_record(origin->process, record, words);
 }
 
-void python_calls_free(struct collector *collector)
+static void arena(const struct collector *collector, struct arena_texts *texts)
 {
-    intern_free(&collector->python_calls.texts);
-    free(collector->python_calls.ids);
+    texts->arena->python = (collector->options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
+                           (collector->options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
 }
+
+static void free_process(struct process *process)
+{
+    if (process->state[COLLECT_SOURCE_PYTHON])
+        forget(process->state[COLLECT_SOURCE_PYTHON]);
+    free(process->state[COLLECT_SOURCE_PYTHON]);
+    process->state[COLLECT_SOURCE_PYTHON] = NULL;
+}
+
+static void free_calls(struct collector *collector)
+{
+    intern_free(&calls_of(collector)->texts);
+    free(calls_of(collector)->ids);
+}
+
+static const struct collect_records records[] = { { WIRE_PYTHON_STACK, WIRE_PYTHON_STACK, told }, { 0 } };
+
+const struct collect_source collect_source_python = {
+    .state_bytes = sizeof(struct python_calls),
+    .records = records,
+    .environment = python_site_environment,
+    .check = python_site_check,
+    .free = free_calls,
+    .arena = arena,
+    .process_end = free_process,
+    .process_free = free_process,
+};

@@ -5,26 +5,27 @@
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_CALLS_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_CALLS_H
 
-#include "base/intern.h"
 #include "wire/wire.h"
 
 struct collector;
 struct process;
 
-/* Of a capture; {0} at first. */
-struct python_calls {
-    struct intern texts; /* as records have them */
-    int64_t *ids;        /* by text */
-    size_t room;
+/* A frame of a stack, as a row of TACHO_PYTHON_CALLCHAINS. */
+struct python_chain_row {
+    int64_t id, symbol, module; /* of the stack; in the writer's string pool */
+    int64_t line;               /* 0: none */
+    uint32_t depth;
+    int is_entry;               /* C code called it */
 };
+void python_write_chain_row(struct collector *collector, const struct python_chain_row *row);
+
+/* The id of a new stack. */
+int64_t python_next_chain(struct collector *collector);
 
 /* A WIRE_PYTHON_STACK of `words` words: 0, or -1 if it makes no sense or memory is short. */
 int python_calls_record(struct process *process, const struct wire_record *record, uint32_t words);
 
 /* The id of the rows of a number; 0: it was not told. */
 int64_t python_calls_find(const struct process *process, uint64_t number);
-
-void python_calls_process_ends(struct process *process);
-void python_calls_free(struct collector *collector);
 
 #endif

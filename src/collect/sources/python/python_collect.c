@@ -1,12 +1,15 @@
-/* Python sampling, the main thread's side: which processes are looked at, and rows of what the sampler has
- * seen. See python_collect.h. */
-#include "python_collect.h"
-
+/* Python sampling as a source: the stacks of all Python threads of the program, read from outside so many times a
+ * second.
+ *
+ * A thread of the collector reads (python_sampler.c), the main thread, here, writes rows. The program is never stopped,
+ * knows nothing of it, and its GIL is not touched. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collect/core/collector.h"
+#include "collect/process/process.h"
+#include "python_calls.h"
 #include "python_sampler.h"
 
 struct python {
@@ -22,43 +25,45 @@ struct python {
 
 static const char source[] = "python-sampling"; /* in TACHO_COUNT */
 
-void python_start(struct collector *collector)
+/* NULL: Python stacks are not sampled. */
+static struct python *python_of(const struct collector *collector)
 {
-    if (!collector->options->python_frequency)
-        return;
-    struct python *python = calloc(1, sizeof *python);
-    if (python)
-        python->sampler = python_sampler_start(collector->options->python_frequency);
-    if (!python || !python->sampler) {
-        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).",
-                       strerror(errno));
-        free(python);
-        return;
-    }
-    collector->python = python;
+    struct python *python = collector->state[COLLECT_SOURCE_PYTHON_SAMPLING];
+    return python->sampler ? python : NULL;
 }
 
-void python_switch(struct collector *collector, int on)
+static void begin(struct collector *collector, pid_t pid)
 {
-    if (collector->python)
-        python_sampler_switch(collector->python->sampler, on);
+    struct python *python = collector->state[COLLECT_SOURCE_PYTHON_SAMPLING];
+    if (!collector->options->python_frequency)
+        return;
+    python->sampler = python_sampler_start(collector->options->python_frequency);
+    if (!python->sampler)
+        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).",
+                       strerror(errno));
+}
+
+static void switching(struct collector *collector, int on)
+{
+    if (python_of(collector))
+        python_sampler_switch(python_of(collector)->sampler, on);
 }
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
 
-void python_process_begins(struct process *process)
+static void process_begin(struct process *process)
 {
-    struct python *python = process->collector->python;
+    struct python *python = python_of(process->collector);
     if (python)
         python_sampler_add(python->sampler, process, process->pid);
 }
 
-void python_process_ends(struct process *process)
+static void process_gone(struct process *process)
 {
     struct collector *collector = process->collector;
     struct collect_python_result *result = &collector->result->python;
     struct python_outcome outcome;
-    if (!collector->python || !python_sampler_remove(collector->python->sampler, process, &outcome))
+    if (!python_of(collector) || !python_sampler_remove(python_of(collector)->sampler, process, &outcome))
         return;
     result->processes += outcome.is_python != 0;
     result->samples += outcome.counts.samples;
@@ -94,27 +99,13 @@ static int take_names(struct collector *collector, struct python *python)
     return 0;
 }
 
-void python_write_chain_row(struct collector *collector, const struct python_chain_row *from)
-{
-    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
-    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, from->id);
-    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, from->symbol);
-    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, from->module);
-    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, from->depth);
-    if (from->line)
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, from->line);
-    if (from->is_entry)
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, calledByC, 1);
-    writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
-}
-
 /* Other stacks may have ids in between. */
 static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
 {
     if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) !=
         0)
         return -1;
-    int64_t id = python->chain_ids[python->chain_count++] = ++collector->python_chains;
+    int64_t id = python->chain_ids[python->chain_count++] = python_next_chain(collector);
     for (uint32_t depth = 0; depth < count; depth++) {
         const struct python_place *place = &python->places[places[depth] & ~PYTHON_ENTRY];
         struct python_chain_row row = {
@@ -154,9 +145,9 @@ static void write_samples(struct collector *collector, const struct python *pyth
     }
 }
 
-void python_write(struct collector *collector)
+static void write_rows(struct collector *collector)
 {
-    struct python *python = collector->python;
+    struct python *python = python_of(collector);
     uint64_t late;
     if (!python)
         return;
@@ -174,19 +165,35 @@ void python_write(struct collector *collector)
     process_count_row(collector->primary, source, "late", "", (int64_t)late);
 }
 
-void python_stop(struct collector *collector)
+static void stop(struct collector *collector)
 {
-    struct python *python = collector->python;
+    struct python *python = python_of(collector);
     struct collect_python_result *result = &collector->result->python;
     if (!python)
         return;
-    collector->python = NULL;
     python_sampler_stop(python->sampler, &result->cpu_ns);
     python_batch_free(&python->batch);
     free(python->codes);
     free(python->places);
     free(python->chain_ids);
-    free(python);
-    if (!result->processes && !result->refused && collector->capture.recorded_ns > 0)
+    *python = (struct python){ 0 };
+    if (!result->processes && !result->refused && collector->recorded_ns > 0)
         collector_warn(collector, 0, "No Python was found in the program: no stacks of it were sampled.");
 }
+
+static const struct collect_table tables[] = {
+    { TABLE_TACHO_PYTHON_SAMPLE, source, COLLECT_RECORDED(python.samples) },
+    { 0 },
+};
+
+const struct collect_source collect_source_python_sampling = {
+    .state_bytes = sizeof(struct python),
+    .tables = tables,
+    .begin = begin,
+    .switching = switching,
+    .tick = write_rows,
+    .finish = write_rows,
+    .stop = stop,
+    .process_begin = process_begin,
+    .process_gone = process_gone,
+};

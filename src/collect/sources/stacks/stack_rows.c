@@ -6,7 +6,12 @@
 
 #include "base/array.h"
 #include "base/parallel.h"
+#include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
+#include "collect/process/process.h"
+#include "collect/sources/python/python_calls.h"
+
+enum stacks_use { STACKS_OSRT = 1, STACKS_CUDA = 2 };
 
 struct sample {
     int64_t id;
@@ -31,41 +36,42 @@ struct stacks {
 /* Innermost frames in these files are not the program's. */
 static const char *const own_files[] = { "libtacho-", "libcupti.so", NULL };
 
-void stacks_start(struct collector *collector)
+/* NULL: memory was short, no call has a chain. */
+static struct stacks *stacks_of(const struct collector *collector)
 {
-    struct stacks *stacks = calloc(1, sizeof *stacks);
-    if (!stacks)
-        return;
+    struct stacks *stacks = collector->state[COLLECT_SOURCE_STACKS];
+    return stacks->symbols ? stacks : NULL;
+}
+
+static void begin(struct collector *collector, pid_t pid)
+{
+    struct stacks *stacks = collector->state[COLLECT_SOURCE_STACKS];
     const struct symbols_settings settings = { .debug_paths = collector->options->debug_paths,
                                                .no_names = collector->options->no_names };
     stacks->symbols = symbols_new(&settings);
-    if (stacks->symbols)
-        collector->stacks = stacks;
-    else
-        free(stacks);
 }
 
-void stacks_stop(struct collector *collector)
+static void free_stacks(struct collector *collector)
 {
-    struct stacks *stacks = collector->stacks;
+    struct stacks *stacks = stacks_of(collector);
     if (!stacks)
         return;
     symbols_delete(stacks->symbols);
     free(stacks->used);
     free(stacks->samples);
     free(stacks->ids);
-    free(stacks);
-    collector->stacks = NULL;
+    *stacks = (struct stacks){ 0 };
 }
 
 struct symbols *stacks_symbols(struct collector *collector)
 {
-    return collector->stacks ? collector->stacks->symbols : NULL;
+    struct stacks *stacks = stacks_of(collector);
+    return stacks ? stacks->symbols : NULL;
 }
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
 
-void stacks_process_begins(struct process *process)
+static void attach_process(struct process *process)
 {
     struct symbols *symbols = stacks_symbols(process->collector);
     const struct process *parent = strcmp(process->origin, "fork") == 0
@@ -78,19 +84,19 @@ void stacks_process_begins(struct process *process)
                                              : symbols_process_new(symbols, process->pid);
 }
 
-void stacks_process_ends(struct process *process)
+static void end_process(struct process *process)
 {
     if (process->space)
         symbols_process_end(process->space);
 }
 
-void stacks_module(struct process *process, const struct symbols_mapping *mapping)
+static void module_begin(struct process *process, const struct symbols_mapping *mapping)
 {
     if (process->space)
         symbols_process_map(process->space, mapping);
 }
 
-void stacks_module_ends(struct process *process, uint64_t address, uint64_t bytes)
+static void module_end(struct process *process, uint64_t address, uint64_t bytes)
 {
     if (process->space)
         symbols_process_unmap(process->space, address, bytes);
@@ -113,9 +119,9 @@ static int note_use(struct stacks *stacks, uint32_t stack, enum stacks_use use)
     return 0;
 }
 
-uint32_t stacks_record(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use)
+static uint32_t stack_of(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use)
 {
-    struct stacks *stacks = process->collector->stacks;
+    struct stacks *stacks = stacks_of(process->collector);
     struct symbols_registers registers = { 0 };
     if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 3)
         return SYMBOLS_NO_STACK;
@@ -140,7 +146,7 @@ uint32_t stacks_record(struct process *process, const struct wire_record *record
 
 void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack)
 {
-    struct stacks *stacks = collector->stacks;
+    struct stacks *stacks = stacks_of(collector);
     if (!stacks || stack == SYMBOLS_NO_STACK)
         return;
     if (array_reserve(&stacks->samples, &stacks->sample_room, stacks->sample_count + 1, sizeof *stacks->samples) == 0)
@@ -153,7 +159,7 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
 
 static const struct line_ids *ids_of(struct collector *collector, uint32_t number)
 {
-    struct stacks *stacks = collector->stacks;
+    struct stacks *stacks = stacks_of(collector);
     struct line_ids *ids = &stacks->ids[number];
     const struct symbols_line *line = symbols_line(stacks->symbols, number);
     if (!ids->symbol) {
@@ -222,7 +228,7 @@ static void write_sampled(struct writer *writer, const struct chain_row *from)
 static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
                         void (*write)(struct writer *, const struct chain_row *))
 {
-    const struct symbols *symbols = collector->stacks->symbols;
+    const struct symbols *symbols = stacks_of(collector)->symbols;
     struct chain_row row = { .id = id };
     while (stack != SYMBOLS_NO_STACK) {
         struct symbols_node node = symbols_stack(symbols, stack);
@@ -242,16 +248,16 @@ static void write_counts(struct collector *collector)
     static const char *const ends[] = {
         [SYMBOLS_WHOLE] = "whole", [SYMBOLS_CUT] = "cut", [SYMBOLS_TOO_DEEP] = "too-deep", [SYMBOLS_BROKEN] = "broken"
     };
-    const struct symbols_counts *counts = symbols_counts(collector->stacks->symbols);
+    const struct symbols_counts *counts = symbols_counts(stacks_of(collector)->symbols);
     for (size_t i = 0; collector->primary && i < sizeof ends / sizeof *ends; i++)
         process_count_row(collector->primary, "callchains", "recorded", ends[i], (int64_t)counts->by_end[i]);
     if (collector->primary)
-        process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)collector->stacks->unkept);
+        process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)stacks_of(collector)->unkept);
 }
 
-void stacks_write(struct collector *collector)
+static void finish(struct collector *collector)
 {
-    struct stacks *stacks = collector->stacks;
+    struct stacks *stacks = stacks_of(collector);
     if (!stacks || symbols_stack_count(stacks->symbols) <= 1)
         return;
     struct parallel *pool = parallel_new(0);
@@ -277,3 +283,32 @@ void stacks_write(struct collector *collector)
         write_stack(collector, stacks->samples[i].id, stacks->samples[i].stack, write_sampled);
     write_counts(collector);
 }
+
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+/* Who made the call whose record comes next. */
+static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;
+    if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains)
+        return;
+    struct call_chains chains = {
+        .native = stack_of(origin->process, record, words, record->a == WIRE_SOURCE_OSRT ? STACKS_OSRT : STACKS_CUDA),
+        .interpreted = python_calls_find(origin->process, record->body[1]),
+    };
+    source->take_chains(origin, record, chains);
+}
+
+static const struct collect_records records[] = { { WIRE_STACK, WIRE_STACK, stack }, { 0 } };
+
+const struct collect_source collect_source_stacks = {
+    .state_bytes = sizeof(struct stacks),
+    .records = records,
+    .begin = begin,
+    .finish = finish,
+    .free = free_stacks,
+    .process_attach = attach_process,
+    .process_end = end_process,
+    .module_begin = module_begin,
+    .module_end = module_end,
+};

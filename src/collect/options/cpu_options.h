@@ -1,6 +1,7 @@
-/* CPU sampling and scheduling, as the command line asks for it and as it went: part of collect.h. */
-#ifndef TACHO_COLLECT_CORE_CPU_OPTIONS_H
-#define TACHO_COLLECT_CORE_CPU_OPTIONS_H
+/* CPU sampling and scheduling, as the command line asks for it and as it went: part of collect_options.h and
+ * collect_result.h. */
+#ifndef TACHO_COLLECT_OPTIONS_CPU_OPTIONS_H
+#define TACHO_COLLECT_OPTIONS_CPU_OPTIONS_H
 
 #include <stdint.h>
 

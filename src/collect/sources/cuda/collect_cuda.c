@@ -1,0 +1,317 @@
+/* CUDA as a source: its row. */
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/core/collector.h"
+#include "collect/core/machine.h"
+#include "collect/core/record.h"
+#include "collect/core/variables.h"
+#include "collect/process/process.h"
+#include "cuda_collect.h"
+#include "wire/wire_cuda.h"
+#include "wire/wire_nvtx.h"
+
+#define BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
+#define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */
+
+static struct cuda_process *cuda_of(const struct process *process)
+{
+    return process->state[COLLECT_SOURCE_CUDA]; /* NULL: CUDA is not traced */
+}
+
+static double extra_cost_ns(const struct collect_result *result)
+{
+    return (double)KERNEL_NS * (double)result->cuda.kernels;
+}
+
+/* ---- The capture ----------------------------------------------------------------------------------------------- */
+
+static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
+{
+    if (options->sources & WIRE_BIT(CUDA))
+        variables_set(variables, "CUDA_INJECTION64_PATH", agent_path);
+}
+
+static void check(struct collector *collector, const char *agent_path)
+{
+    const char *other = variables_value(collector->options, "CUDA_INJECTION64_PATH");
+    if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
+        collector_warn(
+            collector, 0,
+            "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
+}
+
+/* What is known once a program has used CUDA, if one has. */
+static void finish(struct collector *collector)
+{
+    const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
+    char value[16] = "";
+    if (gpus->cuda_version)
+        snprintf(value, sizeof value, "%u", gpus->cuda_version);
+    machine_fact(collector, "CudaDriverVersion", 611, value); /* as nsys has it */
+}
+
+/* ---- Arenas ---------------------------------------------------------------------------------------------------- */
+
+/* As many bytes of CUPTI's buffers as of records. */
+static uint32_t buffer_count(const struct collector *collector, uint64_t chunk_bytes)
+{
+    return collector->options->sources & WIRE_BIT(CUDA) ? (uint32_t)(chunk_bytes / WIRE_CUDA_BUFFER_BYTES) : 0;
+}
+
+static uint64_t arena_bytes(const struct collector *collector, uint64_t chunk_bytes)
+{
+    uint32_t count = buffer_count(collector, chunk_bytes);
+    return wire_arena_bytes(0, count) - wire_chunks_end(0);
+}
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    const struct collect_options *options = collector->options;
+    struct wire_header *arena = texts->arena;
+    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
+    arena->cuda = (struct wire_cuda_settings){
+        .flags = options->cuda_flags,
+        .backtrace_groups = options->cuda_backtrace_groups,
+        .backtrace_ns = options->cuda_backtrace_ns,
+        .backtrace_bytes = BACKTRACE_BYTES,
+        .flush_interval_ms = options->cuda_flush_interval_ms,
+        .buffer_count = buffer_count(collector, (uint64_t)arena->chunk_count * WIRE_CHUNK_BYTES),
+        .ns_per_tick = clock_map_slope(&collector->clock),
+    };
+}
+
+/* ---- Records --------------------------------------------------------------------------------------------------- */
+
+/* What CUDA goes by: which CUPTI it is, or why there is none. */
+static void cupti_row(const struct origin *origin, const struct wire_record *record,
+                      const struct row_TACHO_CUPTI *known)
+{
+    struct row_TACHO_CUPTI row = *known;
+    ROW_SET(&row, TACHO_CUPTI, timestamp, record_time(origin, record));
+    ROW_SET(&row, TACHO_CUPTI, globalPid, origin->process->global_pid);
+    writer_append(origin->collector->writer, TABLE_TACHO_CUPTI, &row);
+}
+
+static void loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct row_TACHO_CUPTI row = { 0 };
+    if (words < WIRE_HEAD_WORDS + 1) {
+        process_count_damaged(origin->process);
+        return;
+    }
+    ROW_SET(&row, TACHO_CUPTI, version, (int64_t)record->body[0]);
+    ROW_SET(&row, TACHO_CUPTI, path, record_text_id(origin, record, words, 1));
+    ROW_SET(&row, TACHO_CUPTI, calls, collector_string(origin->collector, record->a == 1 ? "all" : "chosen"));
+    cupti_row(origin, record, &row);
+    origin->collector->result->cuda.processes++;
+}
+
+static void refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_cuda_result *result = &origin->collector->result->cuda;
+    struct row_TACHO_CUPTI row = { 0 };
+    char text[sizeof result->refusal];
+    ROW_SET(&row, TACHO_CUPTI, result, record->a);
+    ROW_SET(&row, TACHO_CUPTI, refusal, record_text_id(origin, record, words, 0));
+    cupti_row(origin, record, &row);
+    record_copy_text(text, sizeof text, record, words, 0);
+    if (result->refused++)
+        return;
+    memcpy(result->refusal, text, sizeof text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
+}
+
+static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (cuda_of(origin->process))
+        cuda_record(cuda_of(origin->process), record, words, origin->reader->tid);
+}
+
+static void resource_named(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct cuda_process *cuda = cuda_of(origin->process);
+    if (cuda && record->flags == WIRE_RESOURCE_CUDA_STREAM && words > WIRE_HEAD_WORDS + 2)
+        cuda_name_stream(cuda, record->body[0], record_text_id(origin, record, words, 2));
+}
+
+static void take_chains(const struct origin *origin, const struct wire_record *record, struct call_chains chains)
+{
+    if (cuda_of(origin->process))
+        cuda_chain(cuda_of(origin->process), (record->body[0] & WIRE_CUDA_STACK_OF_DRIVER) != 0,
+                   (uint32_t)record->body[0], chains);
+}
+
+/* ---- Processes and threads ------------------------------------------------------------------------------------- */
+
+static void attach_process(struct process *process)
+{
+    struct collector *collector = process->collector;
+    struct cuda_setup setup = {
+        .writer = collector->writer,
+        .clock = &collector->clock,
+        .gpus = collector->state[COLLECT_SOURCE_CUDA],
+        .arena = process->arena,
+        .chunk_count = process->chunk_count,
+        .buffer_count = process->arena->cuda.buffer_count,
+        .ns_per_tick = process->arena->cuda.ns_per_tick,
+        .flags = process->arena->cuda.flags,
+        .global_pid = process->global_pid,
+        .pid = (uint32_t)process->pid,
+        .own_pid = process->own_pid,
+        .process = process,
+    };
+    process->state[COLLECT_SOURCE_CUDA] = setup.buffer_count ? cuda_process_new(&setup) : NULL;
+}
+
+/* The agent's own thread fetches CUPTI's records. */
+static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
+{
+    reader->is_agents = slot->tid &&
+                        slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+}
+
+static void round_begin(struct process *process)
+{
+    if (cuda_of(process))
+        cuda_note(cuda_of(process));
+}
+
+static size_t round_end(struct process *process, size_t budget, int is_all_read)
+{
+    return cuda_of(process) ? cuda_read(cuda_of(process), budget, is_all_read) : 0;
+}
+
+static void set_goal(struct process *process)
+{
+    if (cuda_of(process))
+        cuda_set_goal(cuda_of(process));
+}
+
+static int has_reached_goal(const struct process *process)
+{
+    return !cuda_of(process) || cuda_reached_goal(cuda_of(process));
+}
+
+static void settle_goal(struct process *process)
+{
+    if (cuda_of(process))
+        cuda_settle_goal(cuda_of(process));
+}
+
+/* Kernels that run for longer than the collector has patience for are not waited for. */
+static int is_awaited(struct process *process)
+{
+    return cuda_of(process) && cuda_awaits(cuda_of(process));
+}
+
+static void trim(struct process *process)
+{
+    if (cuda_of(process))
+        cuda_trim(cuda_of(process));
+}
+
+static void counts(struct process *process)
+{
+    if (!cuda_of(process))
+        return;
+    const struct cuda_counts *counts = cuda_process_counts(cuda_of(process));
+    process_set_counts(process, WIRE_SOURCE_CUDA,
+                       &(struct process_counts){
+                           .recorded = counts->recorded,
+                           .recovered = counts->recovered,
+                           .unfinished = counts->unfinished,
+                           .unknown_kind = counts->unknown_kind,
+                           .damaged = counts->damaged,
+                       });
+}
+
+static void check_row(const struct process *process, const char *finding, uint64_t count)
+{
+    struct row_TACHO_CUDA_CHECK row = { 0 };
+    if (!count)
+        return;
+    ROW_SET(&row, TACHO_CUDA_CHECK, globalPid, process->global_pid);
+    ROW_SET(&row, TACHO_CUDA_CHECK, finding, collector_string(process->collector, finding));
+    ROW_SET(&row, TACHO_CUDA_CHECK, count, (int64_t)count);
+    writer_append(process->collector->writer, TABLE_TACHO_CUDA_CHECK, &row);
+}
+
+static void free_process(struct process *process)
+{
+    cuda_process_free(cuda_of(process));
+    process->state[COLLECT_SOURCE_CUDA] = NULL;
+}
+
+/* What CUDA's records say about each other, once all are here. */
+static void end_process(struct process *process)
+{
+    struct collect_cuda_result *total = &process->collector->result->cuda;
+    if (!cuda_of(process))
+        return;
+    cuda_finish(cuda_of(process));
+    counts(process);
+    const struct cuda_counts *counts = cuda_process_counts(cuda_of(process));
+    check_row(process, "launch-without-kernel", counts->launches_without_kernel);
+    check_row(process, "kernel-without-launch", counts->kernels_without_launch);
+    check_row(process, "kernel-before-launch", counts->kernels_before_launch);
+    total->kernels += counts->kernels;
+    total->launches_without_kernel += counts->launches_without_kernel;
+    total->kernels_without_launch += counts->kernels_without_launch;
+    total->kernels_before_launch += counts->kernels_before_launch;
+    total->recovered += counts->recovered;
+    free_process(process);
+}
+
+static const struct collect_records records[] = {
+    { WIRE_CUDA_LOADED, WIRE_CUDA_LOADED, loaded },
+    { WIRE_CUDA_REFUSED, WIRE_CUDA_REFUSED, refused },
+    { WIRE_CUDA_DEVICE, WIRE_CUDA_CALL, told },
+    { 0 },
+};
+
+#define TABLE(name) { TABLE_##name, "cuda", COLLECT_RECORDED_OF(CUDA) }
+static const struct collect_table tables[] = {
+    TABLE(CUPTI_ACTIVITY_KIND_KERNEL),
+    TABLE(CUPTI_ACTIVITY_KIND_RUNTIME),
+    TABLE(CUPTI_ACTIVITY_KIND_MEMCPY),
+    TABLE(CUPTI_ACTIVITY_KIND_MEMSET),
+    TABLE(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION),
+    TABLE(CUPTI_ACTIVITY_KIND_CUDA_EVENT),
+    TABLE(CUPTI_ACTIVITY_KIND_GRAPH_TRACE),
+    TABLE(CUDA_GPU_MEMORY_USAGE_EVENTS),
+    TABLE(CUDA_GPU_MEMORY_POOL_EVENTS),
+    TABLE(CUDA_UM_CPU_PAGE_FAULT_EVENTS),
+    TABLE(CUDA_UM_GPU_PAGE_FAULT_EVENTS),
+    TABLE(TACHO_CUDA_JIT),
+    TABLE(PROFILER_OVERHEAD),
+    { 0 },
+};
+
+const struct collect_source collect_source_cuda = {
+    .state_bytes = sizeof(struct cuda_gpus),
+    .records = records,
+    .tables = tables,
+    .cost = { .recorded_ns = 60, .counted_ns = 60 }, /* CUPTI's part included */
+    .extra_cost_ns = extra_cost_ns,
+    .environment = environment,
+    .check = check,
+    .finish = finish,
+    .arena_bytes = arena_bytes,
+    .arena = arena,
+    .process_attach = attach_process,
+    .process_end = end_process,
+    .process_free = free_process,
+    .counts = counts,
+    .round_begin = round_begin,
+    .round_end = round_end,
+    .set_goal = set_goal,
+    .has_reached_goal = has_reached_goal,
+    .settle_goal = settle_goal,
+    .is_awaited = is_awaited,
+    .trim = trim,
+    .resource_named = resource_named,
+    .thread_begin = thread_begin,
+    .take_chains = take_chains,
+};

@@ -1,0 +1,57 @@
+/* Calls into cuBLAS and others as a source: its row. Their records are ranges of NVTX (nvtx_library.h), which counts
+ * them, too. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "collect/core/collector.h"
+#include "wire/wire_libraries.h"
+
+/* The library that interposes their functions, beside the agent: whether it is there, wanted and may be preloaded. */
+static int find_stubs(struct text *path, const struct collect_options *options, const char *agent_path)
+{
+    const char *slash = strrchr(agent_path, '/');
+    if (!(options->sources & WIRE_BIT(LIBRARY)) || !options->libraries || options->no_preload)
+        return 0;
+    text_addf(path, "%.*s" WIRE_LIBRARIES_FILE, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    return !text_failed(path) && access(text_string(path), R_OK) == 0;
+}
+
+static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
+{
+    struct text path = { 0 };
+    if (find_stubs(&path, options, agent_path))
+        text_addf(to, ":%s", text_string(&path));
+    text_free(&path);
+}
+
+/* Libraries that annotate themselves, as NCCL does, are recorded in any case. */
+static void check(struct collector *collector, const char *agent_path)
+{
+    struct text path = { 0 };
+    int wanted = (collector->options->sources & WIRE_BIT(LIBRARY)) && collector->options->libraries;
+    if (wanted && !find_stubs(&path, collector->options, agent_path))
+        collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
+                       collector->options->no_preload
+                           ? "--preload=no keeps out what would stand before them"
+                           : "libtacho-libraries.so is not beside the agent; install Tacho whole");
+    text_free(&path);
+}
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    texts->arena->libraries = collector->options->libraries;
+}
+
+static const struct collect_table tables[] = {
+    { TABLE_NVTX_EVENTS, "libraries", COLLECT_RECORDED_OF(LIBRARY) },
+    { 0 },
+};
+
+const struct collect_source collect_source_library = {
+    .tables = tables,
+    .cost = { .recorded_reads = 2, .recorded_ns = 65, .counted_reads = 2, .counted_ns = 50 },
+    .preload = preload,
+    .check = check,
+    .arena = arena,
+};

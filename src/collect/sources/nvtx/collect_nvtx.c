@@ -1,0 +1,120 @@
+/* NVTX as a source: its row. */
+#include "collect/core/collect_sources.h"
+#include "collect/core/collector.h"
+#include "collect/core/variables.h"
+#include "collect/process/process.h"
+#include "nvtx_collect.h"
+
+/* The program's own NVTX loads what this names, with or without a preload. */
+static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
+{
+    variables_set(variables, "NVTX_INJECTION64_PATH", agent_path);
+}
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    texts->arena->domain_include = arena_put_list(texts, collector->options->nvtx_domain_include);
+    texts->arena->domain_exclude = arena_put_list(texts, collector->options->nvtx_domain_exclude);
+}
+
+/* ---- Records --------------------------------------------------------------------------------------------------- */
+
+static void event(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct nvtx_thread *thread = origin->reader->state[COLLECT_SOURCE_NVTX];
+    if (thread)
+        nvtx_record(thread, record, words);
+}
+
+/* Only the records of its own source say which resource it is. */
+static void resource(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    SOURCES_CALL(resource_named, origin, record, words);
+    event(origin, record, words);
+}
+
+/* ---- Processes and threads ------------------------------------------------------------------------------------- */
+
+static void attach_process(struct process *process)
+{
+    struct collector *collector = process->collector;
+    struct nvtx_process *nvtx = nvtx_process_new(collector->writer, &collector->clock, process->global_pid);
+    if (nvtx)
+        nvtx_process_sources(nvtx, collector->options->sources);
+    process->state[COLLECT_SOURCE_NVTX] = nvtx;
+}
+
+static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
+{
+    struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
+    reader->state[COLLECT_SOURCE_NVTX] = nvtx ? nvtx_thread_new(nvtx, process_global_tid(process, reader->tid)) : NULL;
+}
+
+static void thread_end(struct process *process, struct reader *reader, int64_t end_ns)
+{
+    const struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
+    if (reader->state[COLLECT_SOURCE_NVTX])
+        nvtx_thread_finish(reader->state[COLLECT_SOURCE_NVTX]);
+    int64_t given = nvtx ? nvtx_thread_name(nvtx, reader->tid) : -1;
+    if (given >= 0) /* what the program calls it says more than what the kernel does */
+        reader->name_id = given;
+}
+
+/* NVTX keeps its own count, since a range is recorded once both its ends are here. */
+static void set_counts(struct process *process, const struct nvtx_counts *counts)
+{
+    process_set_counts(process, WIRE_SOURCE_NVTX,
+                       &(struct process_counts){
+                           .recorded = counts->recorded - counts->library_recorded,
+                           .damaged = counts->damaged,
+                           .fates[WIRE_LOST_BUFFER_FULL] = counts->end_lost - counts->library_end_lost,
+                       });
+    process_set_counts(process, WIRE_SOURCE_LIBRARY,
+                       &(struct process_counts){
+                           .recorded = counts->library_recorded,
+                           .fates[WIRE_LOST_BUFFER_FULL] = counts->library_end_lost,
+                       });
+}
+
+static void counts(struct process *process)
+{
+    if (process->state[COLLECT_SOURCE_NVTX])
+        set_counts(process, nvtx_process_counts(process->state[COLLECT_SOURCE_NVTX]));
+}
+
+static void end_process(struct process *process)
+{
+    struct nvtx_counts counts;
+    if (!process->state[COLLECT_SOURCE_NVTX])
+        return;
+    nvtx_process_finish(process->state[COLLECT_SOURCE_NVTX], &counts);
+    process->state[COLLECT_SOURCE_NVTX] = NULL;
+    set_counts(process, &counts);
+}
+
+static void free_process(struct process *process)
+{
+    if (process->state[COLLECT_SOURCE_NVTX])
+        nvtx_process_finish(process->state[COLLECT_SOURCE_NVTX], NULL);
+}
+
+static const struct collect_records records[] = {
+    { WIRE_NVTX_MARK, WIRE_NVTX_SYNC, event },
+    { WIRE_NVTX_RESOURCE, WIRE_NVTX_RESOURCE, resource },
+    { 0 },
+};
+static const struct collect_table tables[] = { { TABLE_NVTX_EVENTS, "nvtx", COLLECT_RECORDED_OF(NVTX) }, { 0 } };
+
+const struct collect_source collect_source_nvtx = {
+    .records = records,
+    .tables = tables,
+    .cost = { .recorded_reads = 2, .recorded_ns = 20, .counted_reads = 2, .counted_ns = 10 },
+    .environment = environment,
+    .arena = arena,
+    .process_attach = attach_process,
+    .process_end = end_process,
+    .process_free = free_process,
+    .counts = counts,
+    .thread_begin = thread_begin,
+    .thread_end = thread_end,
+};

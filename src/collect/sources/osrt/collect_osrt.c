@@ -1,0 +1,84 @@
+/* OS runtime calls as a source: its row. */
+#include <stdio.h>
+
+#include "collect/core/collect_sources.h"
+#include "collect/core/collector.h"
+#include "collect/core/machine.h"
+#include "collect/process/process.h"
+#include "osrt_collect.h"
+
+static struct osrt *osrt_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_OSRT];
+}
+
+static void describe(struct collector *collector)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->options->osrt_threshold_ns);
+    machine_parameter(collector, "OSRT_THRESHOLD_NS", number);
+}
+
+static void begin(struct collector *collector, pid_t pid)
+{
+    osrt_init(osrt_of(collector), collector->writer, &collector->clock);
+}
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    const struct collect_options *options = collector->options;
+    struct wire_header *arena = texts->arena;
+    arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
+    arena->osrt_backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
+    arena->osrt_backtrace_bytes = options->osrt_backtrace_bytes;
+}
+
+static void take_chains(const struct origin *origin, const struct wire_record *record, struct call_chains chains)
+{
+    origin->reader->chains = chains;
+    origin->reader->chains_ticks = record->ticks;
+}
+
+static struct call_chains chains_of(struct reader *reader, uint64_t ticks)
+{
+    struct call_chains none = { 0 }, chains = reader->chains_ticks == ticks ? reader->chains : none;
+    reader->chains = none;
+    return chains;
+}
+
+static void call(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct call_chains chains = chains_of(origin->reader, record->ticks);
+    if (osrt_record(osrt_of(origin->collector), process_global_tid(origin->process, origin->reader->tid), record, words,
+                    chains) == 0)
+        origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
+    else
+        origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
+}
+
+/* The call that a thread is in when it is read for the last time gets its row too. */
+static void thread_cut(const struct origin *origin, struct wire_thread *slot, int64_t end_ns)
+{
+    uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);
+    uint32_t function = atomic_load_explicit(&slot->call_function, memory_order_relaxed);
+    if (end_ns == PROCESS_NO_TIME)
+        end_ns = collector_now(origin->collector);
+    int64_t global_tid = process_global_tid(origin->process, origin->reader->tid);
+    if (ticks && osrt_incomplete(osrt_of(origin->collector), global_tid, function, ticks, end_ns) == 0)
+        origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
+}
+
+static const struct collect_records records[] = { { WIRE_OSRT_CALL, WIRE_OSRT_CALL, call }, { 0 } };
+static const struct collect_table tables[] = { { TABLE_OSRT_API, "osrt", COLLECT_RECORDED_OF(OSRT) }, { 0 } };
+
+const struct collect_source collect_source_osrt = {
+    .state_bytes = sizeof(struct osrt),
+    .records = records,
+    .tables = tables,
+    .cost = { .recorded_reads = 2, .recorded_ns = 12, .counted_reads = 2, .counted_ns = 6, .untimed_ns = 3 },
+    .describe = describe,
+    .begin = begin,
+    .arena = arena,
+    .take_chains = take_chains,
+    .thread_cut = thread_cut,
+};

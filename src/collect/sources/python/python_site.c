@@ -1,0 +1,56 @@
+/* The folder of Python modules that Python programs find first: see python_site.h. */
+#include "python_site.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "collect/core/collector.h"
+#include "collect/core/variables.h"
+#include "wire/wire_torch.h"
+
+/* The folder that Python programs find first, beside the agent: whether it is wanted. A path that
+ * is not there stays empty. */
+static int find_site(struct text *path, const struct collect_options *options, const char *agent_path)
+{
+    char *agent = realpath(agent_path, NULL); /* not the link to it that LD_PRELOAD may need */
+    int slash = agent ? (int)(strrchr(agent, '/') + 1 - agent) : 0;
+    text_addf(path, "%.*spython/site", slash, agent ? agent : "");
+    free(agent);
+    if (text_failed(path) || access(text_string(path), R_OK) != 0)
+        text_clear(path);
+    return options->torch_replace || options->torch_functions || (options->torch_flags & WIRE_TORCH_MODULES) ||
+           options->python_functions;
+}
+
+/* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands
+ * last, as it may have commas. */
+void python_site_environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
+{
+    struct text path = { 0 }, words = { 0 };
+    const char *own = variables_value(options, "PYTHONPATH");
+    if (find_site(&path, options, agent_path) && path.length) {
+        text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
+        text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "",
+                  options->torch_functions ? "functions," : "",
+                  options->torch_flags & WIRE_TORCH_MODULES ? "modules," : "");
+        if (options->python_functions)
+            text_addf(&words, "functions-file=%s", options->python_functions);
+        variables_set(variables, "PYTHONPATH", text_string(&path));
+        variables_set(variables, "TACHO_PYTHON", text_string(&words));
+        variables->failed |= text_failed(&path) || text_failed(&words);
+    }
+    text_free(&path);
+    text_free(&words);
+}
+
+void python_site_check(struct collector *collector, const char *agent_path)
+{
+    struct text path = { 0 };
+    if (find_site(&path, collector->options, agent_path) && !path.length)
+        collector_warn(
+            collector, 0,
+            "Python programs run as they are: the folder python is not beside the agent; install Tacho whole.");
+    text_free(&path);
+}

@@ -1,0 +1,141 @@
+/* PyTorch as a source: its row. */
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/core/collector.h"
+#include "collect/core/record.h"
+#include "collect/process/process.h"
+#include "torch_collect.h"
+#include "wire/wire_torch.h"
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    texts->arena->torch = collector->options->torch_flags;
+}
+
+/* ---- Records --------------------------------------------------------------------------------------------------- */
+
+static void metadata(const struct origin *origin, const char *name, const char *value)
+{
+    struct row_TACHO_TORCH_METADATA row = { 0 };
+    ROW_SET(&row, TACHO_TORCH_METADATA, name, collector_string(origin->collector, name));
+    ROW_SET(&row, TACHO_TORCH_METADATA, value, collector_string(origin->collector, value));
+    writer_append(origin->collector->writer, TABLE_TACHO_TORCH_METADATA, &row);
+}
+
+/* The settings of a capture, once, under the names that torch's own traces have for them. */
+static void loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_torch_result *result = &origin->collector->result->torch;
+    char version[sizeof result->version], quoted[sizeof version + 2];
+    uint32_t flags = origin->collector->options->torch_flags;
+    if (result->processes++)
+        return;
+    record_copy_text(version, sizeof version, record, words, 0);
+    for (char *at = version; *at; at++)
+        *at = *at == '"' || *at == '\\' || (unsigned char)*at < ' ' ? '?' : *at;
+    memcpy(result->version, version, sizeof version);
+    snprintf(quoted, sizeof quoted, "\"%s\"", version);
+    metadata(origin, "tacho.torchVersion", quoted);
+    metadata(origin, "record_shapes", flags & WIRE_TORCH_SHAPES ? "1" : "0");
+    metadata(origin, "profile_memory", flags & WIRE_TORCH_MEMORY ? "1" : "0");
+    metadata(origin, "with_stack", flags & WIRE_TORCH_STACKS ? "1" : "0");
+    metadata(origin, "with_modules", flags & WIRE_TORCH_MODULES ? "1" : "0");
+}
+
+static void refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_torch_result *result = &origin->collector->result->torch;
+    char text[sizeof result->refusal];
+    record_copy_text(text, sizeof text, record, words, 0);
+    if (result->refused++)
+        return;
+    memcpy(result->refusal, text, sizeof text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
+}
+
+static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct process *process = origin->process;
+    struct torch_setup setup = {
+        .writer = origin->collector->writer,
+        .clock = &origin->collector->clock,
+        .global_pid = process->global_pid,
+        .as_nvtx = origin->collector->options->torch_nvtx,
+    };
+    if (!process->state[COLLECT_SOURCE_TORCH])
+        process->state[COLLECT_SOURCE_TORCH] = torch_process_new(&setup);
+    if (process->state[COLLECT_SOURCE_TORCH] && !origin->reader->state[COLLECT_SOURCE_TORCH])
+        origin->reader->state[COLLECT_SOURCE_TORCH] = torch_thread_new(process->state[COLLECT_SOURCE_TORCH],
+                                                                       process_global_tid(process,
+                                                                                          origin->reader->tid));
+    if (origin->reader->state[COLLECT_SOURCE_TORCH])
+        torch_record(origin->reader->state[COLLECT_SOURCE_TORCH], record, words);
+    else
+        process->counts[WIRE_SOURCE_TORCH].damaged++;
+}
+
+/* ---- Processes and threads ------------------------------------------------------------------------------------- */
+
+static void thread_end(struct process *process, struct reader *reader, int64_t end_ns)
+{
+    int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
+    if (reader->state[COLLECT_SOURCE_TORCH])
+        torch_thread_finish(reader->state[COLLECT_SOURCE_TORCH],
+                            last_ns != PROCESS_NO_TIME ? last_ns : collector_now(process->collector));
+}
+
+/* Its own count, since an operator is recorded once its end is here. */
+static void counts(struct process *process)
+{
+    if (!process->state[COLLECT_SOURCE_TORCH])
+        return;
+    const struct torch_counts *counts = torch_process_counts(process->state[COLLECT_SOURCE_TORCH]);
+    process_set_counts(process, WIRE_SOURCE_TORCH,
+                       &(struct process_counts){
+                           .recorded = counts->recorded,
+                           .damaged = counts->damaged,
+                           .fates[WIRE_LOST_BUFFER_FULL] = counts->stack_lost,
+                       });
+}
+
+static void free_process(struct process *process)
+{
+    if (process->state[COLLECT_SOURCE_TORCH])
+        torch_process_free(process->state[COLLECT_SOURCE_TORCH]);
+    process->state[COLLECT_SOURCE_TORCH] = NULL;
+}
+
+static void end_process(struct process *process)
+{
+    counts(process);
+    free_process(process);
+}
+
+static const struct collect_records records[] = {
+    { WIRE_TORCH_LOADED, WIRE_TORCH_LOADED, loaded },
+    { WIRE_TORCH_REFUSED, WIRE_TORCH_REFUSED, refused },
+    { WIRE_TORCH_BEGIN, WIRE_TORCH_BYTES, told },
+    { 0 },
+};
+
+#define TABLE(name) { TABLE_##name, "pytorch", COLLECT_RECORDED_OF(TORCH) }
+static const struct collect_table tables[] = {
+    TABLE(TACHO_TORCH_OP),
+    TABLE(TACHO_TORCH_MEMORY),
+    TABLE(TACHO_TORCH_PYTHON),
+    { 0 },
+};
+
+const struct collect_source collect_source_torch = {
+    .records = records,
+    .tables = tables,
+    /* half of it is PyTorch's own, which does more for an operator that is observed */
+    .cost = { .recorded_reads = 2, .recorded_ns = 120, .counted_reads = 2, .counted_ns = 100 },
+    .arena = arena,
+    .process_end = end_process,
+    .process_free = free_process,
+    .counts = counts,
+    .thread_end = thread_end,
+};
