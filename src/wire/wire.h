@@ -71,13 +71,13 @@ enum wire_fate {
 
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
-/* What switches the recording on: the start of the program, a range, a call. CUDA stands in switches alone:
+/* What switches the recording on: the start of the program, a range, a call. PROFILER stands in switches alone:
  * cudaProfilerStart() and …Stop(), which count in captures of kind API. */
 #define WIRE_CAPTURES(X)                                                                                               \
     X(ALWAYS, "start")                                                                                                 \
     X(NVTX, "nvtx")                                                                                                    \
     X(API, "api")                                                                                                      \
-    X(CUDA, "cudaProfilerApi")
+    X(PROFILER, "cudaProfilerApi")
 
 enum wire_capture {
 #define WIRE_CAPTURE_ID(name, text) WIRE_CAPTURE_##name,

@@ -1,11 +1,11 @@
-/* Records of OS runtime calls, and the numbers that they carry: the rows of osrt.def, in its order. */
+/* Records of OS runtime calls, and the numbers that they carry: the rows of libc_calls.def, in its order. */
 #ifndef TACHO_WIRE_WIRE_OSRT_H
 #define TACHO_WIRE_WIRE_OSRT_H
 
 #include "wire.h"
 
 enum wire_osrt_type {
-    /* OS runtime calls. a: function, a row of osrt.def; b: nesting level. body: [duration in ticks << 16 |
+    /* OS runtime calls. a: function, a row of libc_calls.def; b: nesting level. body: [duration in ticks << 16 |
      * errno if the call failed, else 0][return value; of a lock that was held, the id of the thread that held
      * it above 32 bits of return value] */
     WIRE_OSRT_CALL = WIRE_FIRST_OSRT,
@@ -15,7 +15,7 @@ WIRE_TYPES_END_AT(OSRT, WIRE_OSRT_CALL); /* the key of a WIRE_STACK says nothing
 enum osrt_function {
 #define OS(type, symbol, shown, parameters, arguments, fails) OSRT_##symbol,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) OSRT_##symbol,
-#include "osrt.def"
+#include "libc_calls.def"
 #undef OS
 #undef OS_OWN
     OSRT_FUNCTION_COUNT

@@ -36,12 +36,12 @@ _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE the same, before 1.10
 _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE the same
 _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE the same, before 2.0
 "
-hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/osrt.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
-[ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in osrt.def: fewer than 200, or the check itself is broken"
+hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/libc_calls.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
+[ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in libc_calls.def: fewer than 200, or the check itself is broken"
 
 # Hooks of an older version of a function (os_old_NAME) are exported as NAME, under that version.
 expected=$({ tr -s ' ' '\n' <<<"$hooks"; awk '{ print $1 }' <<<"$entries"; } | grep . | sort)
-uniq -d <<<"$expected" | sed 's/$/ stands twice in osrt.def/' | grep . && bad=1
+uniq -d <<<"$expected" | sed 's/$/ stands twice in libc_calls.def/' | grep . && bad=1
 for name in $(sed -n 's/^os_old_//p' <<<"$expected"); do
     "$NM" -D --defined-only "$AGENT" | grep -qE " $name@GLIBC_" || complain "$name is not exported under its older version"
 done

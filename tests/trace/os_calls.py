@@ -7,7 +7,7 @@ import subprocess
 
 import lib
 
-DEFINITION = os.path.join(lib.SOURCE, "src/wire/osrt.def")
+DEFINITION = os.path.join(lib.SOURCE, "src/wire/libc_calls.def")
 ROW = re.compile(r"OS(?:_OWN)?\((?:[^,]+), (\w+), (\w+),")
 
 # Functions whose calls here never block or never return, hence make no rows: counted as untimed, or told in other records.

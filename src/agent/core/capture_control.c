@@ -1,4 +1,4 @@
-/* What a program may ask of its capture: begin and end recording, from NVTX ranges or from the public API.
+/* What a program may ask of its capture: begin and end recording, by ranges of its own or by calls.
  *
  * This process switches at once and sets a switch in the arena header; the collector propagates
  * it to all other processes. */
@@ -8,12 +8,12 @@
 #include "source.h"
 #include "sys.h"
 
-/* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
+/* Calls that are meant for any profiler count only when the capture waits for a call. */
 static int counts(enum wire_capture cause)
 {
     uint32_t capture = agent.arena->capture;
-    return cause == WIRE_CAPTURE_CUDA ? capture == WIRE_CAPTURE_API
-                                      : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
+    return cause == WIRE_CAPTURE_PROFILER ? capture == WIRE_CAPTURE_API
+                                          : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
 }
 
 /* All switches are unread: the collector has been stopped for long. The last one counts. */

@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "libc_loader.h"
-#include "modules.h"
+#include "object_extent.h"
 
 union libc_real libc_real;
 
 static const char *const symbols[LIBC_FUNCTIONS] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = #symbol,
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
 };
@@ -98,7 +98,7 @@ typedef long (*missing_function)(void);
 static const missing_function missing[LIBC_FUNCTIONS] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = MISSING_##fails,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [LIBC_##symbol] = MISSING_##fails,
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
 };
@@ -113,7 +113,7 @@ struct pair {
 static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
 {
     struct pair *pair = wanted;
-    int one = modules_contain(object, pair->one), other = modules_contain(object, pair->other);
+    int one = object_contains(object, pair->one), other = object_contains(object, pair->other);
     pair->together = one && other;
     return one || other;
 }

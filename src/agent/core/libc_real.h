@@ -24,7 +24,7 @@
 enum libc_function {
 #define OS(type, symbol, shown, parameters, arguments, fails) LIBC_##symbol,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) LIBC_##symbol,
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
     LIBC_FUNCTIONS
@@ -34,7 +34,7 @@ union libc_real {
     struct {
 #define OS(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
     };

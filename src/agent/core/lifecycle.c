@@ -16,6 +16,7 @@
 #include "libc_real.h"
 #include "mappings.h"
 #include "modules.h"
+#include "own_calls.h"
 #include "seccomp.h"
 #include "source.h"
 #include "sys.h"

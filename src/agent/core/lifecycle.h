@@ -17,20 +17,4 @@ struct agent_note agent_leave(enum wire_limit why);
 void agent_has_left(struct agent_note note);  /* for good */
 void agent_come_back(struct agent_note note); /* there was no need to leave */
 
-/* Around system calls of the agent outside of the hooks that limit a process, which wait for them: 0:
- * none may be made any more. */
-static inline int agent_begin_calls(void)
-{
-    atomic_fetch_add(&agent.calling, 1);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (agent_attached())
-        return 1;
-    atomic_fetch_sub(&agent.calling, 1);
-    return 0;
-}
-static inline void agent_end_calls(void)
-{
-    atomic_fetch_sub(&agent.calling, 1);
-}
-
 #endif

@@ -11,6 +11,7 @@
 #include "agent.h"
 #include "libc_loader.h"
 #include "libc_real.h"
+#include "object_extent.h"
 #include "source.h"
 #include "sys.h"
 
@@ -81,34 +82,11 @@ static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WOR
     return found;
 }
 
-void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)
-{
-    uint64_t low = UINT64_MAX, high = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_LOAD)
-            continue;
-        if (segment->p_vaddr < low)
-            low = segment->p_vaddr;
-        if (segment->p_vaddr + segment->p_memsz > high)
-            high = segment->p_vaddr + segment->p_memsz;
-    }
-    *first = low > high ? info->dlpi_addr : info->dlpi_addr + low;
-    *bytes = low > high ? 0 : high - low;
-}
-
-int modules_contain(const struct dl_phdr_info *info, uintptr_t address)
-{
-    uint64_t first, bytes;
-    modules_extent(info, &first, &bytes);
-    return address - first < bytes;
-}
-
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
-    modules_extent(info, &head[0], &head[1]);
+    object_extent(info, &head[0], &head[1]);
     for (size_t i = 0; i < module_count; i++)
         if (modules[i].address == head[0]) {
             modules[i].round = current_round;

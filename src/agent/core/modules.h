@@ -2,19 +2,12 @@
 #ifndef TACHO_AGENT_CORE_MODULES_H
 #define TACHO_AGENT_CORE_MODULES_H
 
-#include <stdint.h>
-
 /* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
 void agent_note_modules(void);
 /* Something is about to be loaded or unloaded, and nobody will be called when it is done: whoever comes next looks. */
 void agent_modules_changed(void);
 void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
-
-struct dl_phdr_info;
-/* from its first segment to its last */
-void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes);
-int modules_contain(const struct dl_phdr_info *info, uintptr_t address); /* is it in that extent? */
 
 /* The next function of this name after ours, or that of the loaded library whose file name begins so; NULL if there is
  * none. */

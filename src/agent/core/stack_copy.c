@@ -6,7 +6,7 @@
 
 #include "abi/registers.h"
 #include "agent.h"
-#include "lifecycle.h"
+#include "own_calls.h"
 #include "own_process.h"
 #include "source.h"
 #include "sys.h"

@@ -14,7 +14,7 @@
 #include "arena_window.h"
 #include "libc_loader.h"
 #include "libc_real.h"
-#include "lifecycle.h"
+#include "own_calls.h"
 #include "own_process.h"
 #include "source.h"
 #include "sys.h"

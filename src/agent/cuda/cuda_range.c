@@ -25,13 +25,13 @@ static int pass_on(const char *symbol)
 void cuda_range_begin(void)
 {
     if (!atomic_exchange(&is_open, 1))
-        agent_capture_begin(WIRE_CAPTURE_CUDA);
+        agent_capture_begin(WIRE_CAPTURE_PROFILER);
 }
 
 void cuda_range_end(void)
 {
     if (atomic_exchange(&is_open, 0))
-        agent_capture_end(WIRE_CAPTURE_CUDA);
+        agent_capture_end(WIRE_CAPTURE_PROFILER);
 }
 
 static int begin(const char *symbol)

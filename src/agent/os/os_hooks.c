@@ -1,4 +1,4 @@
-/* The hooks that are made from rows of osrt.def, and the record that they leave. See os_hooks.h. */
+/* The hooks that are made from rows of libc_calls.def, and the record that they leave. See os_hooks.h. */
 #include "os_hooks.h"
 
 #include "agent/core/libc_real.h"
@@ -67,7 +67,7 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
         OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
     }
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails)
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 
 #if defined(__x86_64__)
 OS_OLD(pthread_cond_wait)

@@ -24,7 +24,7 @@
 #define OS(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) \
     EXPORT type os_hook_##symbol parameters __asm__(#symbol);
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
 

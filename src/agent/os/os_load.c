@@ -15,6 +15,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/modules.h"
+#include "agent/core/object_extent.h"
 #include "os_hooks.h"
 
 /* ---- Does the caller matter? ----------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
     search_paths(object, &has_rpath, &has_runpath);
     if (has_rpath && !is_main)
         found->libraries_have_rpath = 1;
-    if (modules_contain(object, found->caller)) {
+    if (object_contains(object, found->caller)) {
         found->is_main = is_main;
         found->has_runpath = has_runpath;
     }

@@ -10,7 +10,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/mappings.h"
-#include "agent/core/modules.h"
+#include "agent/core/object_extent.h"
 #include "agent/core/own_process.h"
 #include "agent/core/sys.h"
 #include "os_hooks.h"
@@ -24,7 +24,7 @@ static int note_library(struct dl_phdr_info *object, size_t size, void *context)
 {
     uint64_t first, bytes;
     if (*object->dlpi_name && strstr(agent.preload, object->dlpi_name)) {
-        modules_extent(object, &first, &bytes);
+        object_extent(object, &first, &bytes);
         mapping_add((const void *)first, bytes, MAPPING_INHERITED);
     }
     return 0;

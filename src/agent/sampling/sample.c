@@ -10,7 +10,7 @@
  * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the
  * program's runs there. The stack is copied by a system call that fails where a plain read would fault. Nothing here
  * allocates or takes a lock. */
-#include "sample.h"
+#include "sampling.h"
 
 #include <signal.h>
 #include <string.h>

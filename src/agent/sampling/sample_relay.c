@@ -20,8 +20,8 @@
 #include "agent/core/libc_real.h"
 #include "agent/core/own_process.h"
 #include "agent/core/sys.h"
-#include "sample.h"
 #include "sample_stack.h"
+#include "sampling.h"
 
 #define SIGNALS 65u    /* from 1 */
 #define VERSIONS 8u    /* of an action: whoever reads one is not disturbed by so many later ones */

@@ -10,9 +10,9 @@
 #include "agent/core/own_process.h"
 #include "agent/core/sys.h"
 #include "agent/os/os_hooks.h"
-#include "sample.h"
 #include "sample_relay.h"
 #include "sample_stack.h"
+#include "sampling.h"
 
 /* ---- Setting a handler ----------------------------------------------------------------------------------------- */
 
@@ -209,4 +209,41 @@ int os_hook___longjmp_chk(void *buffer, int value)
 {
     note_jump();
     return is_on_hidden_stack() ? LIBC_REAL(siglongjmp)(buffer, value) : LIBC_REAL(__longjmp_chk)(buffer, value);
+}
+
+/* ---- sigaltstack() --------------------------------------------------------------------------------------------- */
+
+/* The kernel refuses another stack to whoever runs on the one that is set. */
+static int is_refused(const stack_t *set)
+{
+    stack_t now;
+    sample_stack_ask(&now);
+    if (!(now.ss_flags & SS_ONSTACK))
+        return 0;
+    errno = sys_can_read(set) ? EPERM : EFAULT;
+    return 1;
+}
+
+/* No sample comes between the change and what follows from it, and no handler that could jump away. */
+static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
+{
+    uint64_t mask = sys_hold_signals();
+    int result = LIBC_REAL(sigaltstack)(set, old);
+    enum wire_fate fate = sample_stack_give(thread);
+    if (fate != SAMPLE_HAS_STACK)
+        sample_thread_stop(thread, fate);
+    sys_release_signals(mask);
+    return result;
+}
+
+int os_hook_sigaltstack(const stack_t *set, stack_t *old)
+{
+    struct agent_thread *thread = set && sample_has_signal() && agent_is_own_process() ? agent_thread() : NULL;
+    int may_be_ours = relay_has_begun() && !agent_is_filtered_child();
+    if (set && may_be_ours && is_refused(set))
+        return -1;
+    int result = thread ? set_between_samples(thread, set, old) : LIBC_REAL(sigaltstack)(set, old);
+    if (result == 0 && old && may_be_ours)
+        sample_stack_show_as_set(old);
+    return result;
 }

@@ -16,12 +16,8 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/arena_window.h"
-#include "agent/core/libc_real.h"
-#include "agent/core/own_process.h"
 #include "agent/core/sys.h"
-#include "agent/os/os_hooks.h"
-#include "sample.h"
-#include "sample_relay.h"
+#include "sampling.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -193,41 +189,4 @@ void sample_stack_take(struct agent_thread *thread)
     sample_of(thread)->signal_stack = NULL;
     if (head && sample_stack_give_back())
         window_unmap(mapping_of(head), mapping_bytes());
-}
-
-/* ---- sigaltstack() --------------------------------------------------------------------------------------------- */
-
-/* The kernel refuses another stack to whoever runs on the one that is set. */
-static int is_refused(const stack_t *set)
-{
-    stack_t now;
-    sample_stack_ask(&now);
-    if (!(now.ss_flags & SS_ONSTACK))
-        return 0;
-    errno = sys_can_read(set) ? EPERM : EFAULT;
-    return 1;
-}
-
-/* No sample comes between the change and what follows from it, and no handler that could jump away. */
-static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
-{
-    uint64_t mask = sys_hold_signals();
-    int result = LIBC_REAL(sigaltstack)(set, old);
-    enum wire_fate fate = sample_stack_give(thread);
-    if (fate != SAMPLE_HAS_STACK)
-        sample_thread_stop(thread, fate);
-    sys_release_signals(mask);
-    return result;
-}
-
-int os_hook_sigaltstack(const stack_t *set, stack_t *old)
-{
-    struct agent_thread *thread = set && sample_has_signal() && agent_is_own_process() ? agent_thread() : NULL;
-    int may_be_ours = relay_has_begun() && !agent_is_filtered_child();
-    if (set && may_be_ours && is_refused(set))
-        return -1;
-    int result = thread ? set_between_samples(thread, set, old) : LIBC_REAL(sigaltstack)(set, old);
-    if (result == 0 && old && may_be_ours)
-        sample_stack_show_as_set(old);
-    return result;
 }

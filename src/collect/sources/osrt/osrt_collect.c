@@ -9,7 +9,7 @@
 static const char *const names[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
-#include "wire/osrt.def"
+#include "wire/libc_calls.def"
 #undef OS
 #undef OS_OWN
 };

@@ -1,6 +1,7 @@
-/* Samples of CPU time, where the capture wants them from here: a timer for each thread (sample.c). */
-#ifndef TACHO_AGENT_SAMPLING_SAMPLE_H
-#define TACHO_AGENT_SAMPLING_SAMPLE_H
+/* What the files of the source share that samples CPU time, where the capture wants that from here: a timer for each
+ * thread (sample.c). */
+#ifndef TACHO_AGENT_SAMPLING_SAMPLING_H
+#define TACHO_AGENT_SAMPLING_SAMPLING_H
 
 #include <signal.h>
 
