@@ -87,7 +87,7 @@ struct picked {
     size_t count, limit, step, seen;
 };
 
-static void take_function(void *context, const struct names_symbol *symbol)
+static void take_function(void *context, const struct symbol_names_entry *symbol)
 {
     struct picked *picked = context;
     if (symbol->size && picked->seen++ % picked->step == 0 && picked->addresses && picked->count < picked->limit)
@@ -97,7 +97,7 @@ static void take_function(void *context, const struct names_symbol *symbol)
 /* Addresses all over the functions of a file, as many as there are functions, up to a limit. */
 static size_t pick(const char *path, uint64_t *addresses, size_t limit)
 {
-    struct image image;
+    struct elf_image image;
     if (elf_image_open(&image, open(path, O_RDONLY | O_CLOEXEC)) != 0)
         return 0;
     struct picked counted = { .step = 1 };

@@ -87,7 +87,7 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
     size_t at = first_behind(process, start), gone = at;
     if (at == process->mapping_count || process->mappings[at].start >= end)
         return 0;
-    struct mapping *first = &process->mappings[at];
+    struct space_mapping *first = &process->mappings[at];
     if (first->start < start && first->end > end) { /* a hole in its midst */
         if (make_room(process, at) != 0)
             return 1;
@@ -101,7 +101,7 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
     while (gone < process->mapping_count && process->mappings[gone].end <= end)
         gone++;
     if (gone < process->mapping_count && process->mappings[gone].start < end) {
-        struct mapping *last = &process->mappings[gone];
+        struct space_mapping *last = &process->mappings[gone];
         last->offset += end - last->start;
         last->start = end;
     }
@@ -117,14 +117,14 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
     uint64_t end = mapping->address + mapping->bytes;
     if (mapping->bytes == 0 || end < mapping->address)
         return -1;
-    struct module *module = module_of_mapping(process, mapping);
+    struct symbols_module *module = module_of_mapping(process, mapping);
     if (!module)
         return -1;
-    struct mapping wanted = { mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number,
-                              mapping->is_whole };
+    struct space_mapping wanted = { mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number,
+                                    mapping->is_whole };
     size_t at = first_behind(process, mapping->address);
     if (at < process->mapping_count) {
-        const struct mapping *known = &process->mappings[at];
+        const struct space_mapping *known = &process->mappings[at];
         /* Told twice, by the loader's list and by the kernel: what is known of the whole file serves for its parts. */
         if (known->module == module->number && known->start <= wanted.start && known->end >= end &&
             (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
@@ -145,7 +145,7 @@ void symbols_process_unmap(struct symbols_process *process, uint64_t address, ui
         clear(process, address, address + bytes);
 }
 
-static const struct mapping *find(struct symbols_process *process, uint64_t address)
+static const struct space_mapping *find(struct symbols_process *process, uint64_t address)
 {
     size_t at = process->last_mapping;
     if (at >= process->mapping_count ||
@@ -157,9 +157,9 @@ static const struct mapping *find(struct symbols_process *process, uint64_t addr
     return &process->mappings[at];
 }
 
-const struct mapping *space_find(struct symbols_process *process, uint64_t address)
+const struct space_mapping *space_find(struct symbols_process *process, uint64_t address)
 {
-    const struct mapping *mapping = find(process, address);
+    const struct space_mapping *mapping = find(process, address);
     if (mapping || process->is_gone || process->pid <= 0 || address < 4096)
         return mapping;
     int64_t now = clock_ns(CLOCK_MONOTONIC);

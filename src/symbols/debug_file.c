@@ -14,12 +14,12 @@
 #define USUAL_FOLDER "/usr/lib/debug"
 
 struct search {
-    const struct module *module;
-    char id[2 * IMAGE_BUILD_ID_MAX + 1]; /* in hexadecimal digits */
-    const char *folder, *base;           /* of the module's path, the folder without its last slash */
+    const struct symbols_module *module;
+    char id[2 * ELF_IMAGE_BUILD_ID_MAX + 1]; /* in hexadecimal digits */
+    const char *folder, *base;               /* of the module's path, the folder without its last slash */
     int folder_length;
-    struct piece link;                   /* .gnu_debuglink: a name, padding, a checksum */
-    struct image *image;
+    struct elf_piece link;                   /* .gnu_debuglink: a name, padding, a checksum */
+    struct elf_image *image;
 };
 
 static int has_sum(int file, uint32_t wanted)
@@ -34,8 +34,8 @@ static int has_sum(int file, uint32_t wanted)
 /* Whether the file at the path is of the same build. */
 static int take(const struct search *search, const char *path)
 {
-    const struct module *module = search->module;
-    unsigned char id[IMAGE_BUILD_ID_MAX];
+    const struct symbols_module *module = search->module;
+    unsigned char id[ELF_IMAGE_BUILD_ID_MAX];
     uint32_t sum;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || elf_image_open(search->image, file) != 0)
@@ -102,10 +102,10 @@ static void read_link(struct search *search)
         return;
     const char *name = (const char *)search->link.bytes;
     if (search->link.size < 8 || !memchr(name, 0, search->link.size - 4) || !*name || strchr(name, '/'))
-        piece_free(&search->link);
+        elf_piece_free(&search->link);
 }
 
-int debug_file_open(const struct symbols *symbols, const struct module *module, struct image *image)
+int debug_file_open(const struct symbols *symbols, const struct symbols_module *module, struct elf_image *image)
 {
     const char *slash = strrchr(module->path, '/');
     if (module->kind != MODULE_FILE || !slash)
@@ -127,6 +127,6 @@ int debug_file_open(const struct symbols *symbols, const struct module *module, 
         is_found = find_in_named(&search, *named);
     is_found = is_found || find_by_id(&search, USUAL_FOLDER) || find_by_link(&search, "") ||
                find_by_link(&search, USUAL_FOLDER);
-    piece_free(&search.link);
+    elf_piece_free(&search.link);
     return is_found ? 0 : -1;
 }

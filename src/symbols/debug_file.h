@@ -6,6 +6,6 @@
 #include "symbols_state.h"
 
 /* Opens it where it is another file: 0, or -1 if there is none. Only what belongs to the very same build is taken. */
-int debug_file_open(const struct symbols *symbols, const struct module *module, struct image *image);
+int debug_file_open(const struct symbols *symbols, const struct symbols_module *module, struct elf_image *image);
 
 #endif

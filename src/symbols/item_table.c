@@ -10,12 +10,12 @@
 #define FIRST_CAPACITY 256u
 #define COUNT_MAX (UINT32_C(1) << 30)
 
-void item_table_init(struct kept *kept, size_t item_bytes, size_t key_bytes)
+void item_table_init(struct item_table *kept, size_t item_bytes, size_t key_bytes)
 {
-    *kept = (struct kept){ .item_bytes = item_bytes, .key_bytes = key_bytes };
+    *kept = (struct item_table){ .item_bytes = item_bytes, .key_bytes = key_bytes };
 }
 
-void item_table_free(struct kept *kept)
+void item_table_free(struct item_table *kept)
 {
     free(kept->items);
     free(kept->slots);
@@ -30,18 +30,18 @@ static uint64_t word_of(const void *item)
 }
 
 /* A stack's node is one word, and the most frequent of all. */
-static uint32_t hash(const struct kept *kept, const void *item)
+static uint32_t hash(const struct item_table *kept, const void *item)
 {
     return kept->key_bytes == sizeof(uint64_t) ? (uint32_t)(hash_number(word_of(item)) >> 20)
                                                : (uint32_t)hash_bytes(item, kept->key_bytes);
 }
 
-static int is_equal(const struct kept *kept, const void *a, const void *b)
+static int is_equal(const struct item_table *kept, const void *a, const void *b)
 {
     return kept->key_bytes == sizeof(uint64_t) ? word_of(a) == word_of(b) : memcmp(a, b, kept->key_bytes) == 0;
 }
 
-static int grow(struct kept *kept)
+static int grow(struct item_table *kept)
 {
     uint32_t capacity = kept->capacity ? 2 * kept->capacity : FIRST_CAPACITY;
     if (capacity > COUNT_MAX)
@@ -66,10 +66,10 @@ static int grow(struct kept *kept)
     return 0;
 }
 
-uint32_t item_table_add(struct kept *kept, const void *item)
+uint32_t item_table_add(struct item_table *kept, const void *item)
 {
     if (kept->count == kept->capacity && grow(kept) != 0)
-        return KEPT_FULL;
+        return ITEM_TABLE_FULL;
     uint32_t at = hash(kept, item) & kept->slot_mask;
     for (; kept->slots[at]; at = (at + 1) & kept->slot_mask)
         if (is_equal(kept, item_table_item(kept, kept->slots[at] - 1), item))

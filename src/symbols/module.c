@@ -17,12 +17,12 @@
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */
 
-static struct module *add(struct symbols *symbols, const struct module *module)
+static struct symbols_module *add(struct symbols *symbols, const struct symbols_module *module)
 {
     if (array_reserve(&symbols->modules, &symbols->module_capacity, symbols->module_count + 1,
                       sizeof *symbols->modules) != 0)
         return NULL;
-    struct module *copy = malloc(sizeof *copy);
+    struct symbols_module *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
     *copy = *module;
@@ -35,7 +35,7 @@ static struct module *add(struct symbols *symbols, const struct module *module)
 /* Each kind that is no plain file, by how its path begins. */
 static const struct {
     const char *prefix;
-    enum module_kind kind;
+    enum symbols_module_kind kind;
     const char *shown;
 } kinds[] = {
     { "[vdso]", MODULE_VDSO, "[vdso]" },  { "linux-vdso", MODULE_VDSO, "[vdso]" },
@@ -45,7 +45,7 @@ static const struct {
     { "", MODULE_JIT, "[jit]" }, /* no path, [heap], [anon:…] */
 };
 
-static int is_same(const struct module *module, const struct module *other)
+static int is_same(const struct symbols_module *module, const struct symbols_module *other)
 {
     int both_have_ids = module->build_id_bytes >= BUILD_ID_TRUSTED && other->build_id_bytes >= BUILD_ID_TRUSTED;
     if (both_have_ids)
@@ -56,10 +56,10 @@ static int is_same(const struct module *module, const struct module *other)
     return !module->inode || !other->inode || (module->inode == other->inode && module->device == other->device);
 }
 
-static struct module *find_file(struct symbols *symbols, const struct module *wanted)
+static struct symbols_module *find_file(struct symbols *symbols, const struct symbols_module *wanted)
 {
     for (size_t i = 0; i < symbols->module_count; i++) {
-        struct module *module = symbols->modules[i];
+        struct symbols_module *module = symbols->modules[i];
         if (module->kind == MODULE_FILE && is_same(module, wanted)) {
             if (!module->inode) {
                 module->device = wanted->device;
@@ -72,33 +72,33 @@ static struct module *find_file(struct symbols *symbols, const struct module *wa
 }
 
 /* The one module of a kind; of made code there is one for each process. */
-static struct module *single(struct symbols *symbols, enum module_kind kind, const char *path)
+static struct symbols_module *single(struct symbols *symbols, enum symbols_module_kind kind, const char *path)
 {
     for (size_t i = 0; i < symbols->module_count; i++)
         if (symbols->modules[i]->kind == kind)
             return symbols->modules[i];
-    return add(symbols, &(struct module){ .kind = kind, .path = symbols_text(symbols, path, strlen(path)) });
+    return add(symbols, &(struct symbols_module){ .kind = kind, .path = symbols_text(symbols, path, strlen(path)) });
 }
 
-static struct module *jit_of(struct symbols_process *process, const char *path)
+static struct symbols_module *jit_of(struct symbols_process *process, const char *path)
 {
     struct symbols *symbols = process->symbols;
     if (process->jit)
         return symbols->modules[process->jit - 1];
-    struct module *module = add(symbols, &(struct module){
-                                             .kind = MODULE_JIT,
-                                             .owner = process,
-                                             .path = symbols_text(symbols, path, strlen(path)),
-                                         });
+    struct symbols_module *module = add(symbols, &(struct symbols_module){
+                                                     .kind = MODULE_JIT,
+                                                     .owner = process,
+                                                     .path = symbols_text(symbols, path, strlen(path)),
+                                                 });
     if (module)
         process->jit = module->number + 1;
     return module;
 }
 
-struct module *module_of_mapping(struct symbols_process *process, const struct symbols_mapping *mapping)
+struct symbols_module *module_of_mapping(struct symbols_process *process, const struct symbols_mapping *mapping)
 {
     const char *path = mapping->path ? mapping->path : "", *shown = path;
-    enum module_kind kind = MODULE_FILE;
+    enum symbols_module_kind kind = MODULE_FILE;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(path, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
             kind = kinds[i].kind;
@@ -112,7 +112,7 @@ struct module *module_of_mapping(struct symbols_process *process, const struct s
     size_t length = strlen(path), deleted = strlen(" (deleted)");
     if (length > deleted && strcmp(path + length - deleted, " (deleted)") == 0)
         length -= deleted;
-    struct module wanted = {
+    struct symbols_module wanted = {
         .kind = MODULE_FILE,
         .path = symbols_text(process->symbols, path, length),
         .device = mapping->device,
@@ -122,11 +122,11 @@ struct module *module_of_mapping(struct symbols_process *process, const struct s
         memcpy(wanted.build_id, mapping->build_id, mapping->build_id_bytes);
         wanted.build_id_bytes = mapping->build_id_bytes;
     }
-    struct module *known = find_file(process->symbols, &wanted);
+    struct symbols_module *known = find_file(process->symbols, &wanted);
     return known ? known : add(process->symbols, &wanted);
 }
 
-struct module *module_of_kernel(struct symbols *symbols)
+struct symbols_module *module_of_kernel(struct symbols *symbols)
 {
     return single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
 }
@@ -134,7 +134,7 @@ struct module *module_of_kernel(struct symbols *symbols)
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 /* Whether the file that was found is the one that was mapped. */
-static int take(struct module *module, int file)
+static int take(struct symbols_module *module, int file)
 {
     struct stat status;
     if (file < 0)
@@ -145,7 +145,7 @@ static int take(struct module *module, int file)
     }
     if (elf_image_open(&module->image, file) != 0)
         return 0;
-    unsigned char id[IMAGE_BUILD_ID_MAX];
+    unsigned char id[ELF_IMAGE_BUILD_ID_MAX];
     size_t bytes = elf_image_build_id(&module->image, id);
     if (module->build_id_bytes && (bytes != module->build_id_bytes || memcmp(id, module->build_id, bytes) != 0)) {
         elf_image_close(&module->image);
@@ -157,7 +157,7 @@ static int take(struct module *module, int file)
 }
 
 /* A file that was deleted or written anew can still be had from who has mapped it, given the rights. */
-static int open_mapped(const struct symbols_process *process, const struct mapping *mapping)
+static int open_mapped(const struct symbols_process *process, const struct space_mapping *mapping)
 {
     char path[96];
     if (process->is_gone || mapping->is_whole)
@@ -168,7 +168,7 @@ static int open_mapped(const struct symbols_process *process, const struct mappi
 }
 
 /* The kernel maps the same one into every process: ours serves. */
-static int open_vdso(struct module *module)
+static int open_vdso(struct symbols_module *module)
 {
     uint64_t address = getauxval(AT_SYSINFO_EHDR), start, end;
     FILE *maps = address ? fopen("/proc/self/maps", "re") : NULL;
@@ -187,7 +187,7 @@ static int open_vdso(struct module *module)
     return is_open;
 }
 
-int module_open(struct module *module, struct symbols_process *process, const struct mapping *mapping)
+int module_open(struct symbols_module *module, struct symbols_process *process, const struct space_mapping *mapping)
 {
     if (module->state == MODULE_UNSEEN) {
         int is_open = module->kind == MODULE_VDSO && open_vdso(module);
@@ -200,7 +200,7 @@ int module_open(struct module *module, struct symbols_process *process, const st
     return module->state == MODULE_OPEN;
 }
 
-void module_delete(struct module *module)
+void module_delete(struct symbols_module *module)
 {
     cfi_close(&module->cfi);
     elf_image_close(&module->image);

@@ -23,7 +23,7 @@ struct answer { /* to one place */
 
 struct job {
     struct symbols *symbols;
-    struct module *module;
+    struct symbols_module *module;
     const uint32_t *frames; /* of the module, by place */
     size_t frame_count;
     uint64_t *places;       /* the same, each once */
@@ -62,7 +62,7 @@ static void split_kernel_name(struct job *job, const char *text, struct symbols_
         line->name = "";
 }
 
-static int answer_place(struct job *job, size_t i, const struct names *names, const struct debug_lines *found)
+static int answer_place(struct job *job, size_t i, const struct symbol_names *names, const struct debug_lines *found)
 {
     const char *name = symbol_names_get(names, i);
     uint32_t count = found && found->count ? found->count : 1;
@@ -92,21 +92,22 @@ static int answer_place(struct job *job, size_t i, const struct names *names, co
     return 0;
 }
 
-static void find_lines(struct job *job, const struct image *own, const struct image *debug, struct debug_lines *found)
+static void find_lines(struct job *job, const struct elf_image *own, const struct elf_image *debug,
+                       struct debug_lines *found)
 {
-    const struct image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
-                                         ? own
-                                     : elf_image_section(debug, ".debug_info") ? debug
-                                                                               : NULL;
+    const struct elf_image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
+                                             ? own
+                                         : elf_image_section(debug, ".debug_info") ? debug
+                                                                                   : NULL;
     if (with_lines)
         job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
 }
 
 static void answer_all(struct job *job)
 {
-    struct module *module = job->module;
-    struct names names;
-    struct image debug = { .file = -1 };
+    struct symbols_module *module = job->module;
+    struct symbol_names names;
+    struct elf_image debug = { .file = -1 };
     struct debug_lines *found = NULL;
     if (symbol_names_begin(&names, job->places, job->place_count) != 0) {
         job->failed = 1;
@@ -146,7 +147,7 @@ static void work(void *argument, int worker, size_t i)
         return;
     }
     for (size_t k = 0; k < job->frame_count; k++) {
-        const struct frame *frame = item_table_item(&job->symbols->frames, job->frames[k]);
+        const struct symbols_frame_item *frame = item_table_item(&job->symbols->frames, job->frames[k]);
         if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
             job->places[job->place_count++] = frame->inside;
     }
@@ -183,9 +184,9 @@ static int take_line(struct symbols *symbols, const struct symbols_line *told, u
 static int take_job(struct symbols *symbols, const struct job *job)
 {
     size_t place = 0;
-    const struct frame *shared = NULL;
+    const struct symbols_frame_item *shared = NULL;
     for (size_t k = 0; k < job->frame_count; k++) {
-        struct frame *frame = item_table_item(&symbols->frames, job->frames[k]);
+        struct symbols_frame_item *frame = item_table_item(&symbols->frames, job->frames[k]);
         if (job->places[place] != frame->inside) {
             place++;
             shared = NULL;
@@ -219,8 +220,8 @@ static int take_job(struct symbols *symbols, const struct job *job)
 static int by_place(const void *a, const void *b, void *context)
 {
     const struct symbols *symbols = context;
-    const struct frame *x = item_table_item(&symbols->frames, *(const uint32_t *)a),
-                       *y = item_table_item(&symbols->frames, *(const uint32_t *)b);
+    const struct symbols_frame_item *x = item_table_item(&symbols->frames, *(const uint32_t *)a),
+                                    *y = item_table_item(&symbols->frames, *(const uint32_t *)b);
     if (x->module != y->module)
         return x->module < y->module ? -1 : 1;
     return (x->inside > y->inside) - (x->inside < y->inside);
@@ -231,7 +232,7 @@ static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
 {
     size_t count = 0;
     for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
-        if (((const struct frame *)item_table_item(&symbols->frames, i))->module != UINT32_MAX)
+        if (((const struct symbols_frame_item *)item_table_item(&symbols->frames, i))->module != UINT32_MAX)
             order[count++] = i;
     qsort_r(order, count, sizeof *order, by_place, symbols);
     return count;
@@ -245,7 +246,7 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
     int result = order && jobs ? 0 : -1;
     size_t count = result == 0 ? waiting_frames(symbols, order) : 0;
     for (size_t i = 0; i < count; i++) {
-        const struct frame *frame = item_table_item(&symbols->frames, order[i]);
+        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, order[i]);
         if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
             jobs[job_count++] = (struct job){
                 .symbols = symbols,
@@ -274,20 +275,20 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
 
 uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line)
 {
-    struct named named = { .line = *line };
+    struct symbols_named_item named = { .line = *line };
     named.line.name = symbols_text(symbols, line->name, strlen(line->name));
     named.line.module = symbols_text(symbols, line->module, strlen(line->module));
     named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
     uint32_t before = symbols->named.count, number = item_table_add(&symbols->named, &named);
-    if (number == KEPT_FULL)
+    if (number == ITEM_TABLE_FULL)
         return 0;
-    struct named *known = item_table_item(&symbols->named, number);
+    struct symbols_named_item *known = item_table_item(&symbols->named, number);
     if (symbols->named.count > before) {
-        struct frame frame = {
+        struct symbols_frame_item frame = {
             .inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1
         };
         if (add_line(symbols, &named.line) == 0)
             known->frame = item_table_add(&symbols->frames, &frame);
     }
-    return known->frame == KEPT_FULL ? 0 : known->frame;
+    return known->frame == ITEM_TABLE_FULL ? 0 : known->frame;
 }

@@ -46,7 +46,7 @@ static int take_number(const char **at, uint64_t *number)
     return 1;
 }
 
-void names_add_kernel(struct names *names)
+void names_add_kernel(struct symbol_names *names)
 {
     struct lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
     for (const char *at; (at = next_line(&lines)) != NULL;) {
@@ -54,7 +54,7 @@ void names_add_kernel(struct names *names)
         if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
             continue; /* addresses are 0 for those who may not see them */
         const char *name = at + 1 + strspn(at + 1, " ");
-        symbol_names_add(names, &(struct names_symbol){
+        symbol_names_add(names, &(struct symbol_names_entry){
                                     .start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1 });
     }
     if (lines.file)
@@ -85,7 +85,7 @@ static FILE *open_made(struct symbols_process *process)
     return file;
 }
 
-int names_add_made(struct names *names, struct symbols_process *process)
+int names_add_made(struct symbol_names *names, struct symbols_process *process)
 {
     struct lines lines = { .file = open_made(process), .bytes_left = NAMES_BYTES_MAX };
     uint32_t number = 0;
@@ -94,7 +94,7 @@ int names_add_made(struct names *names, struct symbols_process *process)
         uint64_t start, size;
         number++; /* memory is used again: the last line of a place counts */
         if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
-            symbol_names_add(names, &(struct names_symbol){
+            symbol_names_add(names, &(struct symbol_names_entry){
                                         .start = start, .size = size, .text = at, .room = strlen(at), .rank = number });
     }
     int is_cut = lines.file && !lines.bytes_left;

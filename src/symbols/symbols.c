@@ -21,12 +21,13 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
 #endif
     intern_init(&symbols->texts);
     item_table_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
-    item_table_init(&symbols->frames, sizeof(struct frame), FRAME_KEY_BYTES);
-    item_table_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
-    item_table_init(&symbols->named, sizeof(struct named), NAMED_KEY_BYTES);
+    item_table_init(&symbols->frames, sizeof(struct symbols_frame_item), FRAME_KEY_BYTES);
+    item_table_init(&symbols->plans, sizeof(struct unwind_plan), sizeof(struct unwind_plan));
+    item_table_init(&symbols->named, sizeof(struct symbols_named_item), NAMED_KEY_BYTES);
     /* Number 0 of both is no stack and no frame. */
     if (item_table_add(&symbols->nodes, &(struct symbols_node){ 0 }) != 0 ||
-        item_table_add(&symbols->frames, &(struct frame){ .inside = UINT64_MAX, .module = UINT32_MAX }) != 0) {
+        item_table_add(&symbols->frames, &(struct symbols_frame_item){ .inside = UINT64_MAX, .module = UINT32_MAX }) !=
+            0) {
         symbols_delete(symbols);
         return NULL;
     }
@@ -86,7 +87,7 @@ struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack)
 
 struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame)
 {
-    const struct frame *item = item_table_item(&symbols->frames, frame);
+    const struct symbols_frame_item *item = item_table_item(&symbols->frames, frame);
     return (struct symbols_frame){
         .address = item->address,
         .first_line = item->first_line,

@@ -16,7 +16,7 @@
 
 /* ---- Places ---------------------------------------------------------------------------------------------------- */
 
-static struct place *slot_of(const struct symbols_process *process, uint64_t key)
+static struct symbols_place *slot_of(const struct symbols_process *process, uint64_t key)
 {
     size_t at = hash_number(key) >> 20 & process->place_mask;
     while (process->places[at].key && process->places[at].key != key)
@@ -36,7 +36,7 @@ static int prepare_places(struct symbols_process *process)
         process->place_count = 0;
         return 0;
     }
-    struct place *old = process->places, *places = calloc(more, sizeof *places);
+    struct symbols_place *old = process->places, *places = calloc(more, sizeof *places);
     if (!places)
         return -1;
     process->places = places;
@@ -48,7 +48,8 @@ static int prepare_places(struct symbols_process *process)
     return 0;
 }
 
-static uint64_t address_in_file(const struct module *module, const struct mapping *mapping, uint64_t address)
+static uint64_t address_in_file(const struct symbols_module *module, const struct space_mapping *mapping,
+                                uint64_t address)
 {
     uint64_t distance = address - mapping->start + mapping->offset, inside;
     if (module->kind == MODULE_JIT || module->kind == MODULE_NOTHING)
@@ -58,10 +59,10 @@ static uint64_t address_in_file(const struct module *module, const struct mappin
     return elf_image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
 }
 
-static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside, const struct module *module,
-                          unsigned method)
+static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside,
+                          const struct symbols_module *module, unsigned method)
 {
-    struct frame frame = {
+    struct symbols_frame_item frame = {
         .address = address,
         .inside = inside,
         .module = module->number,
@@ -73,7 +74,7 @@ static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t in
 
 /* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
 static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method,
-                      struct place *place)
+                      struct symbols_place *place)
 {
     uint64_t key = address << 2 | bits;
     if (process->places) {
@@ -84,23 +85,23 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     struct symbols *symbols = process->symbols;
     /* a call is the last instruction before the address it returns to */
     uint64_t instruction = address - (bits & PLACE_RETURN);
-    const struct mapping *mapping = space_find(process, instruction);
+    const struct space_mapping *mapping = space_find(process, instruction);
     if (!mapping)
         return -1;
-    struct module *module = symbols->modules[mapping->module];
+    struct symbols_module *module = symbols->modules[mapping->module];
     int is_open = module_open(module, process, mapping);
     uint64_t inside = address_in_file(module, mapping, instruction);
-    struct plan plan = { .kind = PLAN_NONE, .method = (uint8_t)method };
+    struct unwind_plan plan = { .kind = PLAN_NONE, .method = (uint8_t)method };
     if (!(bits & PLACE_CHAIN) && is_open)
         unwind_plan_make(&plan, &module->cfi, inside);
     if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open &&
         unwind_plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
-        plan = (struct plan){ .kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL };
+        plan = (struct unwind_plan){ .kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL };
     if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
         inside += bits & PLACE_RETURN;
-    *place = (struct place){ key, add_frame(symbols, address, inside, module, plan.method),
-                             item_table_add(&symbols->plans, &plan) };
-    if (place->frame == KEPT_FULL || place->plan == KEPT_FULL)
+    *place = (struct symbols_place){ key, add_frame(symbols, address, inside, module, plan.method),
+                                     item_table_add(&symbols->plans, &plan) };
+    if (place->frame == ITEM_TABLE_FULL || place->plan == ITEM_TABLE_FULL)
         return -1;
     if (key && prepare_places(process) == 0) {
         *slot_of(process, key) = *place;
@@ -129,15 +130,15 @@ static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathere
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 {
     uint32_t stack = item_table_add(&symbols->nodes, &(struct symbols_node){ caller, frame });
-    return stack == KEPT_FULL ? SYMBOLS_NO_STACK : stack;
+    return stack == ITEM_TABLE_FULL ? SYMBOLS_NO_STACK : stack;
 }
 
 static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)
 {
-    struct module *kernel = module_of_kernel(symbols);
+    struct symbols_module *kernel = module_of_kernel(symbols);
     uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL)
-                            : KEPT_FULL;
-    if (frame != KEPT_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
+                            : ITEM_TABLE_FULL;
+    if (frame != ITEM_TABLE_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
         gathered->frames[gathered->count++] = frame;
 }
 
@@ -158,7 +159,7 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
             walk.end = SYMBOLS_TOO_DEEP;
             break;
         }
-        struct place place;
+        struct symbols_place place;
         if (in_kernel) {
             gather_kernel(process->symbols, address, is_return, &gathered);
         } else if (find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method, &place) ==
@@ -177,17 +178,18 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
 
 /* ---- Walking --------------------------------------------------------------------------------------------------- */
 
-static int step(struct plan_scene *scene, const struct symbols_process *process, const struct place *place)
+static int step(struct unwind_plan_scene *scene, const struct symbols_process *process,
+                const struct symbols_place *place)
 {
     const struct symbols *symbols = process->symbols;
-    const struct plan *plan = item_table_item(&symbols->plans, place->plan);
+    const struct unwind_plan *plan = item_table_item(&symbols->plans, place->plan);
     if (plan->kind == PLAN_SIMPLE)
         return unwind_plan_follow(scene, plan);
     if (plan->kind == PLAN_OUTERMOST)
         return PLAN_ENDS;
     if (plan->kind == PLAN_KERNEL_SIGNAL)
         return unwind_plan_leave_kernel_signal(scene);
-    const struct frame *frame = item_table_item(&symbols->frames, place->frame);
+    const struct symbols_frame_item *frame = item_table_item(&symbols->frames, place->frame);
     if (plan->kind == PLAN_COMPLEX)
         return unwind_plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);
     return unwind_plan_by_frame_pointer(scene);
@@ -195,18 +197,18 @@ static int step(struct plan_scene *scene, const struct symbols_process *process,
 
 /* A leaf without call frame information has most likely just been called: then the address of its caller is on top
  * of the stack (or in the link register) and lies in a file. Else the frame pointer is used. */
-static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_process *process)
+static int step_from_unknown_leaf(struct unwind_plan_scene *scene, struct symbols_process *process)
 {
     uint64_t address;
     if (unwind_plan_return_of_leaf(scene, &address) == 0) {
-        const struct mapping *mapping = space_find(process, address - 1);
+        const struct space_mapping *mapping = space_find(process, address - 1);
         if (mapping && process->symbols->modules[mapping->module]->kind == MODULE_FILE)
             return unwind_plan_leave_leaf(scene, address);
     }
     return unwind_plan_by_frame_pointer(scene);
 }
 
-static int is_skipped(const struct module *module, const char *const *files)
+static int is_skipped(const struct symbols_module *module, const char *const *files)
 {
     const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
     for (; *files; files++)
@@ -218,24 +220,25 @@ static int is_skipped(const struct module *module, const char *const *files)
 static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample,
                                   struct gathered *gathered)
 {
-    struct plan_scene scene;
+    struct unwind_plan_scene scene;
     unwind_plan_begin(&scene, process->symbols->machine, sample);
     uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX,
              walked = 0;
     for (int is_skipping = sample->skip_files != NULL;; walked++) {
-        struct place place;
+        struct symbols_place place;
         uint64_t address = unwind_plan_address(&scene);
         int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER,
                                   &place) == 0;
         if (!is_known && walked > 0)
             return SYMBOLS_BROKEN;
-        const struct frame *frame = is_known ? item_table_item(&process->symbols->frames, place.frame) : NULL;
+        const struct symbols_frame_item *frame = is_known ? item_table_item(&process->symbols->frames, place.frame)
+                                                          : NULL;
         is_skipping = is_skipping && frame && is_skipped(process->symbols->modules[frame->module], sample->skip_files);
         if (gathered->count >= limit || walked > 2 * SYMBOLS_DEPTH_MAX)
             return SYMBOLS_TOO_DEEP;
         if (is_known && !is_skipping)
             gathered->frames[gathered->count++] = place.frame;
-        const struct plan *plan = is_known ? item_table_item(&process->symbols->plans, place.plan) : NULL;
+        const struct unwind_plan *plan = is_known ? item_table_item(&process->symbols->plans, place.plan) : NULL;
         int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process)
                                                                        : step(&scene, process, &place);
         if (result == PLAN_ENDS)

@@ -10,7 +10,7 @@
 /* Registers by DWARF's numbers. */
 enum { X86_RBP = 6, X86_RSP = 7, X86_RIP = 16, ARM_FP = 29, ARM_LR = 30, ARM_SP = 31, ARM_PC = 32 };
 
-void unwind_plan_begin(struct plan_scene *scene, uint16_t machine, const struct symbols_sample *sample)
+void unwind_plan_begin(struct unwind_plan_scene *scene, uint16_t machine, const struct symbols_sample *sample)
 {
     int is_arm = machine == EM_AARCH64;
     scene->machine = machine;
@@ -29,7 +29,7 @@ void unwind_plan_begin(struct plan_scene *scene, uint16_t machine, const struct 
 
 static int read_stack(void *context, uint64_t address, unsigned bytes, uint64_t *value)
 {
-    struct plan_scene *scene = context;
+    struct unwind_plan_scene *scene = context;
     uint64_t offset = address - scene->low;
     if (offset >= scene->bytes || bytes > scene->bytes - offset) {
         scene->is_beyond |= address >= scene->low;
@@ -40,14 +40,14 @@ static int read_stack(void *context, uint64_t address, unsigned bytes, uint64_t 
     return 0;
 }
 
-static int lost(const struct plan_scene *scene)
+static int lost(const struct unwind_plan_scene *scene)
 {
     return scene->is_beyond ? PLAN_BEYOND : PLAN_LOST;
 }
 
 /* Moves to the caller. A frame that does not lie above the one before it would lead in circles; only a leaf may have
  * none. */
-static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, int is_signal, int is_signed)
+static int arrive(struct unwind_plan_scene *scene, uint64_t frame, uint64_t address, int is_signal, int is_signed)
 {
     uint64_t *values = scene->registers.value;
     if (is_signed || (scene->machine == EM_AARCH64 && address > ADDRESS_BITS_AARCH64))
@@ -68,7 +68,7 @@ static int arrive(struct plan_scene *scene, uint64_t frame, uint64_t address, in
 
 /* ---- Plans ----------------------------------------------------------------------------------------------------- */
 
-static int add_saved(struct plan *plan, unsigned number, const struct cfi_rule *rule)
+static int add_saved(struct unwind_plan *plan, unsigned number, const struct cfi_rule *rule)
 {
     int64_t words = rule->value / 8;
     if (rule->value % 8 || words > INT16_MAX || words < INT16_MIN || plan->saved_count == PLAN_SAVED_MAX)
@@ -78,7 +78,7 @@ static int add_saved(struct plan *plan, unsigned number, const struct cfi_rule *
     return 0;
 }
 
-static int simplify(struct plan *plan, const struct cfi_row *row)
+static int simplify(struct unwind_plan *plan, const struct cfi_row *row)
 {
     if (row->frame.kind != CFI_IS_OFFSET || row->frame.value > INT32_MAX || row->frame.value < INT32_MIN ||
         row->is_signal)
@@ -101,16 +101,16 @@ static int simplify(struct plan *plan, const struct cfi_row *row)
     return 0;
 }
 
-void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
+void unwind_plan_make(struct unwind_plan *plan, const struct cfi *cfi, uint64_t inside)
 {
     struct cfi_row row;
     if (cfi_find(cfi, inside, &row) != 0)
         return;
-    struct plan made = { .kind = PLAN_SIMPLE, .method = (uint8_t)row.method };
+    struct unwind_plan made = { .kind = PLAN_SIMPLE, .method = (uint8_t)row.method };
     if (row.rules[row.return_register].kind == CFI_UNDEFINED)
         made.kind = PLAN_OUTERMOST;
     else if (simplify(&made, &row) != 0)
-        made = (struct plan){
+        made = (struct unwind_plan){
             .kind = PLAN_COMPLEX,
             .method = (uint8_t)row.method,
             .flags = row.is_signal ? PLAN_IS_SIGNAL : 0,
@@ -118,7 +118,7 @@ void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
     *plan = made;
 }
 
-int unwind_plan_follow(struct plan_scene *scene, const struct plan *plan)
+int unwind_plan_follow(struct unwind_plan_scene *scene, const struct unwind_plan *plan)
 {
     struct symbols_registers *registers = &scene->registers;
     if (!(registers->known >> plan->frame_register & 1))
@@ -148,11 +148,11 @@ int unwind_plan_follow(struct plan_scene *scene, const struct plan *plan)
 
 /* ---- What plans cannot say ------------------------------------------------------------------------------------- */
 
-static int rule_value(struct plan_scene *scene, const struct cfi_rule *rule, unsigned number, uint64_t frame,
+static int rule_value(struct unwind_plan_scene *scene, const struct cfi_rule *rule, unsigned number, uint64_t frame,
                       uint64_t *value)
 {
     const struct symbols_registers *registers = &scene->registers;
-    struct expression_scene expression = { registers, read_stack, scene };
+    struct cfi_expression_scene expression = { registers, read_stack, scene };
     uint64_t from = rule->kind == CFI_IN_REGISTER ? (uint64_t)rule->value : number, address;
     switch (rule->kind) {
     case CFI_SAME:
@@ -162,28 +162,28 @@ static int rule_value(struct plan_scene *scene, const struct cfi_rule *rule, uns
     case CFI_AT_OFFSET: return read_stack(scene, frame + (uint64_t)rule->value, 8, value);
     case CFI_IS_OFFSET: *value = frame + (uint64_t)rule->value; return 0;
     case CFI_AT_EXPRESSION:
-        return expression_value(&expression, rule->expression, rule->expression_bytes, &frame, &address) == 0
+        return cfi_expression_value(&expression, rule->expression, rule->expression_bytes, &frame, &address) == 0
                    ? read_stack(scene, address, 8, value)
                    : -1;
     case CFI_IS_EXPRESSION:
-        return expression_value(&expression, rule->expression, rule->expression_bytes, &frame, value);
+        return cfi_expression_value(&expression, rule->expression, rule->expression_bytes, &frame, value);
     case CFI_UNDEFINED: break;
     }
     return -1;
 }
 
-static int frame_address(struct plan_scene *scene, const struct cfi_row *row, uint64_t *frame)
+static int frame_address(struct unwind_plan_scene *scene, const struct cfi_row *row, uint64_t *frame)
 {
     const struct symbols_registers *registers = &scene->registers;
     if (row->frame.kind == CFI_IS_EXPRESSION) {
-        struct expression_scene expression = { registers, read_stack, scene };
-        return expression_value(&expression, row->frame.expression, row->frame.expression_bytes, NULL, frame);
+        struct cfi_expression_scene expression = { registers, read_stack, scene };
+        return cfi_expression_value(&expression, row->frame.expression, row->frame.expression_bytes, NULL, frame);
     }
     *frame = registers->value[row->frame_register] + (uint64_t)row->frame.value;
     return registers->known >> row->frame_register & 1 ? 0 : -1;
 }
 
-int unwind_plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t inside)
+int unwind_plan_work_out(struct unwind_plan_scene *scene, const struct cfi *cfi, uint64_t inside)
 {
     struct cfi_row row;
     uint64_t frame, address;
@@ -211,7 +211,7 @@ int unwind_plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64
     return arrive(scene, frame, address, row.is_signal, row.return_is_signed);
 }
 
-int unwind_plan_by_frame_pointer(struct plan_scene *scene)
+int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene)
 {
     struct symbols_registers *registers = &scene->registers;
     uint64_t frame = registers->value[scene->frame_register], next, address;
@@ -228,21 +228,21 @@ int unwind_plan_by_frame_pointer(struct plan_scene *scene)
 }
 
 /* mov x8, 139 (rt_sigreturn); svc 0 */
-int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside)
+int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside)
 {
     static const unsigned char code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
-    struct piece piece;
+    struct elf_piece piece;
     uint64_t offset, following;
     if (image->machine != EM_AARCH64 || elf_image_offset_of(image, inside, &offset, &following) != 0 ||
         following < sizeof code || elf_image_piece(image, offset, sizeof code, &piece) != 0)
         return 0;
     int is_same = memcmp(piece.bytes, code, sizeof code) == 0;
-    piece_free(&piece);
+    elf_piece_free(&piece);
     return is_same;
 }
 
 /* The stack pointer is at a siginfo, behind which a ucontext holds x0 to x30, sp and pc, in this order. */
-int unwind_plan_leave_kernel_signal(struct plan_scene *scene)
+int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene)
 {
     enum { REGISTERS_AT = 128 + 176 + 8 };
     struct symbols_registers caller = { 0 };
@@ -260,7 +260,7 @@ int unwind_plan_leave_kernel_signal(struct plan_scene *scene)
     return arrive(scene, caller.value[ARM_SP], caller.value[ARM_PC], 1, 0);
 }
 
-int unwind_plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
+int unwind_plan_return_of_leaf(struct unwind_plan_scene *scene, uint64_t *address)
 {
     const struct symbols_registers *registers = &scene->registers;
     if (scene->machine == EM_AARCH64) {
@@ -270,7 +270,7 @@ int unwind_plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
     return read_stack(scene, registers->value[X86_RSP], 8, address);
 }
 
-int unwind_plan_leave_leaf(struct plan_scene *scene, uint64_t address)
+int unwind_plan_leave_leaf(struct unwind_plan_scene *scene, uint64_t address)
 {
     uint64_t pushed = scene->machine == EM_AARCH64 ? 0 : 8;
     return arrive(scene, scene->registers.value[scene->stack_register] + pushed, address, 0, 0);

@@ -5,7 +5,7 @@
 
 #include "symbols_state.h"
 
-struct plan_scene {
+struct unwind_plan_scene {
     uint16_t machine;
     unsigned stack_register, frame_register, address_register;
     struct symbols_registers registers; /* of the frame where the walk stands */
@@ -16,29 +16,29 @@ struct plan_scene {
     int is_beyond;                      /* something above the copy was wanted */
 };
 
-enum plan_result { PLAN_STEPPED = 0, PLAN_ENDS, PLAN_BEYOND, PLAN_LOST };
+enum unwind_plan_result { PLAN_STEPPED = 0, PLAN_ENDS, PLAN_BEYOND, PLAN_LOST };
 
-void unwind_plan_begin(struct plan_scene *scene, uint16_t machine, const struct symbols_sample *sample);
-static inline uint64_t unwind_plan_address(const struct plan_scene *scene)
+void unwind_plan_begin(struct unwind_plan_scene *scene, uint16_t machine, const struct symbols_sample *sample);
+static inline uint64_t unwind_plan_address(const struct unwind_plan_scene *scene)
 {
     return scene->registers.value[scene->address_register];
 }
 
 /* The call frame information of an address in its file, as a plan; PLAN_NONE if there is none. */
-void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside);
+void unwind_plan_make(struct unwind_plan *plan, const struct cfi *cfi, uint64_t inside);
 
 /* Whether this is code to which the kernel lets a signal handler return and whose call frame information is missing
  * or wrong: aarch64's, recognised by its instructions. */
-int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside);
+int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside);
 
-/* Each makes one step: enum plan_result. */
-int unwind_plan_follow(struct plan_scene *scene, const struct plan *plan);
-int unwind_plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t inside);
-int unwind_plan_by_frame_pointer(struct plan_scene *scene);
-int unwind_plan_leave_kernel_signal(struct plan_scene *scene);
+/* Each makes one step: enum unwind_plan_result. */
+int unwind_plan_follow(struct unwind_plan_scene *scene, const struct unwind_plan *plan);
+int unwind_plan_work_out(struct unwind_plan_scene *scene, const struct cfi *cfi, uint64_t inside);
+int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene);
+int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene);
 
 /* The address that a leaf without a frame returns to, and the step there. */
-int unwind_plan_return_of_leaf(struct plan_scene *scene, uint64_t *address);
-int unwind_plan_leave_leaf(struct plan_scene *scene, uint64_t address);
+int unwind_plan_return_of_leaf(struct unwind_plan_scene *scene, uint64_t *address);
+int unwind_plan_leave_leaf(struct unwind_plan_scene *scene, uint64_t address);
 
 #endif

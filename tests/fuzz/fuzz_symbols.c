@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 enum { ADDRESSES_MAX = 64, STEPS_MAX = 64 };
 
 /* Walks as far as it goes, each frame at an address that the file itself holds. */
-static void walk(const struct image *image, const struct cfi *cfi, const uint64_t *addresses, size_t count)
+static void walk(const struct elf_image *image, const struct cfi *cfi, const uint64_t *addresses, size_t count)
 {
     uint64_t stack[256];
     struct symbols_registers registers = { .known = (UINT64_C(1) << SYMBOLS_REGISTERS) - 1 };
@@ -28,10 +28,10 @@ static void walk(const struct image *image, const struct cfi *cfi, const uint64_
     for (size_t i = 0; i < SYMBOLS_REGISTERS; i++)
         registers.value[i] = 0x7000 + 16 * i;
     struct symbols_sample sample = { .registers = &registers, .stack = stack, .stack_bytes = sizeof stack };
-    struct plan_scene scene;
+    struct unwind_plan_scene scene;
     unwind_plan_begin(&scene, image->machine, &sample);
     for (size_t i = 0; i < STEPS_MAX; i++) {
-        struct plan plan = { .kind = PLAN_NONE };
+        struct unwind_plan plan = { .kind = PLAN_NONE };
         uint64_t inside = addresses[i % count];
         unwind_plan_make(&plan, cfi, inside);
         unwind_plan_is_kernel_signal(image, inside);
@@ -48,7 +48,7 @@ struct picked {
     size_t count;
 };
 
-static void pick(void *context, const struct names_symbol *symbol)
+static void pick(void *context, const struct symbol_names_entry *symbol)
 {
     struct picked *picked = context;
     if (strnlen(symbol->text, symbol->room) && picked->count < ADDRESSES_MAX)
@@ -63,13 +63,13 @@ static int by_number(const void *a, const void *b)
 
 static void look(const uint8_t *bytes, size_t size)
 {
-    struct image image;
+    struct elf_image image;
     if (elf_image_open_memory(&image, bytes, size) != 0)
         return;
-    unsigned char id[IMAGE_BUILD_ID_MAX];
+    unsigned char id[ELF_IMAGE_BUILD_ID_MAX];
     struct picked picked = { .addresses = { elf_image_first_address(&image) }, .count = 1 };
     uint64_t inside;
-    struct names names;
+    struct symbol_names names;
     struct cfi cfi;
     elf_image_build_id(&image, id);
     if (elf_image_address_of(&image, size / 2, &inside) == 0)
@@ -99,9 +99,9 @@ static int read_nothing(void *context, uint64_t address, unsigned bytes, uint64_
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const struct symbols_registers registers = { .known = 0xffff };
-    struct expression_scene scene = { &registers, read_nothing, NULL };
+    struct cfi_expression_scene scene = { &registers, read_nothing, NULL };
     uint64_t value, first = 16;
     look(bytes, size);
-    expression_value(&scene, bytes, size < 256 ? size : 256, &first, &value);
+    cfi_expression_value(&scene, bytes, size < 256 ? size : 256, &first, &value);
     return 0;
 }

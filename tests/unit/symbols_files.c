@@ -150,7 +150,7 @@ static int is_read(void)
 {
     static const uint64_t address[] = { 0x1000 };
     struct symbols_process process = process_there();
-    struct names names;
+    struct symbol_names names;
     assert_int_equal(symbol_names_begin(&names, address, 1), 0);
     names_add_made(&names, &process);
     symbol_names_settle(&names);

@@ -49,7 +49,7 @@ static void changed_files_do_no_harm(void **state)
     size_t size;
     uint64_t seed = 88172645463325252u;
     unsigned char *bytes = read_file("/proc/self/exe", &size), *copy = malloc(size);
-    struct image image;
+    struct elf_image image;
     assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
     const Elf64_Shdr *frames = elf_image_section(&image, ".eh_frame"), *symbols = elf_image_section(&image, ".dynsym");
     size_t parts[][2] = { { 0, 4096 },
@@ -84,7 +84,7 @@ static size_t ask(const unsigned char *bytes, size_t size, const uint64_t *addre
     int file = memfd_create("changed", MFD_CLOEXEC);
     struct debug_lines *found = calloc(count, sizeof *found);
     struct arena arena = { 0 };
-    struct image image;
+    struct elf_image image;
     size_t lines = 0;
     assert_int_equal(write(file, bytes, size), size);
     assert_int_equal(elf_image_open(&image, file), 0);
@@ -106,7 +106,7 @@ static void debug_information_that_lies_does_no_harm(void **state)
     size_t size, told = 0;
     uint64_t seed = 88172645463325252u, addresses[32];
     unsigned char *bytes = read_file("/proc/self/exe", &size), *copy = malloc(size);
-    struct image image;
+    struct elf_image image;
     const size_t count = sizeof addresses / sizeof *addresses;
     int result;
     assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);

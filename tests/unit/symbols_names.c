@@ -12,12 +12,12 @@
 static const uint64_t addresses[] = { 0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020 };
 enum { COUNT = sizeof addresses / sizeof *addresses };
 
-static void expect(const struct names_symbol *symbols, size_t count, const char *const expected[COUNT])
+static void expect(const struct symbol_names_entry *symbols, size_t count, const char *const expected[COUNT])
 {
-    struct names names;
+    struct symbol_names names;
     assert_int_equal(symbol_names_begin(&names, addresses, COUNT), 0);
     for (size_t i = 0; i < count; i++) {
-        struct names_symbol symbol = symbols[i];
+        struct symbol_names_entry symbol = symbols[i];
         symbol.room = strlen(symbol.text);
         symbol_names_add(&names, &symbol);
     }
@@ -32,7 +32,7 @@ static void expect(const struct names_symbol *symbols, size_t count, const char 
 /* As _init and _fini are: their sections are short, and entries of a linkage table without names follow. */
 static void test_a_label_ends_with_its_section(void **state)
 {
-    static const struct names_symbol symbols[] = {
+    static const struct symbol_names_entry symbols[] = {
         { .start = 0x1000, .end = 0x1017, .text = "_init", .rank = 8 },
         { .start = 0x2000, .size = 6, .end = 0x3000, .text = "main", .rank = 18 },
     };
@@ -41,7 +41,7 @@ static void test_a_label_ends_with_its_section(void **state)
 
 static void test_a_label_reaches_to_the_next_function(void **state)
 {
-    static const struct names_symbol symbols[] = {
+    static const struct symbol_names_entry symbols[] = {
         { .start = 0x0fff, .text = "label", .rank = 8 },
         { .start = 0x2000, .size = 6, .text = "main", .rank = 18 },
         { .start = 0x2010, .text = "last", .rank = 8 },
@@ -52,7 +52,7 @@ static void test_a_label_reaches_to_the_next_function(void **state)
 
 static void test_the_innermost_function_and_the_better_name(void **state)
 {
-    static const struct names_symbol symbols[] = {
+    static const struct symbol_names_entry symbols[] = {
         { .start = 0x1000, .size = 0x2000, .text = "all", .rank = 18 },
         { .start = 0x2000, .size = 0x10, .text = "weak", .rank = 17 },
         { .start = 0x2000, .size = 0x10, .text = "strong", .rank = 18 },

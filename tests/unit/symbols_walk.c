@@ -428,7 +428,7 @@ static int take_base(struct dl_phdr_info *info, size_t size, void *context)
 
 static void from_an_entry_of_the_linkage_table(void **state)
 {
-    struct image image;
+    struct elf_image image;
     uint64_t base = 0;
     FILE *file = fopen("/proc/self/exe", "r");
     assert_int_equal(elf_image_open(&image, dup(fileno(file))), 0);
@@ -450,7 +450,7 @@ static void from_an_entry_of_the_linkage_table(void **state)
     elf_image_close(&image);
 }
 
-static void find_clock(void *address, const struct names_symbol *symbol)
+static void find_clock(void *address, const struct symbol_names_entry *symbol)
 {
     if (strncmp(symbol->text, "__vdso_clock_gettime", symbol->room) == 0)
         *(uint64_t *)address = symbol->start;
@@ -463,7 +463,7 @@ static void from_the_vdso(void **state)
         print_message("skipped: the kernel gives no vDSO\n");
         skip();
     }
-    struct image image;
+    struct elf_image image;
     uint64_t address = 0;
     assert_int_equal(elf_image_open_memory(&image, (const void *)base, 4096 * 2), 0);
     symbol_names_visit_image(&image, find_clock, &address);

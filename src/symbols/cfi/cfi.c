@@ -27,7 +27,7 @@ struct program {
     struct cfi_row *kept;
     unsigned kept_count;
     uint64_t address, wanted;
-    struct cursor cursor;
+    struct byte_cursor cursor;
 };
 
 static void set(struct program *program, uint64_t number, enum cfi_kind kind, int64_t value)
@@ -94,7 +94,7 @@ static int64_t data_units(const struct program *program, int64_t count)
 
 static void register_step(struct program *program, unsigned step)
 {
-    struct cursor *cursor = &program->cursor;
+    struct byte_cursor *cursor = &program->cursor;
     uint64_t number = cursor_uleb(cursor);
     struct cfi_rule *rule = number < SYMBOLS_REGISTERS ? &program->row->rules[number] : NULL;
     switch (step) {
@@ -116,7 +116,7 @@ static void register_step(struct program *program, unsigned step)
 
 static void frame_step(struct program *program, unsigned step)
 {
-    struct cursor *cursor = &program->cursor;
+    struct byte_cursor *cursor = &program->cursor;
     uint64_t number = program->row->frame_register;
     int64_t offset = program->row->frame.value;
     if (step == FRAME || step == FRAME_SIGNED || step == FRAME_REGISTER)
@@ -130,7 +130,7 @@ static void frame_step(struct program *program, unsigned step)
 
 static void other_step(struct program *program, unsigned step)
 {
-    struct cursor *cursor = &program->cursor;
+    struct byte_cursor *cursor = &program->cursor;
     switch (step) {
     case NOTHING: break;
     case SET_ADDRESS: program->address = cfi_pointer(program->section, program->code->encoding, cursor); break;
@@ -164,8 +164,8 @@ static void other_step(struct program *program, unsigned step)
 
 static int run(struct program *program, const unsigned char *from, const unsigned char *to)
 {
-    struct cursor *cursor = &program->cursor;
-    *cursor = (struct cursor){ from, to, 0 };
+    struct byte_cursor *cursor = &program->cursor;
+    *cursor = (struct byte_cursor){ from, to, 0 };
     for (unsigned steps = 0; cursor->at < cursor->end && program->address <= program->wanted; steps++) {
         unsigned char byte = (unsigned char)cursor_number(cursor, 1);
         unsigned number = byte & 0x3f;

@@ -19,8 +19,8 @@ enum {
 /* clang-format on */
 
 struct machine {
-    const struct expression_scene *scene;
-    struct cursor cursor;
+    const struct cfi_expression_scene *scene;
+    struct byte_cursor cursor;
     const unsigned char *start;
     uint64_t stack[STACK_MAX];
     unsigned depth;
@@ -85,7 +85,7 @@ static void rotate(struct machine *machine)
 
 static void jump(struct machine *machine, int is_taken)
 {
-    struct cursor *cursor = &machine->cursor;
+    struct byte_cursor *cursor = &machine->cursor;
     int64_t distance = cursor_signed(cursor, 2);
     if (!is_taken)
         return;
@@ -132,7 +132,7 @@ static uint64_t combine(struct machine *machine, unsigned step, uint64_t a, uint
 
 static void constant(struct machine *machine, unsigned step)
 {
-    struct cursor *cursor = &machine->cursor;
+    struct byte_cursor *cursor = &machine->cursor;
     if (step == CONST_U)
         push(machine, cursor_uleb(cursor));
     else if (step == CONST_S)
@@ -145,7 +145,7 @@ static void constant(struct machine *machine, unsigned step)
 
 static void stack_step(struct machine *machine, unsigned step)
 {
-    struct cursor *cursor = &machine->cursor;
+    struct byte_cursor *cursor = &machine->cursor;
     uint64_t top;
     switch (step) {
     case ADDRESS: push(machine, cursor_number(cursor, 8)); break;
@@ -175,12 +175,12 @@ static void stack_step(struct machine *machine, unsigned step)
     }
 }
 
-int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes,
-                     const uint64_t *first, uint64_t *value)
+int cfi_expression_value(const struct cfi_expression_scene *scene, const unsigned char *code, size_t bytes,
+                         const uint64_t *first, uint64_t *value)
 {
     struct machine machine;
     machine.scene = scene;
-    machine.cursor = (struct cursor){ code, code + bytes, 0 };
+    machine.cursor = (struct byte_cursor){ code, code + bytes, 0 };
     machine.start = code;
     machine.depth = 0;
     machine.failed = 0;

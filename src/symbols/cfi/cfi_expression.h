@@ -8,14 +8,14 @@
 #include "cfi_registers.h"
 
 /* What an expression may look at. */
-struct expression_scene {
+struct cfi_expression_scene {
     const struct symbols_registers *registers;
     int (*read)(void *context, uint64_t address, unsigned bytes, uint64_t *value); /* 0, or -1 if that cannot be read */
     void *context;
 };
 
 /* Starts with `first` on its stack unless that is NULL: 0 and the value left on top, or -1. Bounded in time. */
-int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes,
-                     const uint64_t *first, uint64_t *value);
+int cfi_expression_value(const struct cfi_expression_scene *scene, const unsigned char *code, size_t bytes,
+                         const uint64_t *first, uint64_t *value);
 
 #endif

@@ -10,7 +10,7 @@
 #define TABLE_ENCODING 0x3b /* signed 32 bits, relative to the header: the only one that linkers make */
 #define ENTRIES_MAX (1u << 24)
 
-uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct cursor *cursor)
+uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct byte_cursor *cursor)
 {
     enum { RELATIVE_TO_ITSELF = 0x10, RELATIVE_TO_DATA = 0x30, INDIRECT = 0x80 };
     const unsigned char *place = cursor->at;
@@ -38,12 +38,12 @@ uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct
 }
 
 /* An entry's length and the place behind it. */
-static int open_entry(const struct cfi_section *section, uint64_t offset, struct cursor *entry, unsigned *word)
+static int open_entry(const struct cfi_section *section, uint64_t offset, struct byte_cursor *entry, unsigned *word)
 {
-    const struct piece *piece = &section->piece;
+    const struct elf_piece *piece = &section->piece;
     if (offset >= piece->size)
         return -1;
-    *entry = (struct cursor){ piece->bytes + offset, piece->bytes + piece->size, 0 };
+    *entry = (struct byte_cursor){ piece->bytes + offset, piece->bytes + piece->size, 0 };
     uint64_t length = cursor_number(entry, 4);
     *word = 4;
     if (length == UINT32_MAX) {
@@ -56,7 +56,7 @@ static int open_entry(const struct cfi_section *section, uint64_t offset, struct
     return 0;
 }
 
-static void read_augmentation(const struct cfi_section *section, const char *letters, struct cursor *cursor,
+static void read_augmentation(const struct cfi_section *section, const char *letters, struct byte_cursor *cursor,
                               struct cfi_code *code)
 {
     if (*letters != 'z')
@@ -65,7 +65,7 @@ static void read_augmentation(const struct cfi_section *section, const char *let
     uint64_t bytes = cursor_uleb(cursor);
     const unsigned char *data = cursor->at;
     cursor_skip(cursor, bytes);
-    struct cursor inside = { data, cursor->at, 0 };
+    struct byte_cursor inside = { data, cursor->at, 0 };
     for (letters++; *letters && !inside.failed; letters++) {
         switch (*letters) {
         case 'R': code->encoding = (uint8_t)cursor_number(&inside, 1); break;
@@ -85,7 +85,7 @@ static void read_augmentation(const struct cfi_section *section, const char *let
 /* The common entry (CIE) that an entry refers to. */
 static int read_common(const struct cfi_section *section, uint64_t offset, struct cfi_code *code)
 {
-    struct cursor cursor;
+    struct byte_cursor cursor;
     unsigned word;
     if (open_entry(section, offset, &cursor, &word) != 0)
         return -1;
@@ -112,7 +112,7 @@ static int read_common(const struct cfi_section *section, uint64_t offset, struc
 /* The entry (FDE) at an offset: -1 if it is none. */
 static int read_entry(const struct cfi_section *section, uint64_t offset, struct cfi_code *code)
 {
-    struct cursor cursor;
+    struct byte_cursor cursor;
     unsigned word;
     if (open_entry(section, offset, &cursor, &word) != 0)
         return -1;
@@ -192,7 +192,7 @@ static void make_entries(struct cfi_section *section)
 {
     size_t capacity = 0;
     for (uint64_t offset = 0; offset < section->piece.size && section->entry_count < ENTRIES_MAX;) {
-        struct cursor cursor;
+        struct byte_cursor cursor;
         unsigned word;
         if (open_entry(section, offset, &cursor, &word) != 0)
             break;
@@ -209,10 +209,11 @@ static void make_entries(struct cfi_section *section)
 }
 
 /* Keeps the table alone. address is that of the header's first byte. */
-static int take_header(struct cfi_section *section, struct piece *header, uint64_t address, uint64_t *frames_address)
+static int take_header(struct cfi_section *section, struct elf_piece *header, uint64_t address,
+                       uint64_t *frames_address)
 {
     struct cfi_section itself = { .piece = *header, .address = address, .header_address = address };
-    struct cursor cursor = { header->bytes, header->bytes + header->size, 0 };
+    struct byte_cursor cursor = { header->bytes, header->bytes + header->size, 0 };
     uint64_t version = cursor_number(&cursor, 1);
     uint8_t frames_encoding = (uint8_t)cursor_number(&cursor, 1), count_encoding = (uint8_t)cursor_number(&cursor, 1);
     uint8_t table_encoding = (uint8_t)cursor_number(&cursor, 1);
@@ -224,13 +225,13 @@ static int take_header(struct cfi_section *section, struct piece *header, uint64
     uint64_t count = cfi_pointer(&itself, count_encoding, &cursor);
     if (cursor.failed || count == 0 || count > cursor_left(&cursor) / 8)
         return -1;
-    section->header = (struct piece){ cursor.at, 8 * count, header->owned };
+    section->header = (struct elf_piece){ cursor.at, 8 * count, header->owned };
     section->header_address = address;
     header->owned = NULL;
     return 0;
 }
 
-static int piece_at(const struct image *image, uint64_t address, struct piece *piece)
+static int piece_at(const struct elf_image *image, uint64_t address, struct elf_piece *piece)
 {
     uint64_t offset, following;
     return elf_image_offset_of(image, address, &offset, &following) == 0
@@ -238,17 +239,17 @@ static int piece_at(const struct image *image, uint64_t address, struct piece *p
                : -1;
 }
 
-static void open_eh_frame(struct cfi_section *section, const struct image *image)
+static void open_eh_frame(struct cfi_section *section, const struct elf_image *image)
 {
     uint64_t frames_address = 0;
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
-        struct piece header;
+        struct elf_piece header;
         if (segment->p_type != PT_GNU_EH_FRAME ||
             elf_image_piece(image, segment->p_offset, segment->p_filesz, &header) != 0)
             continue;
         take_header(section, &header, segment->p_vaddr, &frames_address);
-        piece_free(&header);
+        elf_piece_free(&header);
         break;
     }
     const Elf64_Shdr *named = elf_image_section(image, ".eh_frame");
@@ -260,7 +261,7 @@ static void open_eh_frame(struct cfi_section *section, const struct image *image
         make_entries(section);
 }
 
-void cfi_open(struct cfi *cfi, const struct image *image)
+void cfi_open(struct cfi *cfi, const struct elf_image *image)
 {
     *cfi = (struct cfi){ .machine = image->machine };
     open_eh_frame(&cfi->sections[0], image);
@@ -274,8 +275,8 @@ void cfi_open(struct cfi *cfi, const struct image *image)
 void cfi_close(struct cfi *cfi)
 {
     for (size_t i = 0; i < 2; i++) {
-        piece_free(&cfi->sections[i].piece);
-        piece_free(&cfi->sections[i].header);
+        elf_piece_free(&cfi->sections[i].piece);
+        elf_piece_free(&cfi->sections[i].header);
         free(cfi->sections[i].entries);
     }
     *cfi = (struct cfi){ 0 };

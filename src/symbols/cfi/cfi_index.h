@@ -11,10 +11,10 @@ struct cfi_entry {
 };
 
 struct cfi_section {
-    struct piece piece;
+    struct elf_piece piece;
     uint64_t address;          /* where the section is loaded */
     int is_debug_frame;
-    struct piece header;       /* .eh_frame_hdr, if its table is one that we can search */
+    struct elf_piece header;   /* .eh_frame_hdr, if its table is one that we can search */
     uint64_t header_address;
     struct cfi_entry *entries; /* without that: our own, sorted */
     size_t entry_count;
@@ -26,7 +26,7 @@ struct cfi {
 };
 
 /* Takes what there is from the file. Never fails: without information lookups find nothing. */
-void cfi_open(struct cfi *cfi, const struct image *image);
+void cfi_open(struct cfi *cfi, const struct elf_image *image);
 void cfi_close(struct cfi *cfi);
 
 struct cfi_code {
@@ -43,6 +43,6 @@ struct cfi_code {
 int cfi_index_find(const struct cfi_section *section, uint64_t address, struct cfi_code *code);
 
 /* An address as the section spells it (DW_EH_PE_*). */
-uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct cursor *cursor);
+uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct byte_cursor *cursor);
 
 #endif

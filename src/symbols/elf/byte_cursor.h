@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <string.h>
 
-struct cursor {
+struct byte_cursor {
     const unsigned char *at, *end;
     int failed;
 };
 
-static inline size_t cursor_left(const struct cursor *cursor)
+static inline size_t cursor_left(const struct byte_cursor *cursor)
 {
     return (size_t)(cursor->end - cursor->at);
 }
 
-static inline void cursor_skip(struct cursor *cursor, uint64_t bytes)
+static inline void cursor_skip(struct byte_cursor *cursor, uint64_t bytes)
 {
     if (bytes > cursor_left(cursor)) {
         cursor->failed = 1;
@@ -27,7 +27,7 @@ static inline void cursor_skip(struct cursor *cursor, uint64_t bytes)
 }
 
 /* A little-endian number of so many bytes, at most 8. */
-static inline uint64_t cursor_number(struct cursor *cursor, unsigned bytes)
+static inline uint64_t cursor_number(struct byte_cursor *cursor, unsigned bytes)
 {
     uint64_t value = 0;
     if (cursor_left(cursor) < bytes)
@@ -38,13 +38,13 @@ static inline uint64_t cursor_number(struct cursor *cursor, unsigned bytes)
     return value;
 }
 
-static inline int64_t cursor_signed(struct cursor *cursor, unsigned bytes)
+static inline int64_t cursor_signed(struct byte_cursor *cursor, unsigned bytes)
 {
     unsigned shift = 64 - 8 * bytes;
     return (int64_t)(cursor_number(cursor, bytes) << shift) >> shift;
 }
 
-static inline uint64_t cursor_uleb(struct cursor *cursor)
+static inline uint64_t cursor_uleb(struct byte_cursor *cursor)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; cursor->at < cursor->end; shift += 7) {
@@ -58,7 +58,7 @@ static inline uint64_t cursor_uleb(struct cursor *cursor)
     return 0;
 }
 
-static inline int64_t cursor_sleb(struct cursor *cursor)
+static inline int64_t cursor_sleb(struct byte_cursor *cursor)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; cursor->at < cursor->end;) {

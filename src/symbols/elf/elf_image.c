@@ -14,19 +14,19 @@
 #define PACKED_RATIO_MAX 1100u /* zlib reaches 1032 */
 #define COMPRESSED_BY_ZSTD 2   /* ELFCOMPRESS_ZSTD, which older headers lack */
 
-void piece_free(struct piece *piece)
+void elf_piece_free(struct elf_piece *piece)
 {
     free(piece->owned);
-    *piece = (struct piece){ 0 };
+    *piece = (struct elf_piece){ 0 };
 }
 
-int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece)
+int elf_image_piece(const struct elf_image *image, uint64_t offset, uint64_t size, struct elf_piece *piece)
 {
-    *piece = (struct piece){ 0 };
+    *piece = (struct elf_piece){ 0 };
     if (offset > image->size || size > image->size - offset)
         return -1;
     if (image->file < 0) {
-        *piece = (struct piece){ image->memory + offset, size, NULL };
+        *piece = (struct elf_piece){ image->memory + offset, size, NULL };
         return 0;
     }
     unsigned char *bytes = malloc(size ? size : 1);
@@ -40,14 +40,14 @@ int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, s
         }
         done += (uint64_t)got;
     }
-    *piece = (struct piece){ bytes, size, bytes };
+    *piece = (struct elf_piece){ bytes, size, bytes };
     return 0;
 }
 
 /* An array of headers, copied so that it is aligned. */
-static int read_headers(const struct image *image, uint64_t offset, size_t count, size_t each, void **headers)
+static int read_headers(const struct elf_image *image, uint64_t offset, size_t count, size_t each, void **headers)
 {
-    struct piece piece;
+    struct elf_piece piece;
     *headers = NULL;
     if (count == 0)
         return 0;
@@ -66,32 +66,32 @@ static int is_ours(const Elf64_Ehdr *head)
 }
 
 /* Files with very many sections say so in the first one. */
-static size_t section_count(const struct image *image, const Elf64_Ehdr *head, uint32_t *names)
+static size_t section_count(const struct elf_image *image, const Elf64_Ehdr *head, uint32_t *names)
 {
     *names = head->e_shstrndx;
     if (head->e_shoff == 0 || head->e_shentsize != sizeof(Elf64_Shdr))
         return 0;
     if (head->e_shnum != 0 && head->e_shstrndx != SHN_XINDEX)
         return head->e_shnum;
-    struct piece piece;
+    struct elf_piece piece;
     Elf64_Shdr first;
     if (elf_image_piece(image, head->e_shoff, sizeof first, &piece) != 0)
         return 0;
     memcpy(&first, piece.bytes, sizeof first);
-    piece_free(&piece);
+    elf_piece_free(&piece);
     if (head->e_shstrndx == SHN_XINDEX)
         *names = first.sh_link;
     return head->e_shnum ? head->e_shnum : first.sh_size;
 }
 
-static int open_any(struct image *image)
+static int open_any(struct elf_image *image)
 {
-    struct piece piece;
+    struct elf_piece piece;
     Elf64_Ehdr head;
     if (elf_image_piece(image, 0, sizeof head, &piece) != 0)
         return -1;
     memcpy(&head, piece.bytes, sizeof head);
-    piece_free(&piece);
+    elf_piece_free(&piece);
     if (!is_ours(&head) || (head.e_phnum && head.e_phentsize != sizeof(Elf64_Phdr)))
         return -1;
     image->machine = head.e_machine;
@@ -108,10 +108,10 @@ static int open_any(struct image *image)
     return 0;
 }
 
-int elf_image_open(struct image *image, int file)
+int elf_image_open(struct elf_image *image, int file)
 {
     struct stat status;
-    *image = (struct image){ .file = file };
+    *image = (struct elf_image){ .file = file };
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         image->size = (uint64_t)status.st_size;
         if (open_any(image) == 0)
@@ -121,28 +121,28 @@ int elf_image_open(struct image *image, int file)
     return -1;
 }
 
-int elf_image_open_memory(struct image *image, const void *memory, size_t size)
+int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size)
 {
-    *image = (struct image){ .file = -1, .memory = memory, .size = size };
+    *image = (struct elf_image){ .file = -1, .memory = memory, .size = size };
     if (open_any(image) == 0)
         return 0;
     elf_image_close(image);
     return -1;
 }
 
-void elf_image_close(struct image *image)
+void elf_image_close(struct elf_image *image)
 {
-    piece_free(&image->section_names);
+    elf_piece_free(&image->section_names);
     free(image->segments);
     free(image->sections);
     if (image->file >= 0)
         close(image->file);
-    *image = (struct image){ .file = -1 };
+    *image = (struct elf_image){ .file = -1 };
 }
 
-const Elf64_Shdr *elf_image_section(const struct image *image, const char *name)
+const Elf64_Shdr *elf_image_section(const struct elf_image *image, const char *name)
 {
-    const struct piece *names = &image->section_names;
+    const struct elf_piece *names = &image->section_names;
     size_t length = strlen(name) + 1;
     for (size_t i = 0; i < image->section_count; i++) {
         uint32_t at = image->sections[i].sh_name;
@@ -152,7 +152,7 @@ const Elf64_Shdr *elf_image_section(const struct image *image, const char *name)
     return NULL;
 }
 
-static int unpack(const struct piece *packed, struct piece *piece)
+static int unpack(const struct elf_piece *packed, struct elf_piece *piece)
 {
     Elf64_Chdr head;
     if (packed->size < sizeof head)
@@ -176,16 +176,16 @@ static int unpack(const struct piece *packed, struct piece *piece)
         free(to);
         return -1;
     }
-    *piece = (struct piece){ to, head.ch_size, to };
+    *piece = (struct elf_piece){ to, head.ch_size, to };
     return 0;
 }
 
-int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece)
+int elf_image_section_piece(const struct elf_image *image, const Elf64_Shdr *section, struct elf_piece *piece)
 {
-    *piece = (struct piece){ 0 };
+    *piece = (struct elf_piece){ 0 };
     if (section->sh_type == SHT_NOBITS)
         return -1;
-    struct piece raw;
+    struct elf_piece raw;
     if (elf_image_piece(image, section->sh_offset, section->sh_size, &raw) != 0)
         return -1;
     if (!(section->sh_flags & SHF_COMPRESSED)) {
@@ -193,11 +193,11 @@ int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section
         return 0;
     }
     int result = unpack(&raw, piece);
-    piece_free(&raw);
+    elf_piece_free(&raw);
     return result;
 }
 
-static int address_in(const struct image *image, uint64_t offset, uint32_t flags, uint64_t *address)
+static int address_in(const struct elf_image *image, uint64_t offset, uint32_t flags, uint64_t *address)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -212,13 +212,13 @@ static int address_in(const struct image *image, uint64_t offset, uint32_t flags
     return -1;
 }
 
-int elf_image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+int elf_image_address_of(const struct elf_image *image, uint64_t offset, uint64_t *address)
 {
     /* One page may be part of two segments; who asks for addresses has met code. */
     return address_in(image, offset, PF_X, address) == 0 ? 0 : address_in(image, offset, 0, address);
 }
 
-int elf_image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following)
+int elf_image_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset, uint64_t *following)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -231,7 +231,7 @@ int elf_image_offset_of(const struct image *image, uint64_t address, uint64_t *o
     return -1;
 }
 
-uint64_t elf_image_first_address(const struct image *image)
+uint64_t elf_image_first_address(const struct elf_image *image)
 {
     uint64_t first = UINT64_MAX;
     for (size_t i = 0; i < image->segment_count; i++)
@@ -240,7 +240,7 @@ uint64_t elf_image_first_address(const struct image *image)
     return first == UINT64_MAX ? 0 : first;
 }
 
-static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BUILD_ID_MAX])
+static size_t find_build_id(const struct elf_piece *notes, unsigned char id[ELF_IMAGE_BUILD_ID_MAX])
 {
     for (size_t at = 0; notes->size - at >= sizeof(Elf64_Nhdr);) {
         Elf64_Nhdr head;
@@ -251,7 +251,7 @@ static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BU
         if (name > notes->size - at || data > notes->size - at - name)
             break;
         if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes->bytes + at, "GNU", 4) == 0 &&
-            head.n_descsz <= IMAGE_BUILD_ID_MAX) {
+            head.n_descsz <= ELF_IMAGE_BUILD_ID_MAX) {
             memcpy(id, notes->bytes + at + name, head.n_descsz);
             return head.n_descsz;
         }
@@ -261,21 +261,21 @@ static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BU
 }
 
 /* Debug files keep their notes as sections; their segments point to what is not there. */
-size_t elf_image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX])
+size_t elf_image_build_id(const struct elf_image *image, unsigned char id[ELF_IMAGE_BUILD_ID_MAX])
 {
     size_t bytes = 0;
-    struct piece notes;
+    struct elf_piece notes;
     for (size_t i = 0; !bytes && i < image->section_count; i++)
         if (image->sections[i].sh_type == SHT_NOTE &&
             elf_image_section_piece(image, &image->sections[i], &notes) == 0) {
             bytes = find_build_id(&notes, id);
-            piece_free(&notes);
+            elf_piece_free(&notes);
         }
     for (size_t i = 0; !bytes && image->section_count == 0 && i < image->segment_count; i++)
         if (image->segments[i].p_type == PT_NOTE &&
             elf_image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
             bytes = find_build_id(&notes, id);
-            piece_free(&notes);
+            elf_piece_free(&notes);
         }
     return bytes;
 }

@@ -66,7 +66,7 @@ static void hear(int from, int64_t end_ns, struct text *told)
     }
 }
 
-static const char *take_text(struct cursor *cursor, struct arena *arena)
+static const char *take_text(struct byte_cursor *cursor, struct arena *arena)
 {
     uint64_t length = cursor_number(cursor, 4);
     const unsigned char *start = cursor->at;
@@ -77,7 +77,7 @@ static const char *take_text(struct cursor *cursor, struct arena *arena)
 
 /* One address: its number, how many lines, and each with its number, its function and its
  * file. 0, 1 at the end, or -1. */
-static int take_address(struct cursor *cursor, size_t count, struct debug_lines *found, struct arena *arena)
+static int take_address(struct byte_cursor *cursor, size_t count, struct debug_lines *found, struct arena *arena)
 {
     uint64_t number = cursor_number(cursor, 4);
     if (cursor->failed)
@@ -101,7 +101,7 @@ static int take_address(struct cursor *cursor, size_t count, struct debug_lines 
     return 0;
 }
 
-int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
+int debug_info_find(const struct elf_image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
                     struct arena *arena)
 {
     int ends[2];
@@ -124,7 +124,7 @@ int debug_info_find(const struct image *image, const uint64_t *addresses, size_t
     }
     close(ends[0]);
     const unsigned char *start = (const unsigned char *)text_string(&told); /* "" when it has said nothing */
-    struct cursor cursor = { start, start + told.length, 0 };
+    struct byte_cursor cursor = { start, start + told.length, 0 };
     int result = 0;
     while ((result = take_address(&cursor, count, found, arena)) == 0)
         ;

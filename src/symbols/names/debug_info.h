@@ -25,7 +25,7 @@ struct debug_lines {
 
 /* addresses are sorted and differ. found has one for each; texts are put into the arena. 0, or -1 if the child did not
  * come to its end: then found has what it had told before. */
-int debug_info_find(const struct image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
+int debug_info_find(const struct elf_image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
                     struct arena *arena);
 
 /* The child's part: writes what it finds to a descriptor. */

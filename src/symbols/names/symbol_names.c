@@ -14,41 +14,43 @@
 #define STEPS_MAX (1u << 26)       /* symbols that claim the whole file would go through all addresses each */
 #define TEXTS_MAX (256u << 20)
 
-int symbol_names_begin(struct names *names, const uint64_t *addresses, size_t count)
+int symbol_names_begin(struct symbol_names *names, const uint64_t *addresses, size_t count)
 {
-    *names = (struct names){ .addresses = addresses, .count = count, .found = calloc(count + 1, sizeof *names->found) };
+    *names = (struct symbol_names){ .addresses = addresses,
+                                    .count = count,
+                                    .found = calloc(count + 1, sizeof *names->found) };
     return names->found ? 0 : -1;
 }
 
-void symbol_names_free(struct names *names)
+void symbol_names_free(struct symbol_names *names)
 {
     free(names->found);
     arena_free(&names->arena);
-    *names = (struct names){ 0 };
+    *names = (struct symbol_names){ 0 };
 }
 
 /* What begins closer to the address is inside of what begins before; at the same place the rank decides. */
-static int is_better(const struct names *names, const struct name *known, uint64_t start, uint32_t rank)
+static int is_better(const struct symbol_names *names, const struct symbol_name *known, uint64_t start, uint32_t rank)
 {
     if (!known->text || names->last_wins)
         return !known->text || rank > known->rank;
     return start != known->start ? start > known->start : rank > known->rank;
 }
 
-static void take(struct names *names, struct name *known, const struct name *offered, size_t room)
+static void take(struct symbol_names *names, struct symbol_name *known, const struct symbol_name *offered, size_t room)
 {
     if (!is_better(names, known, offered->start, offered->rank) || names->arena.total > TEXTS_MAX)
         return;
     const char *copy = arena_copy(&names->arena, offered->text,
                                   strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
     if (copy)
-        *known = (struct name){ copy, offered->start, offered->end, offered->rank };
+        *known = (struct symbol_name){ copy, offered->start, offered->end, offered->rank };
 }
 
-void symbol_names_add(struct names *names, const struct names_symbol *symbol)
+void symbol_names_add(struct symbol_names *names, const struct symbol_names_entry *symbol)
 {
     uint64_t start = symbol->start, size = symbol->size;
-    const struct name offered = { symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank };
+    const struct symbol_name offered = { symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank };
     size_t first = array_first_not_below(names->addresses, names->count, start);
     if (first == names->count || names->steps > STEPS_MAX)
         return;
@@ -61,10 +63,10 @@ void symbol_names_add(struct names *names, const struct names_symbol *symbol)
 }
 
 /* Labels of assembly have no size: they reach to the next function, or to the end of their section. */
-void symbol_names_settle(struct names *names)
+void symbol_names_settle(struct symbol_names *names)
 {
     for (size_t i = 1; i < names->count; i++) {
-        struct name_choice *known = &names->found[i], *previous = &names->found[i - 1];
+        struct symbol_name_choice *known = &names->found[i], *previous = &names->found[i - 1];
         if (!known->closest) {
             known->closest = previous->closest;
             known->before = previous->before;
@@ -72,9 +74,9 @@ void symbol_names_settle(struct names *names)
     }
 }
 
-const char *symbol_names_get(const struct names *names, size_t number)
+const char *symbol_names_get(const struct symbol_names *names, size_t number)
 {
-    const struct name_choice *found = &names->found[number];
+    const struct symbol_name_choice *found = &names->found[number];
     if (found->inside.text)
         return found->inside.text;
     int reaches = found->before.text && found->before.start == found->closest &&
@@ -84,7 +86,7 @@ const char *symbol_names_get(const struct names *names, size_t number)
 
 /* ---- From files ------------------------------------------------------------------------------------------------ */
 
-static const char *string_at(const struct piece *strings, uint32_t at, size_t *room)
+static const char *string_at(const struct elf_piece *strings, uint32_t at, size_t *room)
 {
     *room = at < strings->size ? strings->size - at : 0;
     return *room ? (const char *)strings->bytes + at : NULL;
@@ -103,19 +105,20 @@ static uint32_t rank_of(const Elf64_Sym *symbol, const char *text)
     return rank + (type == STT_NOTYPE ? 0 : 10) + (symbol->st_size ? 5 : 0);
 }
 
-static int is_code(const struct image *image, uint16_t section)
+static int is_code(const struct elf_image *image, uint16_t section)
 {
     return section >= image->section_count || image->sections[section].sh_flags & SHF_EXECINSTR;
 }
 
-static uint64_t end_of(const struct image *image, uint16_t section)
+static uint64_t end_of(const struct elf_image *image, uint16_t section)
 {
     return section < image->section_count ? image->sections[section].sh_addr + image->sections[section].sh_size : 0;
 }
 
-static void visit_table(const struct image *image, const Elf64_Shdr *section, names_visitor visit, void *context)
+static void visit_table(const struct elf_image *image, const Elf64_Shdr *section, symbol_names_visitor visit,
+                        void *context)
 {
-    struct piece symbols, strings;
+    struct elf_piece symbols, strings;
     if (section->sh_link >= image->section_count || elf_image_section_piece(image, section, &symbols) != 0)
         return;
     if (elf_image_section_piece(image, &image->sections[section->sh_link], &strings) == 0) {
@@ -126,15 +129,15 @@ static void visit_table(const struct image *image, const Elf64_Shdr *section, na
             const char *text = string_at(&strings, symbol.st_name, &room);
             uint32_t rank = rank_of(&symbol, text);
             if (rank && is_code(image, symbol.st_shndx))
-                visit(context, &(struct names_symbol){ symbol.st_value, symbol.st_size, end_of(image, symbol.st_shndx),
-                                                       text, room, rank });
+                visit(context, &(struct symbol_names_entry){ symbol.st_value, symbol.st_size,
+                                                             end_of(image, symbol.st_shndx), text, room, rank });
         }
-        piece_free(&strings);
+        elf_piece_free(&strings);
     }
-    piece_free(&symbols);
+    elf_piece_free(&symbols);
 }
 
-static void visit_tables(const struct image *image, names_visitor visit, void *context)
+static void visit_tables(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     for (size_t i = 0; i < image->section_count; i++)
         if (image->sections[i].sh_type == SHT_SYMTAB || image->sections[i].sh_type == SHT_DYNSYM)
@@ -142,10 +145,10 @@ static void visit_tables(const struct image *image, names_visitor visit, void *c
 }
 
 /* Stripped files of some distributions carry a small ELF file with the rest of their symbols, packed with LZMA. */
-static void visit_packed(const struct image *image, names_visitor visit, void *context)
+static void visit_packed(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     const Elf64_Shdr *section = elf_image_section(image, ".gnu_debugdata");
-    struct piece packed;
+    struct elf_piece packed;
     if (!section || elf_image_section_piece(image, section, &packed) != 0)
         return;
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -167,7 +170,7 @@ static void visit_packed(const struct image *image, names_visitor visit, void *c
             bytes = more;
             capacity *= 2;
         }
-        struct image inner;
+        struct elf_image inner;
         if (result == LZMA_STREAM_END && elf_image_open_memory(&inner, bytes, stream.total_out) == 0) {
             visit_tables(&inner, visit, context);
             elf_image_close(&inner);
@@ -175,12 +178,12 @@ static void visit_packed(const struct image *image, names_visitor visit, void *c
     }
     lzma_end(&stream);
     free(bytes);
-    piece_free(&packed);
+    elf_piece_free(&packed);
 }
 
 /* Entries of the procedure linkage table stand in the order of its relocations: each is
  * called after what it leads to. */
-static void visit_linkage(const struct image *image, names_visitor visit, void *context)
+static void visit_linkage(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     const Elf64_Shdr *relocations = elf_image_section(image, ".rela.plt"),
                      *table = elf_image_section(image, ".plt.sec");
@@ -189,7 +192,7 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
         table = elf_image_section(image, ".plt");
         head = image->machine == EM_AARCH64 ? 32 : 16;
     }
-    struct piece entries, symbols, strings;
+    struct elf_piece entries, symbols, strings;
     if (!relocations || !table || relocations->sh_link >= image->section_count || table->sh_size < head ||
         elf_image_section_piece(image, relocations, &entries) != 0)
         return;
@@ -211,7 +214,7 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
             if (!text || !*text)
                 continue;
             snprintf(shown, sizeof shown, "%.*s@plt", (int)(room < sizeof shown - 8 ? room : sizeof shown - 8), text);
-            visit(context, &(struct names_symbol){
+            visit(context, &(struct symbol_names_entry){
                                .start = table->sh_addr + head + 16 * i,
                                .size = 16,
                                .text = shown,
@@ -219,26 +222,26 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
                                .rank = 1,
                            });
         }
-        piece_free(&strings);
+        elf_piece_free(&strings);
     }
     if (has_symbols)
-        piece_free(&symbols);
-    piece_free(&entries);
+        elf_piece_free(&symbols);
+    elf_piece_free(&entries);
 }
 
-void symbol_names_visit_image(const struct image *image, names_visitor visit, void *context)
+void symbol_names_visit_image(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     visit_tables(image, visit, context);
     visit_packed(image, visit, context);
     visit_linkage(image, visit, context);
 }
 
-static void add_visited(void *names, const struct names_symbol *symbol)
+static void add_visited(void *names, const struct symbol_names_entry *symbol)
 {
     symbol_names_add(names, symbol);
 }
 
-void symbol_names_add_image(struct names *names, const struct image *image)
+void symbol_names_add_image(struct symbol_names *names, const struct elf_image *image)
 {
     symbol_names_visit_image(image, add_visited, names);
 }
