@@ -79,7 +79,7 @@ static const struct {
               { "strings", strings },
               { "calls", calls } };
 
-static int put_and_free(struct chunkfile *file, struct encoded *chunk)
+static int put_and_free(struct chunkfile *file, struct encoded_chunk *chunk)
 {
     int status = chunkfile_put(file, chunk, 0);
     free(chunk->bytes);
@@ -99,7 +99,7 @@ static int make_tiny(const char *path)
     payload[0] = 2;
     payload[1] = payload[2] = (uint8_t)size;
     memcpy(payload + 3, text, size);
-    struct encoded chunk = { .header = { .kind = CHUNK_SCHEMA,
+    struct encoded_chunk chunk = { .header = { .kind = CHUNK_SCHEMA,
                                          .rows = 2,
                                          .payload_size = (uint32_t)size + 3,
                                          .payload_hash = hash_bytes(payload, size + 3),

@@ -309,7 +309,7 @@ static void put_chunk(struct chunkfile *file, struct chunk_header header, const 
     memcpy(bytes + CHUNK_HEADER_SIZE, payload, size);
     header.payload_size = (uint32_t)size;
     header.payload_hash = hash_bytes(payload, size);
-    struct encoded chunk = { header, bytes, CHUNK_HEADER_SIZE + size };
+    struct encoded_chunk chunk = { header, bytes, CHUNK_HEADER_SIZE + size };
     assert_int_equal(chunkfile_put(file, &chunk, 0), 0);
 }
 

@@ -8,20 +8,22 @@
 #pragma GCC optimize("O3") /* the loops over columns must become vector code */
 #endif
 
-static void parse_plane(struct cursor *directory, struct cursor *data, size_t length, struct plane_view *view)
+static void parse_plane(struct format_cursor *directory, struct format_cursor *data, size_t length,
+                        struct decode_plane *view)
 {
     uint64_t stored = cursor_varint(directory);
     if (!stored) {
-        *view = (struct plane_view){ .constant = cursor_u8(directory) };
+        *view = (struct decode_plane){ .constant = cursor_u8(directory) };
         return;
     }
     if (stored > length)
         directory->failed = 1;
     else
-        *view = (struct plane_view){ .bytes = cursor_take(data, stored), .stored = (uint32_t)stored };
+        *view = (struct decode_plane){ .bytes = cursor_take(data, stored), .stored = (uint32_t)stored };
 }
 
-static void parse_planes(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
+static void parse_planes(struct format_cursor *directory, struct format_cursor *data, size_t rows,
+                         struct decode_column *view)
 {
     view->width = cursor_u8(directory);
     if (view->width < 1 || view->width > 8) {
@@ -32,7 +34,8 @@ static void parse_planes(struct cursor *directory, struct cursor *data, size_t r
         parse_plane(directory, data, rows, &view->planes[i]);
 }
 
-static void parse_dictionary(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
+static void parse_dictionary(struct format_cursor *directory, struct format_cursor *data, size_t rows,
+                             struct decode_column *view)
 {
     uint64_t count = cursor_varint(directory);
     if (count < 1 || count > 256) {
@@ -48,7 +51,8 @@ static void parse_dictionary(struct cursor *directory, struct cursor *data, size
     parse_plane(directory, data, rows, &view->planes[0]);
 }
 
-static void parse_bytes(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
+static void parse_bytes(struct format_cursor *directory, struct format_cursor *data, size_t rows,
+                        struct decode_column *view)
 {
     parse_planes(directory, data, rows, view);
     uint64_t size = cursor_varint(directory), stored = cursor_varint(directory);
@@ -61,10 +65,11 @@ static void parse_bytes(struct cursor *directory, struct cursor *data, size_t ro
     view->blob = cursor_take(data, stored);
 }
 
-static void parse_column(struct cursor *directory, struct cursor *data, size_t rows, struct column_view *view)
+static void parse_column(struct format_cursor *directory, struct format_cursor *data, size_t rows,
+                         struct decode_column *view)
 {
     uint8_t tag = cursor_u8(directory);
-    *view = (struct column_view){ .coding = tag & CODING_MASK, .null_mode = tag & (uint8_t)~CODING_MASK };
+    *view = (struct decode_column){ .coding = tag & CODING_MASK, .null_mode = tag & (uint8_t)~CODING_MASK };
     if (tag == NULLS_ALL)
         return;
     if (view->null_mode == NULLS_BITMAP)
@@ -88,14 +93,14 @@ static void parse_column(struct cursor *directory, struct cursor *data, size_t r
     }
 }
 
-int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct column_view *views, size_t count)
+int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct decode_column *views, size_t count)
 {
-    struct cursor data = { payload, payload + size, 0 };
+    struct format_cursor data = { payload, payload + size, 0 };
     uint64_t directory_size = cursor_varint(&data);
     const uint8_t *start = cursor_take(&data, directory_size);
     if (!start || !rows)
         return ERR_CORRUPT;
-    struct cursor directory = { start, start + directory_size, 0 };
+    struct format_cursor directory = { start, start + directory_size, 0 };
     for (size_t i = 0; i < count && !directory.failed && !data.failed; i++)
         parse_column(&directory, &data, rows, &views[i]);
     if (directory.failed || data.failed || directory.at != directory.end || data.at != data.end)
@@ -114,7 +119,7 @@ int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, 
 }
 
 /* The plane's bytes: in place if stored raw, else decompressed into scratch. NULL if that fails. */
-static const uint8_t *plane_bytes(const struct report_host *host, const struct plane_view *plane, size_t length,
+static const uint8_t *plane_bytes(const struct report_host *host, const struct decode_plane *plane, size_t length,
                                   uint8_t *scratch)
 {
     if (!plane->bytes)
@@ -126,7 +131,7 @@ static const uint8_t *plane_bytes(const struct report_host *host, const struct p
 
 /* Combines the planes into values, two planes at a time: wide columns are rare, and this keeps every loop simple
  * enough for the compiler to vectorise. */
-static int join_planes(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+static int join_planes(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                        size_t rows, uint64_t *values)
 {
     uint64_t high = 0; /* constant planes cost no pass of their own */
@@ -163,10 +168,10 @@ static int join_planes(const struct report_host *host, struct decode_scratch *sc
 }
 
 static int decode_dictionary(const struct report_host *host, struct decode_scratch *scratch,
-                             const struct column_view *view, size_t rows, uint64_t *values)
+                             const struct decode_column *view, size_t rows, uint64_t *values)
 {
     uint64_t entries[256] = { 0 };
-    struct cursor cursor = { view->entries, view->entries_end, 0 };
+    struct format_cursor cursor = { view->entries, view->entries_end, 0 };
     uint64_t before = 0;
     for (uint32_t i = 0; i < view->entry_count; i++)
         before = entries[i] = before + (uint64_t)cursor_svarint(&cursor);
@@ -183,8 +188,8 @@ static int decode_dictionary(const struct report_host *host, struct decode_scrat
     return 0;
 }
 
-static int decode_values(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
-                         size_t rows, const int64_t *times, uint64_t *values)
+static int decode_values(const struct report_host *host, struct decode_scratch *scratch,
+                         const struct decode_column *view, size_t rows, const int64_t *times, uint64_t *values)
 {
     uint64_t start = (uint64_t)view->start, base = (uint64_t)view->base;
     if (view->coding == CODING_CONSTANT) {
@@ -219,8 +224,8 @@ static int decode_values(const struct report_host *host, struct decode_scratch *
     return 0;
 }
 
-static int decode_nulls(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
-                        size_t rows, int64_t *values, uint64_t *nulls)
+static int decode_nulls(const struct report_host *host, struct decode_scratch *scratch,
+                        const struct decode_column *view, size_t rows, int64_t *values, uint64_t *nulls)
 {
     const uint8_t *bits = plane_bytes(host, &view->bitmap, (rows + 7) / 8, scratch->bitmap);
     if (!bits)
@@ -236,7 +241,7 @@ static int decode_nulls(const struct report_host *host, struct decode_scratch *s
     return 0;
 }
 
-int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                   size_t rows, const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls)
 {
     *has_nulls = view->null_mode != 0;
@@ -253,7 +258,7 @@ int column_decode(const struct report_host *host, struct decode_scratch *scratch
     return status;
 }
 
-int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                    size_t rows, uint32_t *offsets, uint8_t *blob)
 {
     uint64_t *lengths = (uint64_t *)scratch->times;

@@ -10,19 +10,19 @@
 #include "report_host.h"
 
 /* Where one byte plane lies. */
-struct plane_view {
+struct decode_plane {
     const uint8_t *bytes; /* NULL: constant */
     uint32_t stored;
     uint8_t constant;
 };
 
 /* One column of a chunk, parsed and checked but not decoded. */
-struct column_view {
+struct decode_column {
     uint8_t coding, null_mode;
     uint8_t width;
     int64_t start, base;
-    struct plane_view planes[8];
-    struct plane_view bitmap;
+    struct decode_plane planes[8];
+    struct decode_plane bitmap;
     const uint8_t *entries, *entries_end; /* DICTIONARY: varints, checked */
     uint32_t entry_count;
     size_t blob_size, blob_stored;        /* BYTES */
@@ -37,16 +37,16 @@ struct decode_scratch {
 };
 
 /* Parses all count columns. 0 or ERR_CORRUPT. Views point into payload. */
-int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct column_view *views, size_t count);
+int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct decode_column *views, size_t count);
 
 /* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed
  * for RELATIVE ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits behind the last
  * row 0) and sets *has_nulls. */
-int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                   size_t rows, const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls);
 
 /* The strings of a BYTES column: offsets gets rows + 1 numbers, blob gets blob_size bytes. */
-int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view,
+int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                    size_t rows, uint32_t *offsets, uint8_t *blob);
 
 /* Bytes that may be packed: as they are if stored equals raw, else through zstd. */

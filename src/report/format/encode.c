@@ -355,7 +355,7 @@ static void begin(struct encoder *encoder)
 }
 
 /* Assembles the chunk: room for the header, the size of the directory, the directory, the data. */
-static int finish(struct encoder *encoder, struct chunk_header header, struct encoded *out)
+static int finish(struct encoder *encoder, struct chunk_header header, struct encoded_chunk *out)
 {
     if (encoder->directory.failed || encoder->data.failed)
         return ERR_NO_MEMORY;
@@ -373,7 +373,7 @@ static int finish(struct encoder *encoder, struct chunk_header header, struct en
         memcpy(at + prefix_size + encoder->directory.size, encoder->data.bytes, encoder->data.size);
     header.payload_size = (uint32_t)payload_size;
     header.payload_hash = hash_bytes(at, payload_size);
-    *out = (struct encoded){ .header = header, .bytes = bytes, .size = CHUNK_HEADER_SIZE + payload_size };
+    *out = (struct encoded_chunk){ .header = header, .bytes = bytes, .size = CHUNK_HEADER_SIZE + payload_size };
     return 0;
 }
 
@@ -446,7 +446,7 @@ static void widen_span(struct chunk_header *header, const int64_t *values, size_
     header->last = max;
 }
 
-int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count, struct encoded *out)
+int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count, struct encoded_chunk *out)
 {
     const struct schema_table *schema = &schema_tables[table];
     size_t stride = schema->column_count + 1;
@@ -505,7 +505,7 @@ static void add_strings(struct encoder *encoder, const struct intern_string *str
 }
 
 int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
-                   struct encoded *out)
+                   struct encoded_chunk *out)
 {
     int64_t *ids = encoder->columns[0] ? encoder->columns[0] : malloc(CHUNK_MAX_ROWS * sizeof *ids);
     if (!ids)
@@ -526,7 +526,7 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
     return finish(encoder, header, out);
 }
 
-int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded *out)
+int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out)
 {
     begin(encoder);
     for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++)
@@ -542,7 +542,7 @@ static void add_name(struct buffer *buffer, const char *name)
     buffer_add(buffer, name, length);
 }
 
-int encode_schema(struct encoder *encoder, struct encoded *out)
+int encode_schema(struct encoder *encoder, struct encoded_chunk *out)
 {
     struct buffer plain = { 0 };
     for (size_t table = 0; table < TABLE_COUNT; table++) {

@@ -13,7 +13,7 @@
 struct encoder;
 
 /* A whole chunk in memory, header included. The hash of the header needs the place in the file and is set last. */
-struct encoded {
+struct encoded_chunk {
     struct chunk_header header;
     uint8_t *bytes; /* free() */
     size_t size;
@@ -23,16 +23,17 @@ struct encoder *encoder_new(int level);
 void encoder_delete(struct encoder *encoder);
 
 /* A batch of row structs of a table of the schema; rows is 1 … CHUNK_MAX_ROWS. All return 0 or ERR_NO_MEMORY. */
-int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count, struct encoded *out);
+int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count,
+                struct encoded_chunk *out);
 
 /* Strings that have the ids first_id, first_id + 1, … */
 int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
-                   struct encoded *out);
+                   struct encoded_chunk *out);
 
 /* Columns as they are, without NULLs: the index. */
-int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded *out);
+int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out);
 
 /* The tables of this build's schema. */
-int encode_schema(struct encoder *encoder, struct encoded *out);
+int encode_schema(struct encoder *encoder, struct encoded_chunk *out);
 
 #endif

@@ -103,12 +103,12 @@ static inline size_t put_varint(uint8_t *at, uint64_t v)
 }
 
 /* A cursor over untrusted bytes: once a read does not fit, `failed` is set and all further reads give 0. */
-struct cursor {
+struct format_cursor {
     const uint8_t *at, *end;
     int failed;
 };
 
-static inline const uint8_t *cursor_take(struct cursor *cursor, size_t length)
+static inline const uint8_t *cursor_take(struct format_cursor *cursor, size_t length)
 {
     if (cursor->failed || length > (size_t)(cursor->end - cursor->at)) {
         cursor->failed = 1;
@@ -118,12 +118,12 @@ static inline const uint8_t *cursor_take(struct cursor *cursor, size_t length)
     cursor->at += length;
     return taken;
 }
-static inline uint8_t cursor_u8(struct cursor *cursor)
+static inline uint8_t cursor_u8(struct format_cursor *cursor)
 {
     const uint8_t *at = cursor_take(cursor, 1);
     return at ? *at : 0;
 }
-static inline uint64_t cursor_varint(struct cursor *cursor)
+static inline uint64_t cursor_varint(struct format_cursor *cursor)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -137,7 +137,7 @@ static inline uint64_t cursor_varint(struct cursor *cursor)
     cursor->failed = 1;
     return 0;
 }
-static inline int64_t cursor_svarint(struct cursor *cursor)
+static inline int64_t cursor_svarint(struct format_cursor *cursor)
 {
     return unzigzag(cursor_varint(cursor));
 }

@@ -12,7 +12,7 @@ static int add_found(struct report *report, uint64_t offset, const struct chunk_
 {
     if (array_reserve(&report->found, &report->found_capacity, report->found_count + 1, sizeof *report->found) != 0)
         return ERR_NO_MEMORY;
-    report->found[report->found_count++] = (struct found_chunk){
+    report->found[report->found_count++] = (struct reader_found_chunk){
         .offset = offset,
         .size = header->payload_size + CHUNK_HEADER_SIZE,
         .header = *header,
@@ -50,10 +50,10 @@ static int add_index_rows(struct report *report, const int64_t *const *columns, 
     return 0;
 }
 
-static int decode_index(struct report *report, struct scratch *scratch, const struct chunk_header *header,
+static int decode_index(struct report *report, struct reader_scratch *scratch, const struct chunk_header *header,
                         uint64_t *end, uint64_t limit)
 {
-    struct column_view *views = scratch->views;
+    struct decode_column *views = scratch->views;
     if (columns_parse(scratch->chunk + CHUNK_HEADER_SIZE, header->payload_size, header->rows, views,
                       INDEX_COLUMN_COUNT))
         return ERR_CORRUPT;
@@ -79,14 +79,14 @@ static int decode_index(struct report *report, struct scratch *scratch, const st
 }
 
 /* ERR_CORRUPT when there is no good index: then the file is scanned. */
-static int read_index(struct report *report, struct scratch *scratch)
+static int read_index(struct report *report, struct reader_scratch *scratch)
 {
     uint64_t size = report->host.size;
     if (size < FILE_HEADER_SIZE + CHUNK_HEADER_SIZE)
         return ERR_CORRUPT;
     uint64_t end_offset = size - CHUNK_HEADER_SIZE;
     struct chunk_header end, header;
-    int status = chunk_read_at(report, end_offset, CHUNK_HEADER_SIZE, scratch, &end);
+    int status = reader_chunk_read_at(report, end_offset, CHUNK_HEADER_SIZE, scratch, &end);
     if (status)
         return status;
     if (end.kind != CHUNK_END || end.first < FILE_HEADER_SIZE || (uint64_t)end.first > end_offset || end.last < 0)
@@ -99,7 +99,7 @@ static int read_index(struct report *report, struct scratch *scratch)
             !chunk_header_get(bytes, at, &header) || header.kind != CHUNK_INDEX ||
             header.payload_size > end_offset - at - CHUNK_HEADER_SIZE)
             return ERR_CORRUPT;
-        status = chunk_read_at(report, at, header.payload_size + CHUNK_HEADER_SIZE, scratch, &header);
+        status = reader_chunk_read_at(report, at, header.payload_size + CHUNK_HEADER_SIZE, scratch, &header);
         if (!status)
             status = decode_index(report, scratch, &header, &before, (uint64_t)end.first);
         if (status)
@@ -210,16 +210,16 @@ static void verify_one(void *argument, int worker, size_t i)
 {
     (void)worker;
     struct report *report = argument;
-    struct found_chunk *found = &report->found[i];
-    struct scratch *scratch = scratch_take(report);
+    struct reader_found_chunk *found = &report->found[i];
+    struct reader_scratch *scratch = reader_scratch_take(report);
     struct chunk_header header;
-    if (!scratch || chunk_read_at(report, found->offset, found->size, scratch, &header)) {
+    if (!scratch || reader_chunk_read_at(report, found->offset, found->size, scratch, &header)) {
         report->damaged_chunks++;
         report->damaged_bytes += found->size;
         found->header.kind = 0;
     }
     if (scratch)
-        scratch_give(report, scratch);
+        reader_scratch_give(report, scratch);
 }
 
 int report_find_chunks(struct report *report, struct error *err)
@@ -236,10 +236,10 @@ int report_find_chunks(struct report *report, struct error *err)
         return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8),
                          FORMAT_VERSION);
 
-    struct scratch *scratch = scratch_take(report);
+    struct reader_scratch *scratch = reader_scratch_take(report);
     status = scratch ? read_index(report, scratch) : ERR_NO_MEMORY;
     if (scratch)
-        scratch_give(report, scratch);
+        reader_scratch_give(report, scratch);
     if (status == ERR_CORRUPT || status == ERR_IO) {
         report->found_count = 0;
         status = scan_file(report);

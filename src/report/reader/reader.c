@@ -38,8 +38,8 @@ void report_close(struct report *report)
     free(report->definitions);
     free(report->found);
     while (report->scratches) {
-        struct scratch *next = report->scratches->next;
-        scratch_delete(report->scratches);
+        struct reader_scratch *next = report->scratches->next;
+        reader_scratch_delete(report->scratches);
         report->scratches = next;
     }
     arena_free(&report->arena);

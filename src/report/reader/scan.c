@@ -9,10 +9,10 @@
 
 /* ---- scratch --------------------------------------------------------------------------------------------------- */
 
-struct scratch *scratch_take(struct report *report)
+struct reader_scratch *reader_scratch_take(struct report *report)
 {
     pthread_mutex_lock(&report->lock);
-    struct scratch *scratch = report->scratches;
+    struct reader_scratch *scratch = report->scratches;
     if (scratch)
         report->scratches = scratch->next;
     pthread_mutex_unlock(&report->lock);
@@ -25,7 +25,7 @@ struct scratch *scratch_take(struct report *report)
     return scratch;
 }
 
-void scratch_give(struct report *report, struct scratch *scratch)
+void reader_scratch_give(struct report *report, struct reader_scratch *scratch)
 {
     pthread_mutex_lock(&report->lock);
     scratch->next = report->scratches;
@@ -33,7 +33,7 @@ void scratch_give(struct report *report, struct scratch *scratch)
     pthread_mutex_unlock(&report->lock);
 }
 
-static void free_columns(struct scratch *scratch)
+static void free_columns(struct reader_scratch *scratch)
 {
     for (size_t i = 0; i < scratch->column_capacity; i++) {
         free(scratch->values[i]);
@@ -46,7 +46,7 @@ static void free_columns(struct scratch *scratch)
     scratch->column_capacity = scratch->row_capacity = 0;
 }
 
-void scratch_delete(struct scratch *scratch)
+void reader_scratch_delete(struct reader_scratch *scratch)
 {
     free_columns(scratch);
     free(scratch->chunk);
@@ -54,7 +54,7 @@ void scratch_delete(struct scratch *scratch)
 }
 
 /* Room for count columns of rows each; what was there before is lost. */
-static int scratch_columns(struct scratch *scratch, size_t count, size_t rows)
+static int scratch_columns(struct reader_scratch *scratch, size_t count, size_t rows)
 {
     if (count <= scratch->column_capacity && rows <= scratch->row_capacity)
         return 0;
@@ -78,7 +78,7 @@ static int scratch_columns(struct scratch *scratch, size_t count, size_t rows)
 
 /* ---- one chunk ------------------------------------------------------------------------------------------------- */
 
-void chunk_damaged(struct report *report, struct chunk *chunk)
+void reader_chunk_damaged(struct report *report, struct reader_chunk *chunk)
 {
     if (atomic_exchange(&chunk->damaged, 1))
         return;
@@ -86,8 +86,8 @@ void chunk_damaged(struct report *report, struct chunk *chunk)
     report->damaged_bytes += chunk->size;
 }
 
-int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch,
-                  struct chunk_header *header)
+int reader_chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct reader_scratch *scratch,
+                         struct chunk_header *header)
 {
     if (size > scratch->chunk_capacity) {
         free(scratch->chunk);
@@ -105,13 +105,14 @@ int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct 
     return hash_matches(header->payload_hash, hash) ? 0 : ERR_CORRUPT;
 }
 
-const uint8_t *chunk_read(struct report *report, struct chunk *chunk, struct scratch *scratch, size_t *size)
+const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
+                                 size_t *size)
 {
     struct chunk_header header;
-    if (chunk_read_at(report, chunk->offset, chunk->size, scratch, &header) || header.kind != CHUNK_ROWS ||
+    if (reader_chunk_read_at(report, chunk->offset, chunk->size, scratch, &header) || header.kind != CHUNK_ROWS ||
         header.table != chunk->definition->id || header.rows != chunk->rows || header.first != chunk->first ||
         header.last != chunk->last) {
-        chunk_damaged(report, chunk);
+        reader_chunk_damaged(report, chunk);
         return NULL;
     }
     *size = header.payload_size;
@@ -119,7 +120,7 @@ const uint8_t *chunk_read(struct report *report, struct chunk *chunk, struct scr
 }
 
 /* Where a column of the table lies in chunks of this definition; -1 if they lack it. */
-static int definition_column(const struct definition *definition, int column)
+static int definition_column(const struct reader_definition *definition, int column)
 {
     for (size_t i = 0; column >= 0 && i < definition->column_count; i++)
         if (definition->table_column[i] == column)
@@ -138,13 +139,13 @@ struct target {
 
 static void all_null(size_t rows, int64_t *values, uint64_t *nulls, int *has_nulls)
 {
-    static const struct column_view nothing = { .null_mode = NULLS_ALL };
+    static const struct decode_column nothing = { .null_mode = NULLS_ALL };
     column_decode(NULL, NULL, &nothing, rows, NULL, values, nulls, has_nulls);
 }
 
 /* The strings of StringIds are numbered from the chunk's first id: a reader sees those numbers in both of its
  * columns. */
-static int decode_ids(const struct chunk *chunk, const struct target *target)
+static int decode_ids(const struct reader_chunk *chunk, const struct target *target)
 {
     for (size_t c = 0; c < target->count; c++) {
         target->has_nulls[c] = 0;
@@ -157,7 +158,8 @@ static int decode_ids(const struct chunk *chunk, const struct target *target)
     return 0;
 }
 
-static int needs_times(const struct scratch *scratch, const struct definition *definition, const struct target *target)
+static int needs_times(const struct reader_scratch *scratch, const struct reader_definition *definition,
+                       const struct target *target)
 {
     for (size_t c = 0; c < target->count; c++) {
         int column = definition_column(definition, target->columns[c]);
@@ -167,12 +169,12 @@ static int needs_times(const struct scratch *scratch, const struct definition *d
     return 0;
 }
 
-static int chunk_decode(struct report *report, struct chunk *chunk, struct scratch *scratch,
+static int chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
                         const struct target *target)
 {
-    const struct definition *definition = chunk->definition;
+    const struct reader_definition *definition = chunk->definition;
     size_t size;
-    const uint8_t *payload = chunk_read(report, chunk, scratch, &size);
+    const uint8_t *payload = reader_chunk_read(report, chunk, scratch, &size);
     if (!payload)
         return ERR_CORRUPT;
     if (columns_parse(payload, size, chunk->rows, scratch->views, definition->column_count))
@@ -182,7 +184,8 @@ static int chunk_decode(struct report *report, struct chunk *chunk, struct scrat
 
     const int64_t *times = NULL;
     if (needs_times(scratch, definition, target)) {
-        const struct column_view *view = definition->time_column < 0 ? NULL : &scratch->views[definition->time_column];
+        const struct decode_column *view = definition->time_column < 0 ? NULL
+                                                                       : &scratch->views[definition->time_column];
         uint64_t nulls[CHUNK_MAX_ROWS / 64];
         int has_nulls;
         if (!view || view->null_mode || view->coding == CODING_RELATIVE ||
@@ -205,7 +208,7 @@ static int chunk_decode(struct report *report, struct chunk *chunk, struct scrat
     return 0;
 
 damaged:
-    chunk_damaged(report, chunk);
+    reader_chunk_damaged(report, chunk);
     return ERR_CORRUPT;
 }
 
@@ -213,7 +216,7 @@ damaged:
 
 struct scan {
     struct report *report;
-    const struct table_state *table;
+    const struct reader_table *table;
     size_t first_chunk;
     const int *columns;
     size_t column_count;
@@ -227,7 +230,7 @@ struct scan {
 static void scan_one(void *argument, int worker, size_t i)
 {
     struct scan *scan = argument;
-    struct chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
+    struct reader_chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
     if (cancel_is_raised(scan->stop))
         scan->status = ERR_CANCELLED;
     if (atomic_load_explicit(&scan->status, memory_order_relaxed))
@@ -235,12 +238,12 @@ static void scan_one(void *argument, int worker, size_t i)
     if (scan->span && scan->table->has_time && chunk->first <= chunk->last &&
         (chunk->last < scan->span->from_ns || chunk->first > scan->span->to_ns))
         return;
-    struct scratch *scratch = scratch_take(scan->report);
+    struct reader_scratch *scratch = reader_scratch_take(scan->report);
     int has_nulls[TABLE_MAX_COLUMNS];
     if (!scratch || scratch_columns(scratch, scan->column_count, chunk->rows)) {
         scan->status = ERR_NO_MEMORY;
         if (scratch)
-            scratch_give(scan->report, scratch);
+            reader_scratch_give(scan->report, scratch);
         return;
     }
     struct target target = { scan->columns, scan->column_count, scratch->values, scratch->nulls, has_nulls };
@@ -260,7 +263,7 @@ static void scan_one(void *argument, int worker, size_t i)
         if (status)
             atomic_compare_exchange_strong(&scan->status, &none, status);
     }
-    scratch_give(scan->report, scratch);
+    reader_scratch_give(scan->report, scratch);
 }
 
 static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
@@ -278,7 +281,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
                 int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                 struct error *err)
 {
-    const struct table_state *state = (const struct table_state *)table; /* public is its first member */
+    const struct reader_table *state = (const struct reader_table *)table; /* public is its first member */
     struct scan scan = { .report = report,
                          .table = state,
                          .columns = columns,
@@ -290,7 +293,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
 }
 
 /* The first chunk that ends behind this row. */
-static size_t chunk_of_row(const struct table_state *table, uint64_t row)
+static size_t chunk_of_row(const struct reader_table *table, uint64_t row)
 {
     size_t low = 0, high = table->chunk_count;
     while (low < high) {
@@ -308,7 +311,7 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
                      int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                      struct error *err)
 {
-    const struct table_state *state = (const struct table_state *)table;
+    const struct reader_table *state = (const struct reader_table *)table;
     if (first_row >= table->rows || !row_count)
         return 0;
     uint64_t last_row = row_count > table->rows - first_row ? table->rows - 1 : first_row + row_count - 1;
@@ -325,13 +328,13 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
 
 size_t report_chunk_count(const struct report_table *table)
 {
-    return ((const struct table_state *)table)->chunk_count;
+    return ((const struct reader_table *)table)->chunk_count;
 }
 
 struct report_chunk report_chunk_at(const struct report_table *table, size_t index)
 {
-    const struct table_state *state = (const struct table_state *)table;
-    const struct chunk *chunk = &state->chunks[index];
+    const struct reader_table *state = (const struct reader_table *)table;
+    const struct reader_chunk *chunk = &state->chunks[index];
     return (struct report_chunk){
         .first_row = chunk->first_row,
         .rows = chunk->rows,
@@ -355,7 +358,7 @@ void report_parallel_for(const struct report *report, size_t count, void (*body)
 
 struct read {
     struct report *report;
-    const struct table_state *table;
+    const struct reader_table *table;
     const int *columns;
     struct report_columns *out;
     _Atomic(uint64_t *) *nulls;
@@ -391,14 +394,14 @@ static void read_one(void *argument, int worker, size_t i)
 {
     (void)worker;
     struct read *read = argument;
-    struct chunk *chunk = &read->table->chunks[i];
+    struct reader_chunk *chunk = &read->table->chunks[i];
     size_t count = read->out->column_count;
     if (cancel_is_raised(read->stop)) {
         read->status = ERR_CANCELLED;
         read->failed[i] = 1; /* what was not read is not there */
         return;
     }
-    struct scratch *scratch = scratch_take(read->report);
+    struct reader_scratch *scratch = reader_scratch_take(read->report);
     int64_t *values[TABLE_MAX_COLUMNS];
     int has_nulls[TABLE_MAX_COLUMNS];
     if (!scratch || scratch_columns(scratch, count, chunk->rows)) {
@@ -414,7 +417,7 @@ static void read_one(void *argument, int worker, size_t i)
             read->status = ERR_NO_MEMORY;
 out:
     if (scratch)
-        scratch_give(read->report, scratch);
+        reader_scratch_give(read->report, scratch);
 }
 
 /* Closes the gaps that damaged chunks left. */
@@ -423,7 +426,7 @@ static void compact(struct read *read)
     struct report_columns *out = read->out;
     size_t kept = 0;
     for (size_t i = 0; i < read->table->chunk_count; i++) {
-        const struct chunk *chunk = &read->table->chunks[i];
+        const struct reader_chunk *chunk = &read->table->chunks[i];
         if (read->failed[i])
             continue;
         for (size_t c = 0; c < out->column_count && kept != chunk->first_row; c++) {
@@ -461,7 +464,7 @@ static int64_t *alloc_column(uint64_t rows)
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err)
 {
-    const struct table_state *state = (const struct table_state *)table;
+    const struct reader_table *state = (const struct reader_table *)table;
     *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);

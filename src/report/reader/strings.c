@@ -10,14 +10,14 @@
 
 static int by_first_id(const void *a, const void *b)
 {
-    const struct string_chunk *x = a, *y = b;
+    const struct reader_string_chunk *x = a, *y = b;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
 int report_make_strings(struct report *report, struct error *err)
 {
     const struct report_table *table = report_table(report, STRING_TABLE);
-    const struct table_state *state = (const struct table_state *)table;
+    const struct reader_table *state = (const struct reader_table *)table;
     if (!table || !state->chunk_count)
         return 0;
     report->string_chunks = calloc(state->chunk_count, sizeof *report->string_chunks);
@@ -25,7 +25,7 @@ int report_make_strings(struct report *report, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     report->string_chunk_count = state->chunk_count;
     for (size_t i = 0; i < state->chunk_count; i++) {
-        struct string_chunk *strings = &report->string_chunks[i];
+        struct reader_string_chunk *strings = &report->string_chunks[i];
         strings->chunk = &state->chunks[i];
         strings->first = state->chunks[i].first;
         strings->last = state->chunks[i].last;
@@ -35,7 +35,7 @@ int report_make_strings(struct report *report, struct error *err)
 }
 
 /* Puts a NUL behind each string, so that most users need no length. */
-static void spread(struct string_block *block, size_t rows, const uint8_t *packed)
+static void spread(struct reader_string_block *block, size_t rows, const uint8_t *packed)
 {
     for (size_t r = rows; r-- > 0;) {
         uint32_t start = block->offsets[r],
@@ -48,25 +48,26 @@ static void spread(struct string_block *block, size_t rows, const uint8_t *packe
     }
 }
 
-static struct string_block *decode_block(struct report *report, struct string_chunk *strings, struct scratch *scratch)
+static struct reader_string_block *decode_block(struct report *report, struct reader_string_chunk *strings,
+                                                struct reader_scratch *scratch)
 {
     size_t size, rows = strings->chunk->rows;
-    const uint8_t *payload = chunk_read(report, strings->chunk, scratch, &size);
+    const uint8_t *payload = reader_chunk_read(report, strings->chunk, scratch, &size);
     if (!payload)
         return NULL;
-    const struct definition *definition = strings->chunk->definition;
+    const struct reader_definition *definition = strings->chunk->definition;
     if (definition->column_count < 2 || columns_parse(payload, size, rows, scratch->views, definition->column_count)) {
-        chunk_damaged(report, strings->chunk);
+        reader_chunk_damaged(report, strings->chunk);
         return NULL;
     }
-    const struct column_view *view = &scratch->views[1];
-    struct string_block *block = calloc(1, sizeof *block);
+    const struct decode_column *view = &scratch->views[1];
+    struct reader_string_block *block = calloc(1, sizeof *block);
     uint8_t *packed = malloc(view->blob_size + 1);
     if (!block || !packed || !(block->offsets = malloc((rows + 1) * sizeof *block->offsets)) ||
         !(block->bytes = malloc(view->blob_size + rows)))
         goto failed;
     if (strings_decode(&report->host, &scratch->decode, view, rows, block->offsets, packed)) {
-        chunk_damaged(report, strings->chunk);
+        reader_chunk_damaged(report, strings->chunk);
         goto failed;
     }
     spread(block, rows, packed);
@@ -84,16 +85,16 @@ failed:
 }
 
 /* The chunk's strings, decoded if necessary. Two threads may both decode them; one of them discards its result. */
-static struct string_block *get_block(struct report *report, struct string_chunk *strings)
+static struct reader_string_block *get_block(struct report *report, struct reader_string_chunk *strings)
 {
-    struct string_block *block = atomic_load_explicit(&strings->block, memory_order_acquire);
+    struct reader_string_block *block = atomic_load_explicit(&strings->block, memory_order_acquire);
     if (block || atomic_load_explicit(&strings->chunk->damaged, memory_order_relaxed))
         return block;
-    struct scratch *scratch = scratch_take(report);
+    struct reader_scratch *scratch = reader_scratch_take(report);
     if (!scratch)
         return NULL;
-    struct string_block *fresh = decode_block(report, strings, scratch);
-    scratch_give(report, scratch);
+    struct reader_string_block *fresh = decode_block(report, strings, scratch);
+    reader_scratch_give(report, scratch);
     if (!fresh || atomic_compare_exchange_strong(&strings->block, &block, fresh))
         return fresh;
     free(fresh->offsets);
@@ -110,7 +111,7 @@ static void load_one(void *argument, int worker, size_t i)
 }
 
 /* The chunk that may hold this id, or NULL. */
-static struct string_chunk *find_chunk(struct report *report, int64_t id)
+static struct reader_string_chunk *find_chunk(struct report *report, int64_t id)
 {
     size_t low = 0, high = report->string_chunk_count;
     while (low < high) {
@@ -137,12 +138,12 @@ const char *report_string(struct report *report, int64_t id, size_t *length)
     size_t unused;
     length = length ? length : &unused;
     *length = 0;
-    struct string_chunk *strings = find_chunk(report, id);
+    struct reader_string_chunk *strings = find_chunk(report, id);
     if (!strings)
         return "";
     if (!atomic_load_explicit(&strings->block, memory_order_relaxed))
         count_miss(report);
-    const struct string_block *block = get_block(report, strings);
+    const struct reader_string_block *block = get_block(report, strings);
     if (!block)
         return "";
     size_t row = (size_t)(id - strings->first);
@@ -158,8 +159,8 @@ static void make_index(struct report *report)
         total += report->string_chunks[i].chunk->rows;
     report->string_index_ids = malloc((total + 1) * sizeof *report->string_index_ids);
     for (size_t i = 0; report->string_index_ids && i < report->string_chunk_count; i++) {
-        const struct string_chunk *strings = &report->string_chunks[i];
-        const struct string_block *block = atomic_load(&strings->block);
+        const struct reader_string_chunk *strings = &report->string_chunks[i];
+        const struct reader_string_block *block = atomic_load(&strings->block);
         for (size_t r = 0; block && r < strings->chunk->rows; r++) {
             size_t length = block->offsets[r + 1] - block->offsets[r] - 1;
             int64_t entry = intern_add_borrowed(&report->string_index, block->bytes + block->offsets[r], length);
@@ -201,7 +202,7 @@ int report_strings_repeat(struct report *report)
 void report_free_strings(struct report *report)
 {
     for (size_t i = 0; i < report->string_chunk_count; i++) {
-        struct string_block *block = atomic_load(&report->string_chunks[i].block);
+        struct reader_string_block *block = atomic_load(&report->string_chunks[i].block);
         if (block) {
             free(block->offsets);
             free(block->bytes);

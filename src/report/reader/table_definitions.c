@@ -27,7 +27,7 @@ struct name {
 };
 
 /* A name in the file has letters, digits and _ only, so that no user of it has to quote it. */
-static struct name take_name(struct cursor *cursor)
+static struct name take_name(struct format_cursor *cursor)
 {
     uint64_t length = cursor_varint(cursor);
     const uint8_t *bytes = length >= 1 && length <= 255 ? cursor_take(cursor, length) : NULL;
@@ -47,12 +47,12 @@ static int same_name(const char *known, struct name name)
 }
 
 /* The table of that name, made if there is none; NULL when memory is short. */
-static struct table_state *add_table(struct report *report, struct name name)
+static struct reader_table *add_table(struct report *report, struct name name)
 {
     for (size_t i = 0; i < report->table_count; i++)
         if (same_name(report->tables[i]->public.name, name))
             return report->tables[i];
-    struct table_state *table = arena_alloc_zero(&report->arena, sizeof *table);
+    struct reader_table *table = arena_alloc_zero(&report->arena, sizeof *table);
     char *copy = arena_copy(&report->arena, name.bytes, name.length);
     if (!table || !copy || !grow(&report->tables, report->table_count, &report->table_capacity, sizeof table))
         return NULL;
@@ -64,7 +64,7 @@ static struct table_state *add_table(struct report *report, struct name name)
 }
 
 /* The table's column of that name, added if it is new; -1 if an older definition gave it another type. */
-static int add_column(struct report *report, struct table_state *table, struct name name, enum column_type type)
+static int add_column(struct report *report, struct reader_table *table, struct name name, enum column_type type)
 {
     size_t count = table->public.column_count;
     for (size_t i = 0; i < count; i++)
@@ -81,7 +81,7 @@ static int add_column(struct report *report, struct table_state *table, struct n
     return (int)count;
 }
 
-static const struct definition *find_definition(const struct report *report, uint16_t id)
+static const struct reader_definition *find_definition(const struct report *report, uint16_t id)
 {
     for (size_t i = 0; i < report->definition_count; i++)
         if (report->definitions[i]->id == id)
@@ -90,7 +90,7 @@ static const struct definition *find_definition(const struct report *report, uin
 }
 
 /* A repeated definition (a second copy of the schema) is ignored. */
-static void skip_columns(struct cursor *cursor, uint64_t columns)
+static void skip_columns(struct format_cursor *cursor, uint64_t columns)
 {
     for (uint64_t i = 0; i < columns && !cursor->failed; i++) {
         take_name(cursor);
@@ -98,7 +98,7 @@ static void skip_columns(struct cursor *cursor, uint64_t columns)
     }
 }
 
-static void parse_columns(struct report *report, struct cursor *cursor, struct definition *definition)
+static void parse_columns(struct report *report, struct format_cursor *cursor, struct reader_definition *definition)
 {
     for (size_t i = 0; i < definition->column_count; i++) {
         struct name name = take_name(cursor);
@@ -113,7 +113,7 @@ static void parse_columns(struct report *report, struct cursor *cursor, struct d
     }
 }
 
-static void parse_definition(struct report *report, struct cursor *cursor)
+static void parse_definition(struct report *report, struct format_cursor *cursor)
 {
     uint64_t id = cursor_varint(cursor);
     struct name name = take_name(cursor);
@@ -126,15 +126,15 @@ static void parse_definition(struct report *report, struct cursor *cursor)
         skip_columns(cursor, columns);
         return;
     }
-    struct definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
+    struct reader_definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
     int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
-    struct table_state *table = add_table(report, name);
+    struct reader_table *table = add_table(report, name);
     if (!definition || !table_column || !table || report->definition_count >= MAX_DEFINITIONS ||
         !grow(&report->definitions, report->definition_count, &report->definition_capacity, sizeof definition)) {
         cursor->failed = 1;
         return;
     }
-    *definition = (struct definition){
+    *definition = (struct reader_definition){
         .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1
     };
     parse_columns(report, cursor, definition);
@@ -142,15 +142,15 @@ static void parse_definition(struct report *report, struct cursor *cursor)
         report->definitions[report->definition_count++] = definition;
 }
 
-static int read_schema(struct report *report, struct scratch *scratch, const struct found_chunk *found)
+static int read_schema(struct report *report, struct reader_scratch *scratch, const struct reader_found_chunk *found)
 {
     struct chunk_header header;
-    int status = chunk_read_at(report, found->offset, found->size, scratch, &header);
+    int status = reader_chunk_read_at(report, found->offset, found->size, scratch, &header);
     if (status)
         return status;
     const uint8_t *payload = scratch->chunk + CHUNK_HEADER_SIZE;
-    struct cursor cursor = { payload, payload + header.payload_size, 0 };
-    struct cursor sizes = { 0 };
+    struct format_cursor cursor = { payload, payload + header.payload_size, 0 };
+    struct format_cursor sizes = { 0 };
     uint64_t sizes_length = cursor_varint(&cursor);
     sizes.at = cursor_take(&cursor, sizes_length);
     if (!sizes.at)
@@ -165,7 +165,7 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
     if (!text)
         return ERR_NO_MEMORY;
     status = unpack(&report->host, bytes, stored, text, raw);
-    struct cursor definitions = { text, text + raw, 0 };
+    struct format_cursor definitions = { text, text + raw, 0 };
     for (uint32_t i = 0; i < header.rows && !status && !definitions.failed; i++)
         parse_definition(report, &definitions);
     free(text);
@@ -173,7 +173,7 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
 }
 
 /* Whether the header's claims about the rows can be true; strings must have the ids that first and last name. */
-static int header_plausible(const struct chunk_header *header, const struct definition *definition)
+static int header_plausible(const struct chunk_header *header, const struct reader_definition *definition)
 {
     if (!definition || !header->rows)
         return 0;
@@ -183,19 +183,19 @@ static int header_plausible(const struct chunk_header *header, const struct defi
            (uint64_t)(header->last - header->first) + 1 == header->rows;
 }
 
-static int add_chunk(struct report *report, const struct found_chunk *found)
+static int add_chunk(struct report *report, const struct reader_found_chunk *found)
 {
     const struct chunk_header *header = &found->header;
-    const struct definition *definition = find_definition(report, header->table);
+    const struct reader_definition *definition = find_definition(report, header->table);
     if (!header_plausible(header, definition)) {
         report->damaged_chunks++;
         report->damaged_bytes += found->size;
         return 0;
     }
-    struct table_state *table = definition->table;
+    struct reader_table *table = definition->table;
     if (!grow(&table->chunks, table->chunk_count, &table->chunk_capacity, sizeof *table->chunks))
         return ERR_NO_MEMORY;
-    table->chunks[table->chunk_count++] = (struct chunk){
+    table->chunks[table->chunk_count++] = (struct reader_chunk){
         .offset = found->offset,
         .size = found->size,
         .rows = header->rows,
@@ -215,7 +215,7 @@ static int add_chunk(struct report *report, const struct found_chunk *found)
 
 int report_make_tables(struct report *report, struct error *err)
 {
-    struct scratch *scratch = scratch_take(report);
+    struct reader_scratch *scratch = reader_scratch_take(report);
     if (!scratch)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     int status = 0;
@@ -229,7 +229,7 @@ int report_make_tables(struct report *report, struct error *err)
             status = 0;
         }
     }
-    scratch_give(report, scratch);
+    reader_scratch_give(report, scratch);
     for (size_t i = 0; i < report->found_count && !status; i++)
         if (report->found[i].header.kind == CHUNK_ROWS)
             status = add_chunk(report, &report->found[i]);

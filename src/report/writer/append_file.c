@@ -22,21 +22,21 @@ static void unlink_regular(const char *path)
         unlink(path);
 }
 
-int append_file_open(struct output *output, const char *path, int overwrite, struct error *err)
+int append_file_open(struct append_file *output, const char *path, int overwrite, struct error *err)
 {
     int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* it has command lines in it */
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)
         return error_set_errno(err, "cannot create %s", path);
-    *output = (struct output){ .fd = fd, .limit = UINT64_MAX };
+    *output = (struct append_file){ .fd = fd, .limit = UINT64_MAX };
     struct rlimit limit;
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
         output->limit = limit.rlim_cur;
     return 0;
 }
 
-static int allocate_to(struct output *output, uint64_t end)
+static int allocate_to(struct append_file *output, uint64_t end)
 {
     while (fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)output->allocated, (off_t)(end - output->allocated))) {
         if (errno == EINTR)
@@ -50,7 +50,7 @@ static int allocate_to(struct output *output, uint64_t end)
     return 0;
 }
 
-static int ensure_room(struct output *output, uint64_t end)
+static int ensure_room(struct append_file *output, uint64_t end)
 {
     if (end > output->limit) {
         errno = EFBIG;
@@ -62,7 +62,7 @@ static int ensure_room(struct output *output, uint64_t end)
     return allocate_to(output, generous) ? allocate_to(output, end) : 0;
 }
 
-int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
+int append_file_write(struct append_file *output, const void *bytes, size_t size, uint64_t keep)
 {
     uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
     if (ensure_room(output, start + size + keep))
@@ -87,7 +87,7 @@ int append_file_write(struct output *output, const void *bytes, size_t size, uin
     return 0;
 }
 
-int append_file_close(struct output *output)
+int append_file_close(struct append_file *output)
 {
     uint64_t end = atomic_load(&output->end);
     if (output->allocated > end) {
@@ -101,7 +101,7 @@ int append_file_close(struct output *output)
     return status ? ERR_IO : 0;
 }
 
-void append_file_discard(struct output *output, const char *path)
+void append_file_discard(struct append_file *output, const char *path)
 {
     append_file_close(output);
     unlink_regular(path);

@@ -10,7 +10,7 @@
 
 #define OUTPUT_RESERVE ((uint64_t)1 << 20)
 
-struct output {
+struct append_file {
     int fd;
     _Atomic uint64_t end; /* bytes written; the file is never longer, except for the length of a torn write */
     uint64_t allocated;   /* blocks up to here belong to the file already */
@@ -18,16 +18,16 @@ struct output {
     int cannot_allocate;  /* the file system has no fallocate: then there is no reserve */
 };
 
-int append_file_open(struct output *output, const char *path, int overwrite, struct error *err);
+int append_file_open(struct append_file *output, const char *path, int overwrite, struct error *err);
 
 /* Appends all bytes or none, and leaves `keep` bytes of space for later writes; else ERR_NO_SPACE or ERR_IO with
  * errno set. */
-int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
+int append_file_write(struct append_file *output, const void *bytes, size_t size, uint64_t keep);
 
 /* Gives unused room back and closes. */
-int append_file_close(struct output *output);
+int append_file_close(struct append_file *output);
 
 /* Closes and removes a file that holds nothing of use. */
-void append_file_discard(struct output *output, const char *path);
+void append_file_discard(struct append_file *output, const char *path);
 
 #endif

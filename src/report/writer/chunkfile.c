@@ -27,11 +27,11 @@ static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_
 {
     if (array_reserve(&file->chunks, &file->capacity, file->count + 1, sizeof *file->chunks) != 0)
         return ERR_NO_MEMORY;
-    file->chunks[file->count++] = (struct chunk_entry){ offset, *header };
+    file->chunks[file->count++] = (struct chunkfile_entry){ offset, *header };
     return 0;
 }
 
-int chunkfile_put(struct chunkfile *file, const struct encoded *encoded, uint64_t keep)
+int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep)
 {
     uint64_t offset = atomic_load_explicit(&file->output.end, memory_order_relaxed);
     if (remember(file, offset, &encoded->header)) {
@@ -60,7 +60,7 @@ static int put_index_part(struct chunkfile *file, struct encoder *encoder, size_
     for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++)
         columns[i] = values + i * count;
     for (size_t i = 0; i < count; i++) {
-        const struct chunk_entry *chunk = &file->chunks[first + i];
+        const struct chunkfile_entry *chunk = &file->chunks[first + i];
         columns[INDEX_OFFSET][i] = (int64_t)chunk->offset;
         columns[INDEX_SIZE][i] = (int64_t)chunk->header.payload_size + CHUNK_HEADER_SIZE;
         columns[INDEX_KIND][i] = chunk->header.kind;
@@ -69,7 +69,7 @@ static int put_index_part(struct chunkfile *file, struct encoder *encoder, size_
         columns[INDEX_FIRST][i] = chunk->header.first;
         columns[INDEX_LAST][i] = chunk->header.last;
     }
-    struct encoded encoded = { 0 };
+    struct encoded_chunk encoded = { 0 };
     int status = encode_index(encoder, (const int64_t *const *)columns, count, &encoded);
     if (!status)
         status = chunkfile_put(file, &encoded, 0);
@@ -89,7 +89,7 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
             return status;
     }
     uint8_t bytes[CHUNK_HEADER_SIZE];
-    struct encoded end = {
+    struct encoded_chunk end = {
         .header = { .kind = CHUNK_END,
                     .rows = file->recovered != 0,
                     .first = (int64_t)start,

@@ -6,14 +6,14 @@
 #include "append_file.h"
 #include "report/format/encode.h"
 
-struct chunk_entry {
+struct chunkfile_entry {
     uint64_t offset;
     struct chunk_header header;
 };
 
 struct chunkfile {
-    struct output output;
-    struct chunk_entry *chunks;
+    struct append_file output;
+    struct chunkfile_entry *chunks;
     size_t count, capacity;
     int recovered;    /* the end says so */
     int failed;       /* what the last chunk came to: 0 or an ERR_ code, */
@@ -25,7 +25,7 @@ int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, stru
 
 /* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header.
  * Leaves keep bytes of room. */
-int chunkfile_put(struct chunkfile *file, const struct encoded *encoded, uint64_t keep);
+int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep);
 
 /* Room that the index and the end will need. */
 uint64_t chunkfile_index_room(const struct chunkfile *file);

@@ -10,21 +10,21 @@
 
 struct check {
     struct report *report;
-    struct table_state *table;
+    struct reader_table *table;
 };
 
 static void check_one(void *argument, int worker, size_t i)
 {
     struct report *report = ((struct check *)argument)->report;
-    struct chunk *chunk = &((struct check *)argument)->table->chunks[i];
-    struct scratch *scratch = scratch_take(report);
+    struct reader_chunk *chunk = &((struct check *)argument)->table->chunks[i];
+    struct reader_scratch *scratch = reader_scratch_take(report);
     size_t size;
 
     (void)worker;
     if (!scratch)
         return;
-    chunk_read(report, chunk, scratch, &size);
-    scratch_give(report, scratch);
+    reader_chunk_read(report, chunk, scratch, &size);
+    reader_scratch_give(report, scratch);
 }
 
 void report_check(struct report *report)
@@ -47,11 +47,11 @@ static int has_rows(const struct report *report)
     return 0;
 }
 
-static int copy_chunk(struct report *report, struct scratch *scratch, const struct found_chunk *found,
+static int copy_chunk(struct report *report, struct reader_scratch *scratch, const struct reader_found_chunk *found,
                       struct chunkfile *file)
 {
-    struct encoded chunk = { .size = found->size };
-    int status = chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
+    struct encoded_chunk chunk = { .size = found->size };
+    int status = reader_chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
     if (status == ERR_CORRUPT) /* counted already */
         return 0;
     chunk.bytes = scratch->chunk;
@@ -60,7 +60,7 @@ static int copy_chunk(struct report *report, struct scratch *scratch, const stru
 
 static int copy_all(struct report *report, struct chunkfile *file)
 {
-    struct scratch *scratch = scratch_take(report);
+    struct reader_scratch *scratch = reader_scratch_take(report);
     struct encoder *encoder = encoder_new(0);
     int status = scratch && encoder ? 0 : ERR_NO_MEMORY;
     for (size_t i = 0; i < report->found_count && !status; i++) {
@@ -71,7 +71,7 @@ static int copy_all(struct report *report, struct chunkfile *file)
     if (!status)
         status = chunkfile_finish(file, encoder);
     if (scratch)
-        scratch_give(report, scratch);
+        reader_scratch_give(report, scratch);
     encoder_delete(encoder);
     return status;
 }

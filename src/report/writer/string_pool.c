@@ -4,20 +4,20 @@
 
 #include <stdlib.h>
 
-static void generation_free(struct pool_generation *generation)
+static void generation_free(struct string_pool_generation *generation)
 {
     intern_free(&generation->strings);
     free(generation->ids);
-    *generation = (struct pool_generation){ 0 };
+    *generation = (struct string_pool_generation){ 0 };
 }
 
-void string_pool_free(struct pool *pool)
+void string_pool_free(struct string_pool *pool)
 {
     generation_free(&pool->young);
     generation_free(&pool->old);
 }
 
-static int make_room(struct pool_generation *generation)
+static int make_room(struct string_pool_generation *generation)
 {
     if (generation->strings.count < generation->capacity)
         return 0;
@@ -30,9 +30,9 @@ static int make_room(struct pool_generation *generation)
     return 0;
 }
 
-int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length)
+int64_t string_pool_add(struct string_pool *pool, const void *bytes, size_t length)
 {
-    struct pool_generation *young = &pool->young;
+    struct string_pool_generation *young = &pool->young;
     size_t before = young->strings.count;
     int64_t index = make_room(young) ? -1 : intern_add(&young->strings, bytes, length);
     if (index < 0)
@@ -44,12 +44,12 @@ int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length)
     return young->ids[index];
 }
 
-size_t string_pool_pending(const struct pool *pool)
+size_t string_pool_pending(const struct string_pool *pool)
 {
     return (size_t)(pool->next_id - pool->next_to_take);
 }
 
-int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t count)
+int64_t string_pool_take(struct string_pool *pool, struct intern_string *to, size_t count)
 {
     int64_t first = pool->next_to_take;
     for (size_t taken = 0; taken < count; pool->looked_at++)
@@ -59,22 +59,22 @@ int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t cou
     return first;
 }
 
-size_t string_pool_bytes(const struct pool *pool)
+size_t string_pool_bytes(const struct string_pool *pool)
 {
-    const struct pool_generation *young = &pool->young;
+    const struct string_pool_generation *young = &pool->young;
     return young->strings.arena.total + young->strings.capacity * sizeof *young->strings.strings +
            young->strings.index.slot_count * sizeof *young->strings.index.slots + young->capacity * sizeof *young->ids;
 }
 
-void string_pool_forget(struct pool *pool)
+void string_pool_forget(struct string_pool *pool)
 {
     generation_free(&pool->old);
     pool->old = pool->young;
-    pool->young = (struct pool_generation){ 0 };
+    pool->young = (struct string_pool_generation){ 0 };
     pool->looked_at = 0;
 }
 
-const struct intern_string *string_pool_find(const struct pool *pool, int64_t id)
+const struct intern_string *string_pool_find(const struct string_pool *pool, int64_t id)
 {
     for (size_t i = 0; i < pool->young.strings.count; i++)
         if (pool->young.ids[i] == id)

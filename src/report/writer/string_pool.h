@@ -9,38 +9,38 @@
 
 #include "base/intern.h"
 
-struct pool_generation {
+struct string_pool_generation {
     struct intern strings;
     int64_t *ids; /* by number in strings */
     size_t capacity;
 };
 
-struct pool {
-    struct pool_generation young, old;
+struct string_pool {
+    struct string_pool_generation young, old;
     int64_t next_id;
     size_t looked_at;     /* strings of the young generation that string_pool_take() has been past */
     int64_t next_to_take; /* the first id that it has not handed out */
 };
 
-void string_pool_free(struct pool *pool);
+void string_pool_free(struct string_pool *pool);
 
 /* The id of these bytes, new or old; -1 when memory is short. */
-int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length);
+int64_t string_pool_add(struct string_pool *pool, const void *bytes, size_t length);
 
 /* New strings that have not been taken yet. */
-size_t string_pool_pending(const struct pool *pool);
+size_t string_pool_pending(const struct string_pool *pool);
 
 /* Takes the next `count` pending strings; returns the id of the first. They stay valid until their generation is
  * forgotten. */
-int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t count);
+int64_t string_pool_take(struct string_pool *pool, struct intern_string *to, size_t count);
 
 /* Bytes of memory that the young generation takes. */
-size_t string_pool_bytes(const struct pool *pool);
+size_t string_pool_bytes(const struct string_pool *pool);
 
 /* Forgets the old generation; nothing may be pending. */
-void string_pool_forget(struct pool *pool);
+void string_pool_forget(struct string_pool *pool);
 
 /* A string that was new in the young generation, or NULL. Slow. */
-const struct intern_string *string_pool_find(const struct pool *pool, int64_t id);
+const struct intern_string *string_pool_find(const struct string_pool *pool, int64_t id);
 
 #endif

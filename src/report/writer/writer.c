@@ -44,7 +44,7 @@ struct job {
     int done;
     int status;                    /* of encoding */
     int held;                      /* did not fit, and waits for the close */
-    struct encoded encoded;
+    struct encoded_chunk encoded;
 };
 
 /* A free buffer of CHUNK_MAX_ROWS row structs; its first word links to the next. */
@@ -65,7 +65,7 @@ struct writer {
     uint64_t appended[TABLE_COUNT];
     _Atomic uint64_t lost[TABLE_COUNT];
     uint64_t nowhere[65];    /* where a row goes when there is no memory for a batch */
-    struct pool strings;
+    struct string_pool strings;
     size_t string_memory, pending_string_bytes;
     struct encoder *encoder; /* the owner's */
 
@@ -77,7 +77,7 @@ struct writer {
     size_t in_flight;
     int draining;
 
-    struct encoded *stuck;
+    struct encoded_chunk *stuck;
     size_t stuck_count;
     struct job *held, **held_tail;
 };
@@ -97,9 +97,9 @@ static int put_stuck(struct writer *writer, uint64_t keep)
     return writer->stuck_count ? ERR_NO_SPACE : 0;
 }
 
-static int keep_stuck(struct writer *writer, struct encoded *encoded)
+static int keep_stuck(struct writer *writer, struct encoded_chunk *encoded)
 {
-    struct encoded *stuck = realloc(writer->stuck, (writer->stuck_count + 1) * sizeof *stuck);
+    struct encoded_chunk *stuck = realloc(writer->stuck, (writer->stuck_count + 1) * sizeof *stuck);
     if (!stuck)
         return ERR_NO_MEMORY;
     writer->stuck = stuck;
@@ -463,7 +463,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     pthread_cond_init(&writer->work, NULL);
     pthread_cond_init(&writer->space, NULL);
     writer->encoder = encoder_new(writer->level);
-    struct encoded schema = { 0 };
+    struct encoded_chunk schema = { 0 };
     if (!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
         status = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto failed_memory;
@@ -513,7 +513,7 @@ static int put_string(struct writer *writer, int64_t id)
         if (header->kind == CHUNK_ROWS && header->table == TABLE_StringIds && id >= header->first && id <= header->last)
             return 0;
     }
-    struct encoded encoded;
+    struct encoded_chunk encoded;
     const struct intern_string *string = string_pool_find(&writer->strings, id);
     int status = string ? encode_strings(writer->encoder, id, string, 1, &encoded) : ERR_NO_SPACE;
     if (status)
@@ -543,7 +543,7 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
 
 static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count, uint64_t keep)
 {
-    struct encoded encoded = { 0 };
+    struct encoded_chunk encoded = { 0 };
     int status = put_needed_strings(writer, table, rows, count);
     if (!status)
         status = encode_rows(writer->encoder, table, rows, count, &encoded);
@@ -604,7 +604,7 @@ void writer_give_up_held(struct writer *writer)
 /* A second copy of the schema, so that no single damaged place makes a closed report unreadable. */
 static int put_schema(struct writer *writer)
 {
-    struct encoded encoded;
+    struct encoded_chunk encoded;
     int status = encode_schema(writer->encoder, &encoded);
     if (status)
         return status;
