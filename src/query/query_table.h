@@ -13,8 +13,8 @@ enum { MOST_COLUMNS = 256, MOST_TESTS = 16, MOST_BLOCKS = 16 };
 
 /* Whole columns in memory, and a hash over one of them. There is one for each way in which a query accesses the
  * table. Cursors of the query point into it, so it stays unchanged until the query ends. */
-struct loaded {
-    struct loaded *older;
+struct query_loaded {
+    struct query_loaded *older;
     struct report_columns columns;
     int slot[MOST_COLUMNS]; /* by column of the table: its place in columns, or -1 */
     int times_rise;         /* the first time column never falls */
@@ -23,19 +23,19 @@ struct loaded {
     size_t mask;
 };
 
-struct table {
+struct query_table {
     sqlite3_vtab base;
     const struct query_tables *tables;
     const struct report_table *report_table;
-    int time_column;       /* the first TIME column, or -1 */
-    int is_strings;        /* StringIds: found by id at once */
-    uint64_t run;          /* that the following belongs to */
-    size_t filters;        /* how often it has been read in this run */
-    struct loaded *loaded; /* owned; a list */
+    int time_column;             /* the first TIME column, or -1 */
+    int is_strings;              /* StringIds: found by id at once */
+    uint64_t run;                /* that the following belongs to */
+    size_t filters;              /* how often it has been read in this run */
+    struct query_loaded *loaded; /* owned; a list */
 };
 
 /* The plan, parsed from the text that xBestIndex made. */
-struct plan {
+struct query_plan {
     const char *text;
     int columns[MOST_COLUMNS];
     size_t column_count;
@@ -48,20 +48,21 @@ struct plan {
 };
 
 /* A row matches if the value is not NULL and between low and high. */
-struct test {
+struct query_test {
     int column;
     int slot;
     int64_t low, high;
 };
 
-int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-void plan_parse(struct plan *plan, const char *text);
+int query_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+void query_plan_parse(struct query_plan *plan, const char *text);
 
 /* Loads the plan's columns, with a hash over `hashed` (-1: none). Returns SQLITE_OK, an error, or SQLITE_DONE when
  * damage forbids it. The table owns the result. */
-int table_load(struct table *table, const struct plan *plan, int hashed, const struct loaded **out);
-void table_unload(struct table *table);
+int query_table_load(struct query_table *table, const struct query_plan *plan, int hashed,
+                     const struct query_loaded **out);
+void query_table_unload(struct query_table *table);
 /* The first row of the chain of this value: row + 1, or 0. */
-uint32_t loaded_first(const struct loaded *loaded, int64_t value);
+uint32_t query_loaded_first(const struct query_loaded *loaded, int64_t value);
 
 #endif

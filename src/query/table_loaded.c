@@ -4,10 +4,10 @@
 
 #include "query_table.h"
 
-void table_unload(struct table *table)
+void query_table_unload(struct query_table *table)
 {
     while (table->loaded) {
-        struct loaded *loaded = table->loaded;
+        struct query_loaded *loaded = table->loaded;
         table->loaded = loaded->older;
         report_columns_free(&loaded->columns);
         free(loaded->heads);
@@ -16,7 +16,7 @@ void table_unload(struct table *table)
     }
 }
 
-static int serves(const struct loaded *loaded, const struct plan *plan, int hashed)
+static int serves(const struct query_loaded *loaded, const struct query_plan *plan, int hashed)
 {
     for (size_t i = 0; i < plan->column_count; i++)
         if (loaded->slot[plan->columns[i]] < 0)
@@ -25,9 +25,9 @@ static int serves(const struct loaded *loaded, const struct plan *plan, int hash
 }
 
 /* Decodes the plan's columns and the time in one scan, so that rows of damaged chunks are missing in all of them. */
-static int read_columns(struct table *table, const struct plan *plan)
+static int read_columns(struct query_table *table, const struct query_plan *plan)
 {
-    struct loaded *loaded = calloc(1, sizeof *loaded);
+    struct query_loaded *loaded = calloc(1, sizeof *loaded);
     int columns[MOST_COLUMNS];
     size_t count = 0;
     struct error err;
@@ -51,7 +51,7 @@ static int read_columns(struct table *table, const struct plan *plan)
     return SQLITE_OK;
 }
 
-static void look_at_times(const struct table *table, struct loaded *loaded)
+static void look_at_times(const struct query_table *table, struct query_loaded *loaded)
 {
     int slot = table->time_column < 0 ? -1 : loaded->slot[table->time_column];
 
@@ -63,14 +63,14 @@ static void look_at_times(const struct table *table, struct loaded *loaded)
         loaded->times_rise = times[r - 1] <= times[r];
 }
 
-static size_t hash_of(const struct loaded *loaded, int64_t value)
+static size_t hash_of(const struct query_loaded *loaded, int64_t value)
 {
     uint64_t mixed = (uint64_t)value * UINT64_C(0x9e3779b97f4a7c15);
 
     return (size_t)(mixed >> 32 ^ mixed) & loaded->mask;
 }
 
-static int make_hash(struct loaded *loaded, int column)
+static int make_hash(struct query_loaded *loaded, int column)
 {
     size_t rows = loaded->columns.rows, buckets = 16;
 
@@ -93,9 +93,10 @@ static int make_hash(struct loaded *loaded, int column)
     return SQLITE_OK;
 }
 
-int table_load(struct table *table, const struct plan *plan, int hashed, const struct loaded **out)
+int query_table_load(struct query_table *table, const struct query_plan *plan, int hashed,
+                     const struct query_loaded **out)
 {
-    struct loaded *loaded = table->loaded;
+    struct query_loaded *loaded = table->loaded;
 
     while (loaded && !serves(loaded, plan, hashed))
         loaded = loaded->older;
@@ -112,7 +113,7 @@ int table_load(struct table *table, const struct plan *plan, int hashed, const s
     return loaded->columns.rows == table->report_table->rows ? SQLITE_OK : SQLITE_DONE;
 }
 
-uint32_t loaded_first(const struct loaded *loaded, int64_t value)
+uint32_t query_loaded_first(const struct query_loaded *loaded, int64_t value)
 {
     return loaded->heads[hash_of(loaded, value)];
 }

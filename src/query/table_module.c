@@ -22,8 +22,8 @@ enum mode { MODE_END, MODE_STREAM, MODE_LOADED, MODE_CHAIN, MODE_STRING };
 
 struct cursor {
     sqlite3_vtab_cursor base;
-    struct plan plan;
-    struct test tests[MOST_TESTS];
+    struct query_plan plan;
+    struct query_test tests[MOST_TESTS];
     size_t test_count;
     enum mode mode;
     uint64_t rowid;
@@ -32,7 +32,7 @@ struct cursor {
     const int64_t *values[MOST_COLUMNS]; /* by slot of the plan */
     const uint64_t *nulls[MOST_COLUMNS];
     uint64_t first_row;                  /* of the table, for values[…][0] */
-    const struct loaded *loaded;         /* for MODE_LOADED and MODE_CHAIN; the table's */
+    const struct query_loaded *loaded;   /* for MODE_LOADED and MODE_CHAIN; the table's */
     uint32_t chain;                      /* the next row of the chain, + 1 */
     int64_t string_id;                   /* for MODE_STRING */
     /* MODE_STREAM */
@@ -55,9 +55,9 @@ static void add_columns(sqlite3_str *sql, const struct report_table *table)
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    struct table *table = (struct table *)base;
+    struct query_table *table = (struct query_table *)base;
 
-    table_unload(table);
+    query_table_unload(table);
     free(table);
     return SQLITE_OK;
 }
@@ -67,7 +67,7 @@ static int table_connect(sqlite3 *database, void *context, int argc, const char 
 {
     struct query_tables *tables = context;
     const struct report_table *from = report_table(tables->report, argv[2]);
-    struct table *table = calloc(1, sizeof *table);
+    struct query_table *table = calloc(1, sizeof *table);
 
     if (!from || !table || from->column_count > MOST_COLUMNS) {
         free(table);
@@ -170,7 +170,8 @@ static int make_room(struct cursor *cursor)
 }
 
 /* Whether rows of the chunk may pass the tests on the time. */
-static int chunk_may_pass(const struct cursor *cursor, const struct table *table, const struct report_chunk *chunk)
+static int chunk_may_pass(const struct cursor *cursor, const struct query_table *table,
+                          const struct report_chunk *chunk)
 {
     for (size_t i = 0; i < cursor->test_count; i++)
         if (cursor->tests[i].column == table->time_column && chunk->first_ns <= chunk->last_ns &&
@@ -183,7 +184,7 @@ static int chunk_may_pass(const struct cursor *cursor, const struct table *table
  * one chunk. */
 static int fill_window(struct cursor *cursor)
 {
-    const struct table *table = (const struct table *)cursor->base.pVtab;
+    const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
     const struct report_table *from = table->report_table;
     size_t chunks = report_chunk_count(from);
     uint64_t first_row = 0, rows = 0;
@@ -237,7 +238,7 @@ static inline int is_null(const struct cursor *cursor, size_t slot, size_t row)
 static inline int passes(const struct cursor *cursor, size_t row)
 {
     for (size_t i = 0; i < cursor->test_count; i++) {
-        const struct test *test = &cursor->tests[i];
+        const struct query_test *test = &cursor->tests[i];
         int64_t value = cursor->values[test->slot][row];
         if (value < test->low || value > test->high || is_null(cursor, (size_t)test->slot, row))
             return 0;
@@ -325,7 +326,7 @@ static void result_string(sqlite3_context *result, struct report *report, int64_
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
 {
     const struct cursor *cursor = (const struct cursor *)base;
-    const struct table *table = (const struct table *)base->pVtab;
+    const struct query_table *table = (const struct query_table *)base->pVtab;
     int slot = cursor->plan.slot[column];
     union {
         int64_t bits;
@@ -401,12 +402,12 @@ static int text_interval(struct report *report, sqlite3_value *value, int64_t *l
 /* 0 if no row can pass. */
 static int make_tests(struct cursor *cursor, sqlite3_value **argv)
 {
-    const struct table *table = (const struct table *)cursor->base.pVtab;
+    const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
 
     cursor->test_count = 0;
     for (size_t i = 0; i < cursor->plan.want_count; i++) {
         int column = cursor->plan.wants[i].column, known;
-        struct test test = { .column = column, .slot = cursor->plan.slot[column] };
+        struct query_test test = { .column = column, .slot = cursor->plan.slot[column] };
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
             return 0;
         if (table->report_table->columns[column].type == COLUMN_TEXT)
@@ -422,7 +423,7 @@ static int make_tests(struct cursor *cursor, sqlite3_value **argv)
 }
 
 /* The column compared for equality that is expected to match the fewest rows: the first one. -1: none. */
-static const struct test *equality(const struct cursor *cursor)
+static const struct query_test *equality(const struct cursor *cursor)
 {
     for (size_t i = 0; i < cursor->test_count; i++)
         if (cursor->tests[i].low == cursor->tests[i].high)
@@ -432,7 +433,7 @@ static const struct test *equality(const struct cursor *cursor)
 
 static int start_stream(struct cursor *cursor)
 {
-    const struct report_table *from = ((const struct table *)cursor->base.pVtab)->report_table;
+    const struct report_table *from = ((const struct query_table *)cursor->base.pVtab)->report_table;
 
     cursor->mode = MODE_STREAM;
     cursor->next_chunk = cursor->block_count = cursor->block_at = 0;
@@ -446,14 +447,14 @@ static int start_stream(struct cursor *cursor)
 }
 
 /* If the times rise, rows outside of the tests on the time are skipped. */
-static void narrow(struct cursor *cursor, const struct table *table)
+static void narrow(struct cursor *cursor, const struct query_table *table)
 {
-    const struct loaded *loaded = cursor->loaded;
+    const struct query_loaded *loaded = cursor->loaded;
 
     cursor->row = 0;
     cursor->row_end = loaded->columns.rows;
     for (size_t i = 0; i < cursor->test_count && loaded->times_rise; i++) {
-        const struct test *test = &cursor->tests[i];
+        const struct query_test *test = &cursor->tests[i];
         const int64_t *times = loaded->columns.values[loaded->slot[table->time_column]];
         if (test->column != table->time_column)
             continue;
@@ -476,9 +477,9 @@ static void narrow(struct cursor *cursor, const struct table *table)
 
 static int start_loaded(struct cursor *cursor)
 {
-    struct table *table = (struct table *)cursor->base.pVtab;
-    const struct test *equal = equality(cursor);
-    int code = table_load(table, &cursor->plan, equal ? equal->column : -1, &cursor->loaded);
+    struct query_table *table = (struct query_table *)cursor->base.pVtab;
+    const struct query_test *equal = equality(cursor);
+    int code = query_table_load(table, &cursor->plan, equal ? equal->column : -1, &cursor->loaded);
 
     if (code == SQLITE_DONE)
         return start_stream(cursor);
@@ -492,7 +493,7 @@ static int start_loaded(struct cursor *cursor)
     cursor->first_row = 0;
     if (equal) {
         cursor->mode = MODE_CHAIN;
-        cursor->chain = loaded_first(cursor->loaded, equal->low);
+        cursor->chain = query_loaded_first(cursor->loaded, equal->low);
         next_of_chain(cursor);
         return SQLITE_OK;
     }
@@ -507,7 +508,7 @@ static int start_loaded(struct cursor *cursor)
 /* StringIds: the pool knows its strings by id and the ids by string. The empty string is id 0. */
 static int start_string(struct cursor *cursor, int64_t id)
 {
-    const struct table *table = (const struct table *)cursor->base.pVtab;
+    const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
     size_t length;
 
     cursor->string_id = id;
@@ -519,12 +520,12 @@ static int start_string(struct cursor *cursor, int64_t id)
 static int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc, sqlite3_value **argv)
 {
     struct cursor *cursor = (struct cursor *)base;
-    struct table *table = (struct table *)base->pVtab;
+    struct query_table *table = (struct query_table *)base->pVtab;
 
     if (cursor->plan.text != text)
-        plan_parse(&cursor->plan, text);
+        query_plan_parse(&cursor->plan, text);
     if (table->run != table->tables->run) {
-        table_unload(table);
+        query_table_unload(table);
         table->filters = 0;
         table->run = table->tables->run;
     }
@@ -539,7 +540,7 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 const sqlite3_module query_table_module = {
     .xCreate = table_connect,
     .xConnect = table_connect,
-    .xBestIndex = table_best_index,
+    .xBestIndex = query_table_best_index,
     .xDisconnect = table_disconnect,
     .xDestroy = table_disconnect,
     .xOpen = table_open,

@@ -8,7 +8,7 @@
 #include "query_table.h"
 
 /* The operator as the plan spells it, or 0 if it is of no use here. */
-static char operator_of(const struct table *table, const struct sqlite3_index_constraint *constraint)
+static char operator_of(const struct query_table *table, const struct sqlite3_index_constraint *constraint)
 {
     if (!constraint->usable || constraint->iColumn < 0)
         return 0;
@@ -26,7 +26,7 @@ static char operator_of(const struct table *table, const struct sqlite3_index_co
 }
 
 /* Another collation (NOCASE) matches more texts than the one with these bytes. */
-static int compares_bytes(const struct table *table, sqlite3_index_info *info, int i)
+static int compares_bytes(const struct query_table *table, sqlite3_index_info *info, int i)
 {
     int column = info->aConstraint[i].iColumn;
 
@@ -34,7 +34,7 @@ static int compares_bytes(const struct table *table, sqlite3_index_info *info, i
            strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
-static void set_cost(const struct table *table, sqlite3_index_info *info, int equalities, int bounds)
+static void set_cost(const struct query_table *table, sqlite3_index_info *info, int equalities, int bounds)
 {
     double rows = (double)table->report_table->rows + 1;
 
@@ -51,9 +51,9 @@ static void set_cost(const struct table *table, sqlite3_index_info *info, int eq
     info->estimatedRows = (sqlite3_int64)(rows + 1);
 }
 
-int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+int query_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct table *table = (const struct table *)base;
+    const struct query_table *table = (const struct query_table *)base;
     sqlite3_str *text = sqlite3_str_new(NULL);
     int wants = 0, equalities = 0, bounds = 0;
 
@@ -77,7 +77,7 @@ int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* The column gets a slot if it has none yet. */
-static void want_column(struct plan *plan, int column)
+static void want_column(struct query_plan *plan, int column)
 {
     if (plan->slot[column] >= 0)
         return;
@@ -85,7 +85,7 @@ static void want_column(struct plan *plan, int column)
     plan->columns[plan->column_count++] = column;
 }
 
-void plan_parse(struct plan *plan, const char *text)
+void query_plan_parse(struct query_plan *plan, const char *text)
 {
     char *at = (char *)text;
 
