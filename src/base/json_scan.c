@@ -9,7 +9,7 @@
 #define EACH UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
-void json_scan_space(struct scan *scan)
+void json_scan_space(struct json_scan *scan)
 {
     while ((unsigned char)(*scan->at - 1) < ' ') /* also control characters; not the zeros behind the end */
         scan->at++;
@@ -49,7 +49,7 @@ static const char *behind_space(const char *at)
 
 /* Whether a string may end with the quote before `at`: SCAN_OK, SCAN_BAD if the string goes on, SCAN_CUT if the
  * bytes end before that can be seen. */
-static int may_end(const struct scan *scan, const char *at, enum place place)
+static int may_end(const struct json_scan *scan, const char *at, enum json_place place)
 {
     at = behind_space(at);
     if (at >= scan->end)
@@ -68,7 +68,7 @@ static int may_end(const struct scan *scan, const char *at, enum place place)
     return *at == '"' || *at == '}' ? SCAN_OK : SCAN_BAD;
 }
 
-int json_scan_string(struct scan *scan, enum place place, struct slice *out)
+int json_scan_string(struct json_scan *scan, enum json_place place, struct json_slice *out)
 {
     const char *first = scan->at, *at = first + 1;
     uint64_t inner = 0;
@@ -91,7 +91,7 @@ int json_scan_string(struct scan *scan, enum place place, struct slice *out)
     }
     scan->repaired += inner;
     scan->at = at;
-    *out = (struct slice){ first, (size_t)(at - first) };
+    *out = (struct json_slice){ first, (size_t)(at - first) };
     return SCAN_OK;
 }
 
@@ -101,12 +101,12 @@ static const unsigned char classes[256] = {
 };
 
 /* An object or an array, to its end. */
-static int scan_nested(struct scan *scan)
+static int scan_nested(struct json_scan *scan)
 {
     uint64_t objects = 0; /* a bit for each level: whether it is one */
     int deepest = scan->levels ? scan->levels : DEEPEST;
     int depth = 0, key = 0, found;
-    struct slice string;
+    struct json_slice string;
 
     do {
         switch (classes[(unsigned char)*scan->at]) {
@@ -147,7 +147,7 @@ static int scan_nested(struct scan *scan)
 }
 
 /* A number, true, null, NaN, -Infinity: up to the first byte that cannot be part of one. */
-static int scan_word(struct scan *scan)
+static int scan_word(struct json_scan *scan)
 {
     const char *first = scan->at;
 
@@ -158,7 +158,7 @@ static int scan_word(struct scan *scan)
     return scan->at > first ? SCAN_OK : SCAN_BAD;
 }
 
-int json_scan_value(struct scan *scan, enum place place, struct slice *out)
+int json_scan_value(struct json_scan *scan, enum json_place place, struct json_slice *out)
 {
     json_scan_space(scan);
     if (scan->at >= scan->end)
@@ -167,11 +167,11 @@ int json_scan_value(struct scan *scan, enum place place, struct slice *out)
         return json_scan_string(scan, place, out);
     const char *first = scan->at;
     int found = *first == '{' || *first == '[' ? scan_nested(scan) : scan_word(scan);
-    *out = (struct slice){ first, (size_t)(scan->at - first) };
+    *out = (struct json_slice){ first, (size_t)(scan->at - first) };
     return found;
 }
 
-int json_scan_mark(struct scan *scan, char mark)
+int json_scan_mark(struct json_scan *scan, char mark)
 {
     json_scan_space(scan);
     if (scan->at >= scan->end)
@@ -182,12 +182,12 @@ int json_scan_mark(struct scan *scan, char mark)
     return SCAN_OK;
 }
 
-struct scan json_slice_parts(struct slice slice)
+struct json_scan json_slice_parts(struct json_slice slice)
 {
-    return (struct scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
+    return (struct json_scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
 }
 
-int json_scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
+int json_scan_part(struct json_scan *scan, int is_object, struct json_slice *name, struct json_slice *value)
 {
     json_scan_space(scan);
     if (scan->at < scan->end && *scan->at == ',') {
@@ -220,7 +220,7 @@ static int is_digit(const char *at, const char *end)
 
 /* Parses numbers with an exponent, which no known writer uses for times, and numbers with too many digits for the
  * exact way. */
-static int by_double(struct slice slice, double factor, int64_t *out)
+static int by_double(struct json_slice slice, double factor, int64_t *out)
 {
     char copy[64], *end;
 
@@ -235,9 +235,9 @@ static int by_double(struct slice slice, double factor, int64_t *out)
     return 1;
 }
 
-int json_slice_integer(struct slice slice, int64_t *out)
+int json_slice_integer(struct json_slice slice, int64_t *out)
 {
-    struct slice inside = json_slice_inside(slice);
+    struct json_slice inside = json_slice_inside(slice);
     const char *at = inside.bytes, *end = at + inside.length;
     int negative = at < end && *at == '-';
     uint64_t number = 0;
@@ -254,9 +254,9 @@ int json_slice_integer(struct slice slice, int64_t *out)
     return 1;
 }
 
-int json_slice_ns(struct slice slice, int64_t *out)
+int json_slice_ns(struct json_slice slice, int64_t *out)
 {
-    struct slice inside = json_slice_inside(slice);
+    struct json_slice inside = json_slice_inside(slice);
     const char *at = inside.bytes, *end = at + inside.length;
     int negative = at < end && *at == '-', decimals = 0;
     uint64_t number = 0;
@@ -335,13 +335,13 @@ static const char *add_unicode(struct text *out, const char *at, const char *end
     return at;
 }
 
-struct slice json_slice_text(struct slice slice, struct text *scratch)
+struct json_slice json_slice_text(struct json_slice slice, struct text *scratch)
 {
     static const char letters[] = "bfnrt/\\\"", meant[] = "\b\f\n\r\t/\\\"";
-    struct slice inside = json_slice_inside(slice);
+    struct json_slice inside = json_slice_inside(slice);
 
     if (!inside.bytes)
-        return (struct slice){ "", 0 };
+        return (struct json_slice){ "", 0 };
     const char *at = inside.bytes, *end = at + inside.length, *escape = memchr(at, '\\', inside.length);
     if (!escape || !json_slice_is_string(slice))
         return inside;
@@ -359,5 +359,5 @@ struct slice json_slice_text(struct slice slice, struct text *scratch)
         escape = memchr(at, '\\', (size_t)(end - at));
     }
     text_add_bytes(scratch, at, (size_t)(end - at));
-    return (struct slice){ text_string(scratch), scratch->length };
+    return (struct json_slice){ text_string(scratch), scratch->length };
 }

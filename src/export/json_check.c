@@ -170,22 +170,22 @@ int json_is_members(const char *bytes, size_t length)
 
 /* ---- mending --------------------------------------------------------------------------------------------------- */
 
-static void add_mended(struct text *out, struct slice value, int depth);
+static void add_mended(struct text *out, struct json_slice value, int depth);
 
-static void add_mended_string(struct text *out, struct slice value)
+static void add_mended_string(struct text *out, struct json_slice value)
 {
     struct text scratch = { 0 };
-    struct slice text = json_slice_text(value, &scratch);
+    struct json_slice text = json_slice_text(value, &scratch);
 
     json_add_text(out, text.bytes, text.length);
     text_free(&scratch);
 }
 
 /* What is inside the brackets of an object or an array. */
-static void add_mended_parts(struct text *out, struct slice value, int is_object, int depth)
+static void add_mended_parts(struct text *out, struct json_slice value, int is_object, int depth)
 {
-    struct scan scan = json_slice_parts(value);
-    struct slice name, part;
+    struct json_scan scan = json_slice_parts(value);
+    struct json_slice name, part;
 
     for (int count = 0; json_scan_part(&scan, is_object, &name, &part); count++) {
         if (count)
@@ -198,7 +198,7 @@ static void add_mended_parts(struct text *out, struct slice value, int is_object
     }
 }
 
-static void add_mended(struct text *out, struct slice value, int depth)
+static void add_mended(struct text *out, struct json_slice value, int depth)
 {
     if (json_is_value(value.bytes, value.length))
         text_add_bytes(out, value.bytes, value.length);
@@ -214,22 +214,22 @@ static void add_mended(struct text *out, struct slice value, int depth)
 }
 
 /* The bytes between two marks, with the zeros behind them that scanning wants. */
-static struct slice copy_guarded(struct text *copy, const char *before, const char *bytes, size_t length,
-                                 const char *after)
+static struct json_slice copy_guarded(struct text *copy, const char *before, const char *bytes, size_t length,
+                                      const char *after)
 {
     text_add(copy, before);
     text_add_bytes(copy, bytes, length);
     text_add(copy, after);
     size_t whole = copy->length;
     text_add_repeat(copy, '\0', SCAN_GUARD);
-    return (struct slice){ copy->bytes, text_failed(copy) ? 0 : whole };
+    return (struct json_slice){ copy->bytes, text_failed(copy) ? 0 : whole };
 }
 
 void json_add_mended_value(struct text *out, const char *bytes, size_t length)
 {
     struct text copy = { 0 };
-    struct slice whole = copy_guarded(&copy, "", bytes, length, ""), value;
-    struct scan scan = { .at = whole.bytes, .end = whole.bytes + whole.length, .whole = 1 };
+    struct json_slice whole = copy_guarded(&copy, "", bytes, length, ""), value;
+    struct json_scan scan = { .at = whole.bytes, .end = whole.bytes + whole.length, .whole = 1 };
     int is_json = whole.length && strchr("\"[{", *bytes) && json_scan_value(&scan, PLACE_ARRAY, &value) == SCAN_OK;
 
     if (is_json)
@@ -244,7 +244,7 @@ void json_add_mended_value(struct text *out, const char *bytes, size_t length)
 void json_add_mended_members(struct text *out, const char *bytes, size_t length)
 {
     struct text copy = { 0 };
-    struct slice whole = copy_guarded(&copy, "{", bytes, length, "}");
+    struct json_slice whole = copy_guarded(&copy, "{", bytes, length, "}");
 
     if (whole.length)
         add_mended_parts(out, whole, 1, 0);

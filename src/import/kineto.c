@@ -25,23 +25,24 @@ static int recognise(const void *bytes, size_t length)
 }
 
 /* The bytes from the window's place on. */
-static struct scan scan_from(const struct window *window)
+static struct json_scan scan_from(const struct window *window)
 {
-    return (
-        struct scan){ .at = window->bytes + window->at, .end = window->bytes + window->length, .whole = window->whole };
+    return (struct json_scan){ .at = window->bytes + window->at,
+                               .end = window->bytes + window->length,
+                               .whole = window->whole };
 }
 
 /* The result of reading one item, once it lies wholly in the window. */
 enum { STEP_DONE, STEP_BAD, STEP_END };
 
 /* Tries to read an item until the window holds all of it. Returns STEP_ or an error. */
-static int step(struct kineto *import, int (*read)(struct kineto *import, struct scan *scan, void *context),
+static int step(struct kineto *import, int (*read)(struct kineto *import, struct json_scan *scan, void *context),
                 void *context, struct error *err)
 {
     struct window *window = &import->window;
 
     for (;;) {
-        struct scan scan = scan_from(window);
+        struct json_scan scan = scan_from(window);
         int found = read(import, &scan, context);
         if (found == SCAN_OK) {
             window->at = (size_t)(scan.at - window->bytes);
@@ -65,7 +66,7 @@ static int step(struct kineto *import, int (*read)(struct kineto *import, struct
 enum { AT_EVENT, AT_LIST_END, AT_OTHER };
 
 /* Up to what is next in the list. */
-static int read_place(struct kineto *import, struct scan *scan, void *context)
+static int read_place(struct kineto *import, struct json_scan *scan, void *context)
 {
     int *place = context;
 
@@ -81,7 +82,7 @@ static int read_place(struct kineto *import, struct scan *scan, void *context)
     return SCAN_OK;
 }
 
-static int read_event(struct kineto *import, struct scan *scan, void *context)
+static int read_event(struct kineto *import, struct json_scan *scan, void *context)
 {
     (void)import;
     return kineto_read_event(scan, context);
@@ -161,12 +162,12 @@ static int read_events(struct kineto *import, struct error *err)
 /* ---- the trace ------------------------------------------------------------------------------------------------- */
 
 struct member {
-    struct slice name, value;
+    struct json_slice name, value;
     int is_events, is_end;
 };
 
 /* A member of the trace; of the events only what is before the first. */
-static int read_member(struct kineto *import, struct scan *scan, void *context)
+static int read_member(struct kineto *import, struct json_scan *scan, void *context)
 {
     struct member *member = context;
 
@@ -198,7 +199,7 @@ static int read_member(struct kineto *import, struct scan *scan, void *context)
     return json_scan_value(scan, PLACE_OBJECT, &member->value);
 }
 
-static int read_start(struct kineto *import, struct scan *scan, void *context)
+static int read_start(struct kineto *import, struct json_scan *scan, void *context)
 {
     (void)import;
     if (scan->end - scan->at < 3 && !scan->whole)

@@ -53,22 +53,22 @@ enum { KINETO_MOST_ARGS = 128, KINETO_KEY_SLOTS = 128 };
 
 struct kineto_arg {
     enum kineto_key key;
-    struct slice name, value;
+    struct json_slice name, value;
 };
 
 /* Slices point into the window and are valid until it moves. */
 struct kineto_event {
-    struct slice phase, category, name, id, pid, tid, ts, dur;
+    struct json_slice phase, category, name, id, pid, tid, ts, dur;
     struct kineto_arg args[KINETO_MOST_ARGS];
     size_t arg_count, args_left_out;
-    struct slice by_key[KEY_COUNT];        /* bytes NULL: not given */
+    struct json_slice by_key[KEY_COUNT];   /* bytes NULL: not given */
     unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a spelling's number plus 1, where
                                             * it hashes to or behind it */
 };
 
 void kineto_event_init(struct kineto_event *event);
 /* The event at scan's place, from its brace on. SCAN_OK, SCAN_CUT or SCAN_BAD. */
-int kineto_read_event(struct scan *scan, struct kineto_event *event);
+int kineto_read_event(struct json_scan *scan, struct kineto_event *event);
 
 /* ---- the import ------------------------------------------------------------------------------------------------ */
 
@@ -104,7 +104,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event);
 /* Writes the names that came too early. */
 void kineto_add_names(struct kineto *import);
 /* A member of the trace that is not its events. */
-void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value);
+void kineto_add_metadata(struct kineto *import, struct json_slice name, struct json_slice value);
 /* Writes the rows that need the whole file: the process, the start of the capture. */
 void kineto_add_capture(struct kineto *import);
 

@@ -5,7 +5,7 @@
 
 /* Old spellings, of PyTorch 1.8 to 1.12. */
 static const struct {
-    struct slice spelling;
+    struct json_slice spelling;
     enum kineto_key key;
 } spellings[] = {
 #define KINETO_KEY(name, spelling) { SLICE(spelling), KEY_##name },
@@ -18,7 +18,7 @@ static const struct {
 };
 enum { SPELLINGS = sizeof spellings / sizeof *spellings, SLOTS = KINETO_KEY_SLOTS };
 
-static unsigned slot_of(struct slice name)
+static unsigned slot_of(struct json_slice name)
 {
     const unsigned char *bytes = (const unsigned char *)name.bytes;
 
@@ -36,7 +36,7 @@ void kineto_event_init(struct kineto_event *event)
     }
 }
 
-static enum kineto_key find_key(const unsigned char *slots, struct slice name)
+static enum kineto_key find_key(const unsigned char *slots, struct json_slice name)
 {
     if (name.length == 0)
         return KEY_OTHER;
@@ -46,7 +46,7 @@ static enum kineto_key find_key(const unsigned char *slots, struct slice name)
     return KEY_OTHER;
 }
 
-static void add_arg(struct kineto_event *event, struct slice name, struct slice value)
+static void add_arg(struct kineto_event *event, struct json_slice name, struct json_slice value)
 {
     enum kineto_key key = find_key(event->slots, json_slice_inside(name));
 
@@ -60,7 +60,7 @@ static void add_arg(struct kineto_event *event, struct slice name, struct slice 
 }
 
 /* The name of the next member, with scan behind its colon. *more is 0 at the end of the object. */
-static int next_member(struct scan *scan, int first, struct slice *name, int *more)
+static int next_member(struct json_scan *scan, int first, struct json_slice *name, int *more)
 {
     int found = SCAN_OK;
 
@@ -82,9 +82,9 @@ static int next_member(struct scan *scan, int first, struct slice *name, int *mo
     return found == SCAN_OK ? json_scan_mark(scan, ':') : found;
 }
 
-static int read_args(struct scan *scan, struct kineto_event *event)
+static int read_args(struct json_scan *scan, struct kineto_event *event)
 {
-    struct slice name, value;
+    struct json_slice name, value;
     int more = 1, found;
 
     json_scan_space(scan);
@@ -102,10 +102,10 @@ static int read_args(struct scan *scan, struct kineto_event *event)
     return found;
 }
 
-static struct slice *find_field(struct kineto_event *event, struct slice name)
+static struct json_slice *find_field(struct kineto_event *event, struct json_slice name)
 {
     static const struct {
-        struct slice name;
+        struct json_slice name;
         size_t offset;
     } fields[] = {
         { SLICE("ph"), offsetof(struct kineto_event, phase) },
@@ -121,13 +121,13 @@ static struct slice *find_field(struct kineto_event *event, struct slice name)
     name = json_slice_inside(name);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (json_slice_equal(name, fields[i].name))
-            return (struct slice *)(void *)((char *)event + fields[i].offset);
+            return (struct json_slice *)(void *)((char *)event + fields[i].offset);
     return NULL;
 }
 
-int kineto_read_event(struct scan *scan, struct kineto_event *event)
+int kineto_read_event(struct json_scan *scan, struct kineto_event *event)
 {
-    struct slice name, value;
+    struct json_slice name, value;
     int more = 1, found = json_scan_mark(scan, '{');
 
     memset(event, 0, offsetof(struct kineto_event, args));
@@ -142,7 +142,7 @@ int kineto_read_event(struct scan *scan, struct kineto_event *event)
             continue;
         }
         found = json_scan_value(scan, PLACE_OBJECT, &value);
-        struct slice *field = found == SCAN_OK ? find_field(event, name) : NULL;
+        struct json_slice *field = found == SCAN_OK ? find_field(event, name) : NULL;
         if (field)
             *field = value;
     }

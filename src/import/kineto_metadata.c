@@ -11,21 +11,22 @@
 #define VM_ID (INT64_C(1) << 48)
 #define DEEPEST 8
 
-static int64_t string_of(struct kineto *import, struct slice slice)
+static int64_t string_of(struct kineto *import, struct json_slice slice)
 {
     return writer_string(import->writer, slice.bytes ? slice.bytes : "", slice.length);
 }
 
-static void add_value(struct kineto *import, const struct text *path, struct slice value)
+static void add_value(struct kineto *import, const struct text *path, struct json_slice value)
 {
     struct row_TACHO_TORCH_METADATA row = { 0 };
 
-    ROW_SET(&row, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ text_string(path), path->length }));
+    ROW_SET(&row, TACHO_TORCH_METADATA, name,
+            string_of(import, (struct json_slice){ text_string(path), path->length }));
     ROW_SET(&row, TACHO_TORCH_METADATA, value, string_of(import, value));
     writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &row);
 }
 
-static int holds_objects(struct slice array)
+static int holds_objects(struct json_slice array)
 {
     const char *at = array.bytes + 1, *end = array.bytes + array.length;
 
@@ -35,21 +36,21 @@ static int holds_objects(struct slice array)
 }
 
 /* Objects, and arrays of them, are flattened; everything else is a value. */
-static void add_all(struct kineto *import, struct text *path, struct slice value, int depth)
+static void add_all(struct kineto *import, struct text *path, struct json_slice value, int depth)
 {
     int is_object = value.length && value.bytes[0] == '{';
     int is_array = value.length && value.bytes[0] == '[' && holds_objects(value);
     size_t length = path->length;
-    struct slice name, part;
+    struct json_slice name, part;
 
     if (depth == DEEPEST || (!is_object && !is_array)) {
         add_value(import, path, value);
         return;
     }
-    struct scan scan = json_slice_parts(value);
+    struct json_scan scan = json_slice_parts(value);
     for (size_t i = 0; json_scan_part(&scan, is_object, &name, &part); i++) {
         if (is_object) {
-            struct slice inside = json_slice_inside(name);
+            struct json_slice inside = json_slice_inside(name);
             text_add_char(path, '.');
             text_add_bytes(path, inside.bytes, inside.length);
         } else {
@@ -60,10 +61,10 @@ static void add_all(struct kineto *import, struct text *path, struct slice value
     }
 }
 
-static void add_gpu(struct kineto *import, struct slice properties)
+static void add_gpu(struct kineto *import, struct json_slice properties)
 {
     static const struct {
-        struct slice name;
+        struct json_slice name;
         int column;
     } numbers[] = {
         { SLICE("id"), TARGET_INFO_GPU_id },
@@ -80,8 +81,8 @@ static void add_gpu(struct kineto *import, struct slice properties)
         { SLICE("sharedMemPerMultiprocessor"), TARGET_INFO_GPU_maxShmemPerSm },
     };
     struct row_TARGET_INFO_GPU row = { 0 };
-    struct scan scan = json_slice_parts(properties);
-    struct slice name, value;
+    struct json_scan scan = json_slice_parts(properties);
+    struct json_slice name, value;
 
     ROW_SET(&row, TARGET_INFO_GPU, vmId, VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, 0);
@@ -99,20 +100,20 @@ static void add_gpu(struct kineto *import, struct slice properties)
     writer_append(import->writer, TABLE_TARGET_INFO_GPU, &row);
 }
 
-static void add_gpus(struct kineto *import, struct slice list)
+static void add_gpus(struct kineto *import, struct json_slice list)
 {
-    struct scan scan = json_slice_parts(list);
-    struct slice name, value;
+    struct json_scan scan = json_slice_parts(list);
+    struct json_slice name, value;
 
     while (json_scan_part(&scan, 0, &name, &value))
         if (value.length && value.bytes[0] == '{')
             add_gpu(import, value);
 }
 
-static void note_rank(struct kineto *import, struct slice info)
+static void note_rank(struct kineto *import, struct json_slice info)
 {
-    struct scan scan = json_slice_parts(info);
-    struct slice name, value;
+    struct json_scan scan = json_slice_parts(info);
+    struct json_slice name, value;
     int64_t number;
 
     while (json_scan_part(&scan, 1, &name, &value)) {
@@ -123,10 +124,10 @@ static void note_rank(struct kineto *import, struct slice info)
     }
 }
 
-void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value)
+void kineto_add_metadata(struct kineto *import, struct json_slice name, struct json_slice value)
 {
     struct text path = { 0 };
-    struct slice inside = json_slice_inside(name);
+    struct json_slice inside = json_slice_inside(name);
 
     if (json_slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
         import->has_origin |= json_slice_integer(value, &import->origin_ns);
@@ -154,12 +155,13 @@ static void add_start(struct kineto *import)
 
     ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
     if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm))
-        ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, string_of(import, (struct slice){ text, strlen(text) }));
+        ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime,
+                string_of(import, (struct json_slice){ text, strlen(text) }));
     writer_append(import->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
     static const char name[] = KINETO_ORIGIN;
     snprintf(text, sizeof text, "%lld", (long long)import->origin_ns);
-    ROW_SET(&origin, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ name, sizeof name - 1 }));
-    ROW_SET(&origin, TACHO_TORCH_METADATA, value, string_of(import, (struct slice){ text, strlen(text) }));
+    ROW_SET(&origin, TACHO_TORCH_METADATA, name, string_of(import, (struct json_slice){ name, sizeof name - 1 }));
+    ROW_SET(&origin, TACHO_TORCH_METADATA, value, string_of(import, (struct json_slice){ text, strlen(text) }));
     writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &origin);
 }
 

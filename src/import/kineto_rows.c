@@ -23,17 +23,17 @@ struct subject {
 };
 
 struct category {
-    struct slice spelling; /* in the trace */
-    const char *name;      /* as we call it */
+    struct json_slice spelling; /* in the trace */
+    const char *name;           /* as we call it */
     void (*add)(struct kineto *import, const struct subject *subject);
-    uint64_t taken;        /* arguments that have columns of their own */
+    uint64_t taken;             /* arguments that have columns of their own */
 };
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static int64_t string_of(struct kineto *import, struct slice slice)
+static int64_t string_of(struct kineto *import, struct json_slice slice)
 {
-    struct slice text = json_slice_text(slice, &import->scratch);
+    struct json_slice text = json_slice_text(slice, &import->scratch);
 
     return writer_string(import->writer, text.bytes, text.length);
 }
@@ -55,7 +55,7 @@ static int64_t integer_or(const struct kineto_event *event, enum kineto_key key,
     return has_integer(event, key, &value) ? value : fallback;
 }
 
-static int64_t slice_or(struct slice slice, int64_t fallback)
+static int64_t slice_or(struct json_slice slice, int64_t fallback)
 {
     int64_t value;
 
@@ -117,7 +117,7 @@ static int other_args(struct kineto *import, const struct subject *subject, int6
 
 static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
 {
-    struct slice name = json_slice_inside(subject->event->name);
+    struct json_slice name = json_slice_inside(subject->event->name);
     struct row_TACHO_TORCH_STEP row = { 0 };
     int64_t number = torch_step_number(name.bytes, name.length);
 
@@ -307,7 +307,7 @@ static void add_call(struct kineto *import, const struct subject *subject)
 #define WORK_TAKEN (BIT(EXTERNAL) | BIT(DEVICE) | BIT(CONTEXT) | BIT(STREAM) | BIT(CORRELATION) | BIT(GRAPH_NODE))
 
 /* The name before its parameters and templates, without the scopes around it. */
-static struct slice short_name(struct slice name)
+static struct json_slice short_name(struct json_slice name)
 {
     static const char *const nameless = "(anonymous namespace)";
     size_t first = 0, end = 0, depth = 0, behind = strlen(nameless);
@@ -329,18 +329,18 @@ static struct slice short_name(struct slice name)
         }
     }
     end = end > first ? end : name.length;
-    return (struct slice){ name.bytes + first, end - first };
+    return (struct json_slice){ name.bytes + first, end - first };
 }
 
 /* [x, y, z] */
-static void dimensions(struct slice slice, int64_t out[3])
+static void dimensions(struct json_slice slice, int64_t out[3])
 {
     out[0] = out[1] = out[2] = 0;
     for (size_t i = 0, d = 0; i < slice.length && d < 3; i++) {
         size_t first = i;
         while (i < slice.length && (unsigned char)(slice.bytes[i] - '0') < 10)
             i++;
-        if (i > first && json_slice_integer((struct slice){ slice.bytes + first, i - first }, &out[d]))
+        if (i > first && json_slice_integer((struct json_slice){ slice.bytes + first, i - first }, &out[d]))
             d++;
     }
 }
@@ -350,7 +350,7 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     const struct kineto_event *event = subject->event;
     struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
     int64_t grid[3], block[3], value;
-    struct slice name = json_slice_text(event->name, &import->scratch);
+    struct json_slice name = json_slice_text(event->name, &import->scratch);
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes, name.length));
     name = short_name(name);
@@ -378,7 +378,7 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
 }
 
 /* The number of the longest known name at *at, which moves behind it; -1 if there is none. */
-static int64_t match_name(struct slice *at, const char *const *names, size_t count)
+static int64_t match_name(struct json_slice *at, const char *const *names, size_t count)
 {
     int64_t found = -1;
 
@@ -393,7 +393,7 @@ static int64_t match_name(struct slice *at, const char *const *names, size_t cou
     return found;
 }
 
-static int skip_text(struct slice *at, const char *text)
+static int skip_text(struct json_slice *at, const char *text)
 {
     return match_name(at, &text, 1) == 0;
 }
@@ -410,7 +410,7 @@ enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = s
 static void add_copy(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct slice name = json_slice_inside(event->name);
+    struct json_slice name = json_slice_inside(event->name);
     struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
     int64_t kind = skip_text(&name, "Memcpy ") ? match_name(&name, copy_kinds, COPY_KINDS) : -1;
 
@@ -432,7 +432,7 @@ static void add_copy(struct kineto *import, const struct subject *subject)
 static void add_fill(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct slice name = json_slice_inside(event->name);
+    struct json_slice name = json_slice_inside(event->name);
     struct row_CUPTI_ACTIVITY_KIND_MEMSET row = { 0 };
     int64_t kind = skip_text(&name, "Memset (") ? match_name(&name, memory_kinds, MEMORY_KINDS) : -1;
 
@@ -485,7 +485,7 @@ static const struct category categories[] = {
 static const struct category any_category = { .add = add_op, .taken = OP_TAKEN };
 static const struct category instant_category = { .name = "instant", .taken = BIT(INDEX) };
 
-static const struct category *find_category(struct slice spelling)
+static const struct category *find_category(struct json_slice spelling)
 {
     spelling = json_slice_inside(spelling);
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
@@ -592,7 +592,7 @@ static void note_span(struct kineto *import, const struct subject *subject)
 
 void kineto_add_event(struct kineto *import, const struct kineto_event *event)
 {
-    struct slice phase = json_slice_inside(event->phase);
+    struct json_slice phase = json_slice_inside(event->phase);
     struct subject subject = { .event = event };
     int64_t ts, dur = 0;
     char kind = phase.length == 1 ? phase.bytes[0] : 0;

@@ -18,18 +18,18 @@
 static int are_notes(const char *bytes, size_t length)
 {
     struct text guarded = { 0 };
-    struct slice whole, name, list;
+    struct json_slice whole, name, list;
 
     if (utf8_valid_length(bytes, length) != length)
         return 0;
     text_add_bytes(&guarded, bytes, length);
     text_add_repeat(&guarded, '\0', SCAN_GUARD);
-    struct scan scan = { .at = text_string(&guarded), .whole = 1, .levels = LEVELS_MOST };
+    struct json_scan scan = { .at = text_string(&guarded), .whole = 1, .levels = LEVELS_MOST };
     scan.end = scan.at + length;
     int is_good = !text_failed(&guarded) && json_scan_value(&scan, PLACE_ARRAY, &whole) == SCAN_OK &&
                   *whole.bytes == '{' && scan.repaired == 0;
     if (is_good) {
-        struct scan members = json_slice_parts(whole);
+        struct json_scan members = json_slice_parts(whole);
         is_good = json_scan_part(&members, 1, &name, &list) && json_slice_is(name, "notes") && *list.bytes == '[';
     }
     if (is_good) {

@@ -22,17 +22,17 @@ static char *copy_of(const char *text, size_t length)
 static int scan_all(const char *text, size_t length, int whole, size_t *taken)
 {
     char *copy = copy_of(text, length);
-    struct scan scan = { .at = copy, .end = copy + length, .whole = whole };
-    struct slice value;
+    struct json_scan scan = { .at = copy, .end = copy + length, .whole = whole };
+    struct json_slice value;
     int found = json_scan_value(&scan, PLACE_OBJECT, &value);
     *taken = (size_t)(scan.at - copy);
     free(copy);
     return found;
 }
 
-static struct slice slice_of(const char *text)
+static struct json_slice slice_of(const char *text)
 {
-    return (struct slice){ text, strlen(text) };
+    return (struct json_slice){ text, strlen(text) };
 }
 
 static void times_are_exact(void **state)
@@ -89,7 +89,7 @@ static void escapes_are_resolved(void **state)
     };
     struct text scratch = { 0 };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct slice got = json_slice_text(slice_of(texts[i].json), &scratch);
+        struct json_slice got = json_slice_text(slice_of(texts[i].json), &scratch);
         assert_int_equal(got.length, strlen(texts[i].text));
         assert_memory_equal(got.bytes, texts[i].text, got.length);
     }
@@ -111,8 +111,8 @@ static void quotes_that_should_be_escaped(void **state)
 {
     static const char text[] = "\"f(\"x\", 1)\", \"next\"";
     char *copy = copy_of(text, sizeof text - 1);
-    struct scan scan = { .at = copy, .end = copy + sizeof text - 1 };
-    struct slice value;
+    struct json_scan scan = { .at = copy, .end = copy + sizeof text - 1 };
+    struct json_slice value;
     assert_int_equal(json_scan_string(&scan, PLACE_OBJECT, &value), SCAN_OK);
     assert_int_equal(value.length, strlen("\"f(\"x\", 1)\""));
     assert_int_equal(scan.repaired, 2);
