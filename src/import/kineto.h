@@ -15,7 +15,7 @@
 
 struct unpacker; /* zlib's or zstd's state */
 
-struct window {
+struct kineto_window {
     int fd;
     struct unpacker *unpacker; /* owned; NULL: the file is plain */
     char *bytes;               /* owned; capacity and the guard behind it */
@@ -25,10 +25,10 @@ struct window {
     int damaged;               /* it ended because decompression failed */
 };
 
-int window_open(struct window *window, const char *path, struct error *err);
-void window_close(struct window *window);
+int kineto_window_open(struct kineto_window *window, const char *path, struct error *err);
+void kineto_window_close(struct kineto_window *window);
 /* Drops the bytes before `at` and reads on. 0; ERR_NO_SPACE if one item is larger than any window; or another code. */
-int window_more(struct window *window, struct error *err);
+int kineto_window_more(struct kineto_window *window, struct error *err);
 
 /* ---- one event ------------------------------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ enum { KINETO_MOST_NAMES = 1024 };
 
 struct kineto {
     const char *path;
-    struct window window;
+    struct kineto_window window;
     struct writer *writer;
     struct text scratch, other;
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;

@@ -68,7 +68,7 @@ static ssize_t read_some(int fd, void *buffer, size_t length)
 }
 
 /* One step of gzip; 1 while there may be more, 0 at the end, -1 for damage. Concatenated gzip files are one stream. */
-static int unpack_gzip(struct unpacker *unpacker, struct window *window)
+static int unpack_gzip(struct unpacker *unpacker, struct kineto_window *window)
 {
     z_stream *gzip = &unpacker->gzip;
 
@@ -84,7 +84,7 @@ static int unpack_gzip(struct unpacker *unpacker, struct window *window)
     return code == Z_OK || code == Z_BUF_ERROR ? 1 : -1;
 }
 
-static int unpack_zstd(struct unpacker *unpacker, struct window *window)
+static int unpack_zstd(struct unpacker *unpacker, struct kineto_window *window)
 {
     ZSTD_outBuffer output = { window->bytes, window->capacity, window->length };
     size_t code = ZSTD_decompressStream(unpacker->zstd, &output, &unpacker->input);
@@ -93,7 +93,7 @@ static int unpack_zstd(struct unpacker *unpacker, struct window *window)
     return ZSTD_isError(code) ? -1 : 1;
 }
 
-static int fill_unpacked(struct window *window)
+static int fill_unpacked(struct kineto_window *window)
 {
     struct unpacker *unpacker = window->unpacker;
 
@@ -114,7 +114,7 @@ static int fill_unpacked(struct window *window)
     return 0;
 }
 
-static int fill_plain(struct window *window)
+static int fill_plain(struct kineto_window *window)
 {
     while (window->length < window->capacity && !window->whole) {
         ssize_t got = read_some(window->fd, window->bytes + window->length, window->capacity - window->length);
@@ -126,7 +126,7 @@ static int fill_plain(struct window *window)
     return 0;
 }
 
-int window_more(struct window *window, struct error *err)
+int kineto_window_more(struct kineto_window *window, struct error *err)
 {
     if (window->at) {
         memmove(window->bytes, window->bytes + window->at, window->length - window->at);
@@ -148,11 +148,11 @@ int window_more(struct window *window, struct error *err)
     return 0;
 }
 
-int window_open(struct window *window, const char *path, struct error *err)
+int kineto_window_open(struct kineto_window *window, const char *path, struct error *err)
 {
     unsigned char magic[4];
 
-    *window = (struct window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
+    *window = (struct kineto_window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
     if (window->fd < 0)
         return error_set_errno(err, "cannot open '%s'", path);
     int code = sparse_file_check(window->fd, path, err);
@@ -166,11 +166,11 @@ int window_open(struct window *window, const char *path, struct error *err)
     return window->bytes ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
-void window_close(struct window *window)
+void kineto_window_close(struct kineto_window *window)
 {
     unpacker_delete(window->unpacker);
     free(window->bytes);
     if (window->fd >= 0)
         close(window->fd);
-    *window = (struct window){ .fd = -1 };
+    *window = (struct kineto_window){ .fd = -1 };
 }

@@ -220,7 +220,7 @@ static int find_column(const struct schema_table *table, const struct alias *ali
 }
 
 /* Matches the columns of the file's table with those of the schema's. */
-static int make_plan(struct import *import, const struct alias *alias, struct plan *plan, struct error *err)
+static int make_plan(struct import *import, const struct alias *alias, struct nsys_plan *plan, struct error *err)
 {
     const struct schema_table *table = &schema_tables[plan->id];
     struct names columns = { 0 };
@@ -249,7 +249,7 @@ static int import_table(struct import *import, const struct names *tables, const
 {
     const struct alias *alias;
     int id = find_table(tables, name, &alias);
-    struct plan plan = { .table = name, .id = (enum table_id)id };
+    struct nsys_plan plan = { .table = name, .id = (enum table_id)id };
 
     if (id == TABLE_StringIds)
         return 0;

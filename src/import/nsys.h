@@ -15,10 +15,10 @@
 
 /* Maps the file's string ids to ours. Ids are small numbers in all files of nsys; in other files they may be
  * anything. */
-struct string_map {
+struct nsys_string_map {
     int64_t *dense; /* owned; ours + 1, 0 for an id that they do not have */
     size_t dense_count;
-    struct string_pair {
+    struct nsys_string_pair {
         int64_t theirs, ours;
     } *others; /* owned; sorted by theirs */
     size_t other_count, other_capacity;
@@ -30,7 +30,7 @@ struct import {
     uint64_t file_bytes;
     sqlite3 *database;
     struct writer *writer;
-    struct string_map strings;
+    struct nsys_string_map strings;
     int without_journal, damaged_schema; /* how the file had to be opened */
     uint64_t rows;                       /* taken over */
     int damaged;                         /* some table could not be read to its end */
@@ -51,11 +51,11 @@ void nsys_note_damage(struct import *import, const char *table, sqlite3 *databas
 /* Reads StringIds into the writer's pool. 0 or ERR_NO_MEMORY. */
 int nsys_read_strings(struct import *import, struct error *err);
 /* Our id, or -1 for one that points nowhere. Any thread may ask. */
-int64_t nsys_map_string(const struct string_map *map, int64_t theirs);
-void nsys_strings_free(struct string_map *map);
+int64_t nsys_map_string(const struct nsys_string_map *map, int64_t theirs);
+void nsys_strings_free(struct nsys_string_map *map);
 
 /* Column c of the query is column order[c] of the schema's table. */
-struct plan {
+struct nsys_plan {
     enum table_id id;
     const char *table; /* its name in the file */
     char *sql;         /* owned, of sqlite3_malloc: the SELECT without a WHERE */
@@ -66,6 +66,6 @@ struct plan {
 };
 
 /* All rows of a table, in its order. 0 or ERR_NO_MEMORY; a damaged table is noted and its readable rows are kept. */
-int nsys_read_rows(struct import *import, const struct plan *plan, struct error *err);
+int nsys_read_rows(struct import *import, const struct nsys_plan *plan, struct error *err);
 
 #endif

@@ -99,7 +99,7 @@ static int as_real(sqlite3_stmt *statement, int column, int type, int64_t *out)
 }
 
 /* One value in the eight bytes that it has in a row; 0: it has none there. */
-static int take_value(const struct import *import, const struct plan *plan, struct piece *piece,
+static int take_value(const struct import *import, const struct nsys_plan *plan, struct piece *piece,
                       sqlite3_stmt *statement, int column, int64_t *out)
 {
     int type = sqlite3_column_type(statement, column), taken;
@@ -128,7 +128,8 @@ static int take_value(const struct import *import, const struct plan *plan, stru
 }
 
 /* Reads rows until the piece is full or the statement has no more. */
-static void fill(const struct import *import, const struct plan *plan, struct piece *piece, sqlite3_stmt *statement)
+static void fill(const struct import *import, const struct nsys_plan *plan, struct piece *piece,
+                 sqlite3_stmt *statement)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -152,7 +153,7 @@ static void fill(const struct import *import, const struct plan *plan, struct pi
 
 /* ---- into the writer ------------------------------------------------------------------------------------------- */
 
-static void intern_texts(struct import *import, const struct plan *plan, struct piece *piece, size_t width)
+static void intern_texts(struct import *import, const struct nsys_plan *plan, struct piece *piece, size_t width)
 {
     for (int c = 0; c < plan->count; c++) {
         if (plan->types[c] != COLUMN_TEXT)
@@ -169,7 +170,7 @@ static void intern_texts(struct import *import, const struct plan *plan, struct 
     }
 }
 
-static void put(struct import *import, const struct plan *plan, struct piece *piece)
+static void put(struct import *import, const struct nsys_plan *plan, struct piece *piece)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -189,7 +190,7 @@ static void put(struct import *import, const struct plan *plan, struct piece *pi
 
 struct reading {
     const struct import *import;
-    const struct plan *plan;
+    const struct nsys_plan *plan;
     struct piece pieces[PIECES];
     int64_t first, last;     /* rowids of the table */
     uint64_t piece_count;
@@ -200,7 +201,7 @@ struct reading {
     int stop;
 };
 
-static int prepare(sqlite3 *database, const struct plan *plan, int ranged, sqlite3_stmt **out)
+static int prepare(sqlite3 *database, const struct nsys_plan *plan, int ranged, sqlite3_stmt **out)
 {
     char *sql = sqlite3_mprintf("%s%s", plan->sql, ranged ? " WHERE rowid BETWEEN ? AND ?" : "");
     int code = sql ? sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) : SQLITE_NOMEM;
@@ -346,7 +347,7 @@ static int find_rowids(const struct import *import, struct reading *reading)
 /* Adds up what the pieces counted, and says it. */
 static void note_losses(struct import *import, const struct reading *reading, size_t pieces)
 {
-    const struct plan *plan = reading->plan;
+    const struct nsys_plan *plan = reading->plan;
 
     for (int c = 0; c < plan->count; c++) {
         uint64_t wrong = 0, nowhere = 0;
@@ -370,7 +371,7 @@ static void note_losses(struct import *import, const struct reading *reading, si
         }
 }
 
-int nsys_read_rows(struct import *import, const struct plan *plan, struct error *err)
+int nsys_read_rows(struct import *import, const struct nsys_plan *plan, struct error *err)
 {
     struct reading *reading = calloc(1, sizeof *reading);
     size_t width = schema_tables[plan->id].column_count + 1;

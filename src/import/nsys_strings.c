@@ -10,19 +10,19 @@
 
 static int compare_pairs(const void *a, const void *b)
 {
-    const struct string_pair *x = a, *y = b;
+    const struct nsys_string_pair *x = a, *y = b;
 
     return (x->theirs > y->theirs) - (x->theirs < y->theirs);
 }
 
-int64_t nsys_map_string(const struct string_map *map, int64_t theirs)
+int64_t nsys_map_string(const struct nsys_string_map *map, int64_t theirs)
 {
     if (theirs >= 0 && (uint64_t)theirs < map->dense_count)
         return map->dense[theirs] - 1;
     if (map->other_count == 0)
         return -1;
-    const struct string_pair key = { theirs, 0 };
-    const struct string_pair *found = bsearch(&key, map->others, map->other_count, sizeof key, compare_pairs);
+    const struct nsys_string_pair key = { theirs, 0 };
+    const struct nsys_string_pair *found = bsearch(&key, map->others, map->other_count, sizeof key, compare_pairs);
     return found ? found->ours : -1;
 }
 
@@ -38,7 +38,7 @@ static int64_t largest_id(sqlite3 *database)
     return largest;
 }
 
-static int add(struct string_map *map, int64_t theirs, int64_t ours)
+static int add(struct nsys_string_map *map, int64_t theirs, int64_t ours)
 {
     if (theirs >= 0 && (uint64_t)theirs < map->dense_count) {
         map->dense[theirs] = ours + 1;
@@ -46,13 +46,13 @@ static int add(struct string_map *map, int64_t theirs, int64_t ours)
     }
     if (array_reserve(&map->others, &map->other_capacity, map->other_count + 1, sizeof *map->others) != 0)
         return ERR_NO_MEMORY;
-    map->others[map->other_count++] = (struct string_pair){ theirs, ours };
+    map->others[map->other_count++] = (struct nsys_string_pair){ theirs, ours };
     return 0;
 }
 
 int nsys_read_strings(struct import *import, struct error *err)
 {
-    struct string_map *map = &import->strings;
+    struct nsys_string_map *map = &import->strings;
     sqlite3_stmt *statement = NULL;
     int64_t largest = largest_id(import->database);
     uint64_t seen = 0;
@@ -79,7 +79,7 @@ int nsys_read_strings(struct import *import, struct error *err)
     return code == 0 ? 0 : error_set(err, code, "not enough memory for the strings of '%s'", import->path);
 }
 
-void nsys_strings_free(struct string_map *map)
+void nsys_strings_free(struct nsys_string_map *map)
 {
     free(map->dense);
     free(map->others);
