@@ -18,12 +18,12 @@ static uint64_t rows_of(struct report *report, const char *name)
     return table ? table->rows : 0;
 }
 
-int64_t owners_operator_id(uint64_t row)
+int64_t call_owners_operator_id(uint64_t row)
 {
     return (int64_t)row + 1;
 }
 
-int64_t owners_range_id(struct report *report, uint64_t row)
+int64_t call_owners_range_id(struct report *report, uint64_t row)
 {
     return (int64_t)(rows_of(report, "TACHO_TORCH_OP") + row) + 1;
 }
@@ -68,7 +68,7 @@ static int read_operators(struct report *report, struct ranges *ranges, int64_t 
                ? 0
                : error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? owners_operator_id(row)
+        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? call_owners_operator_id(row)
                                                                : columns.values[EXTERNAL][row];
         int style = style_of(report, columns.values[CATEGORY][row]);
         if (columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row) || style < 0)
@@ -107,14 +107,14 @@ static int read_ranges(struct report *report, struct ranges *ranges, int64_t **i
             *range = ranges->list[i];
             const char *text = range->name == NVTX_NO_NAME ? "" : report_string(report, range->name, &length);
             range->style = operator_text(text, length).is_operator ? IS_OPERATOR : IS_ANNOTATION;
-            (*ids)[range->row] = owners_range_id(report, range->row);
+            (*ids)[range->row] = call_owners_range_id(report, range->row);
         }
     ranges->count = kept;
     return 0;
 }
 
 struct finding {
-    struct owners *owners;
+    struct call_owners *owners;
     const struct ranges *ranges;
     const int64_t *ids;
     uint32_t *numbers; /* by range: of its annotation, or NO_ANNOTATION */
@@ -123,13 +123,14 @@ struct finding {
 /* The number of an annotation; those around it, which the list begins with, have theirs already. */
 static uint32_t number_of(const struct finding *finding, uint32_t range, uint32_t parent)
 {
-    struct owners *owners = finding->owners;
+    struct call_owners *owners = finding->owners;
     const struct range *of = &finding->ranges->list[range];
 
     if (finding->numbers[range] == NO_ANNOTATION) {
         finding->numbers[range] = (uint32_t)owners->annotation_count;
-        owners->annotations[owners->annotation_count++] = (struct annotation){ of->name, finding->ids[of->row],
-                                                                               parent };
+        owners->annotations[owners->annotation_count++] = (struct call_owners_annotation){ of->name,
+                                                                                           finding->ids[of->row],
+                                                                                           parent };
     }
     return finding->numbers[range];
 }
@@ -148,7 +149,7 @@ static int take_around(void *context, uint32_t call, const uint32_t *around, siz
     return 0;
 }
 
-static int find_owners(struct owners *owners, const struct ranges *ranges, const int64_t *ids, struct error *err)
+static int find_owners(struct call_owners *owners, const struct ranges *ranges, const int64_t *ids, struct error *err)
 {
     struct finding finding = { owners, ranges, ids, malloc(ranges->count * sizeof *finding.numbers) };
     size_t count = owners->calls.count;
@@ -167,7 +168,7 @@ static int find_owners(struct owners *owners, const struct ranges *ranges, const
     return code ? error_set(err, code, "not enough memory to find the operators of CUDA calls") : 0;
 }
 
-int owners_read(struct owners *owners, struct report *report, struct error *err)
+int call_owners_read(struct call_owners *owners, struct report *report, struct error *err)
 {
     struct ranges ranges = { 0 };
     int64_t *ids = NULL;
@@ -191,12 +192,12 @@ int owners_read(struct owners *owners, struct report *report, struct error *err)
     return code;
 }
 
-void owners_free(struct owners *owners)
+void call_owners_free(struct call_owners *owners)
 {
     calls_free(&owners->calls);
     free(owners->external);
     free(owners->pointed);
     free(owners->annotation);
     free(owners->annotations);
-    *owners = (struct owners){ 0 };
+    *owners = (struct call_owners){ 0 };
 }

@@ -8,25 +8,25 @@
 enum { NO_ANNOTATION = UINT32_MAX };
 
 /* A range of the user's with calls in it. */
-struct annotation {
+struct call_owners_annotation {
     int64_t name, external; /* name: string id */
     uint32_t parent;        /* the annotation around it, or NO_ANNOTATION */
 };
 
-struct owners {
+struct call_owners {
     struct calls calls;
-    int64_t *external;              /* owned; by call: the external id of its operator, or 0 */
-    unsigned char *pointed;         /* owned; by call: 1 once an arrow begins at it */
-    uint32_t *annotation;           /* owned; by call: the innermost annotation around it, or NO_ANNOTATION */
-    struct annotation *annotations; /* owned */
+    int64_t *external;      /* owned; by call: the external id of its operator, or 0 */
+    unsigned char *pointed; /* owned; by call: 1 once an arrow begins at it */
+    uint32_t *annotation;   /* owned; by call: the innermost annotation around it, or NO_ANNOTATION */
+    struct call_owners_annotation *annotations; /* owned */
     size_t annotation_count;
 };
 
-int owners_read(struct owners *owners, struct report *report, struct error *err);
-void owners_free(struct owners *owners);
+int call_owners_read(struct call_owners *owners, struct report *report, struct error *err);
+void call_owners_free(struct call_owners *owners);
 
 /* External ids that such reports have: of row r of TACHO_TORCH_OP, of NVTX_EVENTS. */
-int64_t owners_operator_id(uint64_t row);
-int64_t owners_range_id(struct report *report, uint64_t row);
+int64_t call_owners_operator_id(uint64_t row);
+int64_t call_owners_range_id(struct report *report, uint64_t row);
 
 #endif

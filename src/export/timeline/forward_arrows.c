@@ -5,7 +5,8 @@
 
 #include "analyze/engine/event_columns.h"
 
-int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t thread, int64_t time_ns)
+int forward_arrows_add(struct forward_arrows *arrows, int64_t sequence, int is_backward, int64_t thread,
+                       int64_t time_ns)
 {
     arrows->keys.width = 2;
     uint32_t key = keys_add(&arrows->keys, (int64_t[]){ global_process(thread), sequence });
@@ -13,26 +14,26 @@ int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t
         return ERR_NO_MEMORY;
     if (key >= arrows->capacity) {
         size_t capacity = arrows->capacity ? arrows->capacity * 2 : 1024;
-        struct arrow_end(*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
+        struct forward_arrow_end(*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
         if (!ends)
             return ERR_NO_MEMORY;
         memset(ends + arrows->capacity, 0, (capacity - arrows->capacity) * sizeof *ends);
         arrows->ends = ends;
         arrows->capacity = capacity;
     }
-    struct arrow_end *end = &arrows->ends[key][is_backward];
+    struct forward_arrow_end *end = &arrows->ends[key][is_backward];
     if (!end->is_there || (is_backward ? time_ns < end->time_ns : time_ns >= end->time_ns))
-        *end = (struct arrow_end){ thread, time_ns, 1 };
+        *end = (struct forward_arrow_end){ thread, time_ns, 1 };
     return 0;
 }
 
-int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err)
+int forward_arrows_emit(struct forward_arrows *arrows, struct trace *trace, struct error *err)
 {
     int64_t id = 0;
     int code = 0;
 
     for (size_t i = 0; i < arrows->keys.count && code == 0; i++) {
-        const struct arrow_end *ends = arrows->ends[i];
+        const struct forward_arrow_end *ends = arrows->ends[i];
         if (!ends[0].is_there || !ends[1].is_there)
             continue;
         id++;
@@ -45,7 +46,7 @@ int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err)
     return code;
 }
 
-void arrows_free(struct arrows *arrows)
+void forward_arrows_free(struct forward_arrows *arrows)
 {
     if (arrows->keys.width)
         keys_free(&arrows->keys);

@@ -6,21 +6,22 @@
 #include "analyze/engine/keys.h"
 #include "trace.h"
 
-struct arrow_end {
+struct forward_arrow_end {
     int64_t thread, time_ns;
     int is_there;
 };
 
-struct arrows {
-    struct keys keys;            /* process, sequence number */
-    struct arrow_end (*ends)[2]; /* owned; by key: forward, backward */
+struct forward_arrows {
+    struct keys keys;                    /* process, sequence number */
+    struct forward_arrow_end (*ends)[2]; /* owned; by key: forward, backward */
     size_t capacity;
 };
 
 /* ERR_NO_MEMORY or 0. */
-int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t thread, int64_t time_ns);
+int forward_arrows_add(struct forward_arrows *arrows, int64_t sequence, int is_backward, int64_t thread,
+                       int64_t time_ns);
 /* Both ends of each arrow that has both. */
-int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err);
-void arrows_free(struct arrows *arrows);
+int forward_arrows_emit(struct forward_arrows *arrows, struct trace *trace, struct error *err);
+void forward_arrows_free(struct forward_arrows *arrows);
 
 #endif

@@ -69,7 +69,7 @@ static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsign
 /* ---- tracks ---------------------------------------------------------------------------------------------------- */
 
 /* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
-static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a, int64_t b, int *is_new)
+static uint32_t place(struct perfetto *perfetto, enum perfetto_track_kind kind, int64_t a, int64_t b, int *is_new)
 {
     size_t before = perfetto->placed.count;
     uint32_t number = keys_add(&perfetto->placed, (int64_t[]){ kind, a, b });
@@ -79,7 +79,7 @@ static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a
         return number;
     if (array_reserve(&perfetto->list, &perfetto->capacity, (size_t)number + 1, sizeof *perfetto->list) != 0)
         return NO_KEY;
-    perfetto->list[number] = (struct track){ .uuid = (uint64_t)number + 1, .origin = number };
+    perfetto->list[number] = (struct perfetto_track){ .uuid = (uint64_t)number + 1, .origin = number };
     return number;
 }
 
@@ -290,7 +290,7 @@ static void *grow(void *list, size_t size, size_t count, size_t *capacity)
 
 static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct span *spans = grow(perfetto->spans, sizeof *spans, perfetto->span_count, &perfetto->span_capacity);
+    struct perfetto_span *spans = grow(perfetto->spans, sizeof *spans, perfetto->span_count, &perfetto->span_capacity);
     size_t before = perfetto->bodies.length;
 
     if (!spans)
@@ -298,21 +298,21 @@ static int add_span(struct perfetto *perfetto, const struct trace_event *event, 
     perfetto->spans = spans;
     int code = add_body(perfetto, &perfetto->bodies, event, err);
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
-    spans[perfetto->span_count++] = (struct span){ event->start_ns, end, before,
-                                                   (uint32_t)(perfetto->bodies.length - before), track };
+    spans[perfetto->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
+                                                            (uint32_t)(perfetto->bodies.length - before), track };
     return code;
 }
 
 static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct flow *flows = grow(perfetto->flows, sizeof *flows, perfetto->flow_count, &perfetto->flow_capacity);
+    struct perfetto_flow *flows = grow(perfetto->flows, sizeof *flows, perfetto->flow_count, &perfetto->flow_capacity);
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
 
     if (!flows)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     perfetto->flows = flows;
-    flows[perfetto->flow_count++] = (struct flow){ event->start_ns, hash_number(kind + (uint64_t)event->flow_id), track,
-                                                   0 };
+    flows[perfetto->flow_count++] = (struct perfetto_flow){ event->start_ns,
+                                                            hash_number(kind + (uint64_t)event->flow_id), track, 0 };
     return 0;
 }
 

@@ -26,7 +26,7 @@ enum { SEQUENCE = 1, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 
 /* A span: the packet of its begin is written when all are known, since spans that begin or end in the same nanosecond
  * must be written in the order in which they nest. */
-struct span {
+struct perfetto_span {
     int64_t start_ns, end_ns;
     uint64_t body;  /* where its fields are in bodies */
     uint32_t body_length;
@@ -34,14 +34,14 @@ struct span {
 };
 
 /* An end of an arrow, at the span that begins there. */
-struct flow {
+struct perfetto_flow {
     int64_t time_ns;
     uint64_t id;
     uint32_t track;
     int is_written;
 };
 
-struct track {
+struct perfetto_track {
     uint64_t uuid;
     uint32_t overflow; /* the track for spans that overlap, but do not nest; 0: none yet */
     uint32_t origin;   /* of such a track: the one that its spans were on */
@@ -58,16 +58,16 @@ struct perfetto {
     struct intern categories, names, annotations, strings; /* what has a number; they count from 1 in the file */
     struct keys placed;                                    /* kind, and what identifies a track of that kind;
                                                             * numbers are those of list */
-    struct track *list;                                    /* owned */
+    struct perfetto_track *list;                           /* owned */
     size_t capacity;
-    struct span *spans;                                    /* owned */
+    struct perfetto_span *spans;                           /* owned */
     size_t span_count, span_capacity;
-    struct flow *flows;                                    /* owned */
+    struct perfetto_flow *flows;                           /* owned */
     size_t flow_count, flow_capacity;
     struct text bodies;
 };
 
-enum track_kind {
+enum perfetto_track_kind {
     TRACK_OF_PROCESS,
     TRACK_OF_THREAD,
     TRACK_OF_DEVICE,

@@ -9,7 +9,7 @@
 
 static int by_place(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct perfetto_span *x = a, *y = b;
 
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
@@ -22,7 +22,7 @@ static int by_place(const void *a, const void *b)
 
 static int by_time(const void *a, const void *b)
 {
-    const struct flow *x = a, *y = b;
+    const struct perfetto_flow *x = a, *y = b;
 
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
@@ -33,14 +33,14 @@ static int by_time(const void *a, const void *b)
 
 struct nesting {
     struct perfetto *perfetto;
-    struct span *open; /* owned; the innermost last */
+    struct perfetto_span *open; /* owned; the innermost last */
     size_t count, capacity;
 };
 
 static int write_end(struct nesting *nesting, struct error *err)
 {
     struct perfetto *perfetto = nesting->perfetto;
-    const struct span *span = &nesting->open[--nesting->count];
+    const struct perfetto_span *span = &nesting->open[--nesting->count];
 
     text_clear(&perfetto->message);
     protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_END);
@@ -51,9 +51,9 @@ static int write_end(struct nesting *nesting, struct error *err)
 }
 
 /* Arrows that end at this moment of the track belong to the last span that begins then. */
-static void add_flows(struct perfetto *perfetto, const struct span *span)
+static void add_flows(struct perfetto *perfetto, const struct perfetto_span *span)
 {
-    struct flow wanted = { .time_ns = span->start_ns, .track = perfetto->list[span->track].origin };
+    struct perfetto_flow wanted = { .time_ns = span->start_ns, .track = perfetto->list[span->track].origin };
     size_t low = 0, high = perfetto->flow_count;
 
     while (low < high) {
@@ -64,7 +64,7 @@ static void add_flows(struct perfetto *perfetto, const struct span *span)
             high = middle;
     }
     for (; low < perfetto->flow_count; low++) {
-        struct flow *flow = &perfetto->flows[low];
+        struct perfetto_flow *flow = &perfetto->flows[low];
         if (flow->track != wanted.track || flow->time_ns != wanted.time_ns)
             return;
         if (!flow->is_written)
@@ -76,12 +76,12 @@ static void add_flows(struct perfetto *perfetto, const struct span *span)
 static int write_begin(struct nesting *nesting, size_t number, struct error *err)
 {
     struct perfetto *perfetto = nesting->perfetto;
-    const struct span *span = &perfetto->spans[number], *next = span + 1;
+    const struct perfetto_span *span = &perfetto->spans[number], *next = span + 1;
     int is_last = number + 1 == perfetto->span_count || next->track != span->track || next->start_ns != span->start_ns;
 
     if (nesting->count == nesting->capacity) {
         size_t capacity = nesting->capacity ? nesting->capacity * 2 : 64;
-        struct span *open = realloc(nesting->open, capacity * sizeof *open);
+        struct perfetto_span *open = realloc(nesting->open, capacity * sizeof *open);
         if (!open)
             return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
         nesting->open = open;
@@ -103,11 +103,11 @@ static int write_begin(struct nesting *nesting, size_t number, struct error *err
 static int take_span(struct nesting *nesting, size_t number, struct error *err)
 {
     struct perfetto *perfetto = nesting->perfetto;
-    struct span *span = &perfetto->spans[number];
+    struct perfetto_span *span = &perfetto->spans[number];
     int code = 0;
 
     while (code == 0 && nesting->count) {
-        const struct span *top = &nesting->open[nesting->count - 1];
+        const struct perfetto_span *top = &nesting->open[nesting->count - 1];
         if (top->track == span->track && top->end_ns > span->start_ns)
             break;
         code = write_end(nesting, err);

@@ -18,7 +18,7 @@ static struct projection *find(struct projections *projections, uint32_t annotat
     return &projections->list[key];
 }
 
-int projections_add(struct projections *projections, const struct owners *owners, uint32_t call,
+int projections_add(struct projections *projections, const struct call_owners *owners, uint32_t call,
                     const struct projection_work *work)
 {
     for (uint32_t at = owners->annotation[call]; at != NO_ANNOTATION; at = owners->annotations[at].parent) {

@@ -21,7 +21,7 @@ struct projection_work {
 };
 
 /* Work that the call launched belongs to all annotations around the call. ERR_NO_MEMORY or 0. */
-int projections_add(struct projections *projections, const struct owners *owners, uint32_t call,
+int projections_add(struct projections *projections, const struct call_owners *owners, uint32_t call,
                     const struct projection_work *work);
 void projections_free(struct projections *projections);
 

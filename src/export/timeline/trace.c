@@ -233,13 +233,13 @@ int trace_walk(struct report *report, const struct export_options *options, cons
     struct trace trace = {
         .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1
     };
-    int code = trace.is_kineto ? 0 : owners_read(&trace.owners, report, err);
+    int code = trace.is_kineto ? 0 : call_owners_read(&trace.owners, report, err);
 
     if (code == 0)
         code = torch_kernels_read(&trace.kernels, report, err);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++)
         code = parts[i](&trace, err);
-    owners_free(&trace.owners);
+    call_owners_free(&trace.owners);
     torch_kernels_free(&trace.kernels);
     keys_free(&trace.processes);
     projections_free(&trace.projections);

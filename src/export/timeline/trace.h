@@ -69,7 +69,7 @@ struct trace {
     struct trace_sink sink;
     struct trace_event event; /* being made */
     int is_kineto;            /* the report was a trace of torch.profiler: nothing is made up */
-    struct owners owners;
+    struct call_owners owners;
     struct torch_kernels kernels;
     struct keys processes;    /* on GPUs */
     struct projections projections;

@@ -83,7 +83,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 /* The event, and in reports that have no arrows the one from its call. */
 static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
-    struct owners *owners = &trace->owners;
+    struct call_owners *owners = &trace->owners;
     int64_t id = saturating_add(row_value(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
 
     if (link->args.length)
@@ -321,7 +321,7 @@ static int walk_links(struct cuda *cuda, struct error *err)
     return code;
 }
 
-static struct link find_link(const struct owners *owners, const struct trace_rows *rows, enum kind kind)
+static struct link find_link(const struct call_owners *owners, const struct trace_rows *rows, enum kind kind)
 {
     struct link link = { .call = NO_CALL };
 
@@ -363,7 +363,7 @@ int trace_projections(struct trace *trace, struct error *err)
     int code = 0;
 
     for (uint32_t i = 0; i < projections->keys.count && code == 0; i++) {
-        const struct annotation *annotation = &trace->owners.annotations[*keys_get(&projections->keys, i)];
+        const struct call_owners_annotation *annotation = &trace->owners.annotations[*keys_get(&projections->keys, i)];
         const struct projection *projection = &projections->list[i];
         /* Wider by a nanosecond on both sides, as torch has them, so that nothing begins or ends together with them. */
         struct trace_event *event = trace_begin(trace, TRACE_SPAN, "gpu_user_annotation",

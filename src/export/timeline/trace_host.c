@@ -13,7 +13,7 @@
 struct nvtx {
     struct trace *trace;
     struct nvtx_domains domains;
-    struct arrows arrows;
+    struct forward_arrows arrows;
     int64_t last_ns;   /* of the table: where ranges end that have no end */
     int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
 };
@@ -35,8 +35,8 @@ static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
         return 0;
     trace_arg_int(event, "Sequence number", text.sequence);
     trace_arg_int(event, "Fwd thread id", text.is_backward);
-    return arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0),
-                      event->start_ns);
+    return forward_arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0),
+                              event->start_ns);
 }
 
 static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
@@ -59,7 +59,7 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
         return 0;
     if (is_nested && domain == NVTX_NO_NAME) /* what can be the owner of a call */
         trace_arg_int(event, "External id",
-                      owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
+                      call_owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
     if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
     if (domain != NVTX_NO_NAME) {
@@ -88,8 +88,8 @@ int trace_nvtx(struct trace *trace, struct error *err)
         trace_rows_close(&rows);
     }
     if (code == 0)
-        code = arrows_emit(&nvtx.arrows, trace, err);
-    arrows_free(&nvtx.arrows);
+        code = forward_arrows_emit(&nvtx.arrows, trace, err);
+    forward_arrows_free(&nvtx.arrows);
     nvtx_domains_free(&nvtx.domains);
     return code;
 }

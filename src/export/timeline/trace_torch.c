@@ -53,7 +53,7 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
     if (row_has(rows, OP_EXTERNAL) && !is_moment)
         trace_arg_int(event, "External id", row_value(rows, OP_EXTERNAL));
     else if (!trace->is_kineto && !is_moment && !is_on_gpu)
-        trace_arg_int(event, "External id", owners_operator_id(rows->row - 1));
+        trace_arg_int(event, "External id", call_owners_operator_id(rows->row - 1));
     if (is_on_gpu && strcmp(event->category.bytes, "cuda_sync") == 0) {
         trace_arg_int(event, "stream", event->stream);
         trace_arg_int(event, "device", event->device);
@@ -68,21 +68,21 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
 
 /* Forward and backward are tied together by their sequence number; the backward node itself has
  * it, not what evaluates it. */
-static int note_arrow(struct arrows *arrows, const struct trace_rows *rows)
+static int note_arrow(struct forward_arrows *arrows, const struct trace_rows *rows)
 {
     struct trace_string name = row_string(rows, OP_NAME);
 
     if (!row_has(rows, OP_SEQUENCE) || !row_has(rows, OP_THREAD) || row_value(rows, OP_SEQUENCE) < 0 ||
         torch_is_engine(name.bytes, name.length))
         return 0;
-    return arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0,
-                      row_value(rows, OP_THREAD), row_value(rows, OP_START));
+    return forward_arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0,
+                              row_value(rows, OP_THREAD), row_value(rows, OP_START));
 }
 
 int trace_torch_ops(struct trace *trace, struct error *err)
 {
     struct trace_rows rows;
-    struct arrows arrows = { 0 };
+    struct forward_arrows arrows = { 0 };
     int code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err);
 
     while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
@@ -91,8 +91,8 @@ int trace_torch_ops(struct trace *trace, struct error *err)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
     }
     if (code == 0)
-        code = arrows_emit(&arrows, trace, err);
-    arrows_free(&arrows);
+        code = forward_arrows_emit(&arrows, trace, err);
+    forward_arrows_free(&arrows);
     trace_rows_close(&rows);
     return code;
 }
