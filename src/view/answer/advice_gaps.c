@@ -24,8 +24,8 @@ struct ending {
 
 static int find_ending(struct ending *out, struct view *view, const struct gpu_gap *gap, struct error *err)
 {
-    struct places calls = { 0 };
-    struct correlated ids = { 0 };
+    struct event_list calls = { 0 };
+    struct related_correlated ids = { 0 };
     int code = view_locate(view, gap->table, &gap->row, 1, &out->work, err);
 
     out->call = NO_PLACE;
@@ -33,14 +33,14 @@ static int find_ending(struct ending *out, struct view *view, const struct gpu_g
         out->work = NO_PLACE;
         return code == ERR_NOT_FOUND ? 0 : code;
     }
-    code = correlated_of(&ids, view, out->work, err);
+    code = related_correlated_of(&ids, view, out->work, err);
     if (code == 0 && ids.count)
         code = related_calls(&calls, view, &ids, err);
     if (code == 0 && calls.count) {
         event_list_sort(&calls, view);
         out->call = calls.list[0];
     }
-    correlated_free(&ids);
+    related_correlated_free(&ids);
     event_list_free(&calls);
     return code;
 }
@@ -60,7 +60,7 @@ static int describe_thread(struct text *out, struct view *view, const struct end
 {
     int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2,
             launched = place_end(view, ending->call);
-    struct places around = { 0 };
+    struct event_list around = { 0 };
 
     if (launched <= from_ns) {
         text_add(

@@ -13,9 +13,9 @@
 struct query;
 
 struct view_kept {
-    struct zones zones;                      /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
+    struct key_ranges zones;                 /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
     struct search search;
-    struct tally tally;                      /* without rows while nothing was searched for */
+    struct name_counts tally;                /* without rows while nothing was searched for */
     struct stacks stacks[STACK_SOURCES];     /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
     struct advice_list advice, advice_rules; /* what the rules that were run so far found */

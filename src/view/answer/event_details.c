@@ -16,11 +16,11 @@ enum { LONGEST_NAME = 1 << 20 };
 struct asking {
     struct view *view;
     struct view_place self;
-    struct correlated ids;          /* its own */
-    struct places calls;            /* that launched it, if it is work on a GPU */
+    struct related_correlated ids;  /* its own */
+    struct event_list calls;        /* that launched it, if it is work on a GPU */
     struct view_place call;         /* the first of them, or NO_PLACE */
     int64_t thread, from_ns, to_ns; /* where around is looked for: its own, or the call's; thread -1: nowhere */
-    struct places around;
+    struct event_list around;
     struct view_place operator;     /* or NO_PLACE */
     struct operator_facts facts;    /* its own */
     struct view_place forward;      /* of a backward operator, or of what is in one */
@@ -29,7 +29,7 @@ struct asking {
 
 static void asking_free(struct asking *asking)
 {
-    correlated_free(&asking->ids);
+    related_correlated_free(&asking->ids);
     event_list_free(&asking->calls);
     event_list_free(&asking->around);
     text_free(&asking->links);
@@ -60,7 +60,7 @@ static int find_call(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     const struct view_row *row = &view->rows[asking->self.row];
-    int code = correlated_of(&asking->ids, view, asking->self, err);
+    int code = related_correlated_of(&asking->ids, view, asking->self, err);
 
     asking->thread = row->thread;
     asking->from_ns = place_start(view, asking->self);
@@ -87,7 +87,7 @@ static int find_around(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self;
-    struct places operators = { 0 };
+    struct event_list operators = { 0 };
     int code = 0;
 
     if (asking->thread < 0 && asking->ids.count)
@@ -111,7 +111,7 @@ static int find_around(struct asking *asking, struct error *err)
 static int find_operator(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
-    struct places forwards = { 0 };
+    struct event_list forwards = { 0 };
     int code = operator_facts(&asking->facts, view, asking->self, err);
 
     if (code == 0 && asking->facts.is_backward)
@@ -136,7 +136,7 @@ static int find_operator(struct asking *asking, struct error *err)
 
 /* ---- links ----------------------------------------------------------------------------------------------------- */
 
-static void add_links(struct asking *asking, struct places *places, const char *kind, const char *label)
+static void add_links(struct asking *asking, struct event_list *places, const char *kind, const char *label)
 {
     event_list_sort(places, asking->view);
     for (size_t i = 0; i < places->count && i < MOST_PLACES; i++) {
@@ -149,7 +149,7 @@ static void add_links(struct asking *asking, struct places *places, const char *
 
 static int link_call(struct asking *asking, struct error *err)
 {
-    struct places work = { 0 }, records = { 0 }, waits = { 0 };
+    struct event_list work = { 0 }, records = { 0 }, waits = { 0 };
     int code = related_work(&work, asking->view, &asking->ids, err);
 
     if (code == 0)
@@ -164,7 +164,7 @@ static int link_call(struct asking *asking, struct error *err)
 
 static int link_work(struct asking *asking, struct error *err)
 {
-    struct places records = { 0 };
+    struct event_list records = { 0 };
     int code = 0;
 
     add_links(asking, &asking->calls, "launched-by", "launched by");
@@ -177,7 +177,7 @@ static int link_work(struct asking *asking, struct error *err)
 /* A range, an operator or a function: what was launched in it, and its other half. */
 static int link_range(struct asking *asking, struct error *err)
 {
-    struct places kernels = { 0 }, pairs = { 0 };
+    struct event_list kernels = { 0 }, pairs = { 0 };
     int code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
 
     if (code == 0 && !kernels.count)
@@ -193,7 +193,7 @@ static int link_range(struct asking *asking, struct error *err)
 /* A range on the GPU: that on the CPU, and its work. */
 static int link_projection(struct asking *asking, struct error *err)
 {
-    struct places kernels = { 0 };
+    struct event_list kernels = { 0 };
     int code = asking->thread < 0
                    ? 0
                    : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
@@ -212,8 +212,8 @@ static int take_holder(void *context, const struct report_block *block, size_t r
 /* What the thread that had the lock was in when the wait for it began: the innermost. */
 static int link_lock(struct asking *asking, struct error *err)
 {
-    static const struct zone_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
-    struct places around = { 0 }, holder = { 0 };
+    static const struct key_ranges_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
+    struct event_list around = { 0 }, holder = { 0 };
     int64_t thread = 0;
     int code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self),
                               take_holder, &thread, err);
@@ -253,8 +253,8 @@ static int find_links(struct asking *asking, struct error *err)
 static int add_answer(struct asking *asking, struct text *out, struct error *err)
 {
     struct view *view = asking->view;
-    const struct frames_wanted wanted = { asking->self,   asking->call,    asking->forward, &asking->around,
-                                          asking->thread, asking->from_ns, asking->to_ns };
+    const struct event_frames_wanted wanted = { asking->self,   asking->call,    asking->forward, &asking->around,
+                                                asking->thread, asking->from_ns, asking->to_ns };
     size_t length;
     const char *name = view_name(view, place_name(view, asking->self), &length),
                *table = place_table(view, asking->self);

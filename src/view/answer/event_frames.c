@@ -19,7 +19,7 @@ enum {
     NEAREST_SAMPLE_NS = 20 * 1000000 /* further away a sample says nothing of an event */
 };
 
-void frame_add(struct text *out, const struct frame *frame, int is_first)
+void frame_add(struct text *out, const struct event_frame *frame, int is_first)
 {
     text_add(out, is_first ? "{\"name\":" : ",{\"name\":");
     json_add_text(out, frame->name, frame->name_length);
@@ -39,7 +39,7 @@ void frame_add(struct text *out, const struct frame *frame, int is_first)
 /* ---- stacks by id ---------------------------------------------------------------------------------------------- */
 
 /* By table of call chains: zones remember what they found out of a kind. */
-static const struct zone_kind chain_kinds[CHAIN_TABLES] = {
+static const struct key_ranges_kind chain_kinds[CHAIN_TABLES] = {
     [CHAINS_CUDA] = { "CUDA_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
     [CHAINS_OSRT] = { "OSRT_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
     [CHAINS_SYSCALL] = { "SYSCALL_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
@@ -89,7 +89,7 @@ static void add_chain(struct view *view, struct text *out, const struct chain *c
 {
     for (size_t i = 0; i < chain->count; i++) {
         const struct chain_frame *from = &chain->list[i];
-        struct frame frame = {
+        struct event_frame frame = {
             .line = from->line,
             .kind = is_python         ? "python"
                     : from->is_kernel ? "kernel"
@@ -127,7 +127,7 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
         const struct chain_user *user = &chain_users[i];
         if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
             continue;
-        const struct zone_kind kind = { user->table, { user->column }, NULL };
+        const struct key_ranges_kind kind = { user->table, { user->column }, NULL };
         code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
         if (code == 0 && id)
             code = key_ranges_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame,
@@ -159,7 +159,7 @@ int event_frames_add_stack(struct view *view, struct text *out, struct view_plac
 /* "train.py(12): main", as PyTorch writes it; what is not so is a name. */
 static void add_torch_frame(struct text *out, const char *bytes, size_t length, int is_first)
 {
-    struct frame frame = { .name = bytes, .name_length = length, .kind = "python" };
+    struct event_frame frame = { .name = bytes, .name_length = length, .kind = "python" };
     const char *behind = memmem(bytes, length, "): ", 3), *digits = behind;
 
     while (digits && digits > bytes && isdigit((unsigned char)digits[-1]))
@@ -209,7 +209,9 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
     }
     for (size_t i = count; i-- > 0;) {
         const char *colon = memrchr(starts[i], ':', (size_t)(stops[i] - starts[i]));
-        struct frame frame = { .name = starts[i], .name_length = (size_t)(stops[i] - starts[i]), .kind = "python" };
+        struct event_frame frame = { .name = starts[i],
+                                     .name_length = (size_t)(stops[i] - starts[i]),
+                                     .kind = "python" };
         frame.file = starts[i];
         frame.file_length = colon ? (size_t)(colon - starts[i]) : frame.name_length;
         frame.line = colon ? strtol(colon + 1, NULL, 10) : 0;
@@ -247,7 +249,7 @@ static int look_at_call(struct lines *lines, struct view_place place, struct err
 }
 
 /* The event itself, then what is around it from the innermost on. */
-static int look_at_operators(struct lines *lines, struct view_place self, const struct places *around,
+static int look_at_operators(struct lines *lines, struct view_place self, const struct event_list *around,
                              struct error *err)
 {
     int code = 0, asked = 0;
@@ -265,7 +267,7 @@ static int look_at_operators(struct lines *lines, struct view_place self, const 
     return code;
 }
 
-static void look_at_functions(struct lines *lines, struct view_place self, const struct places *around)
+static void look_at_functions(struct lines *lines, struct view_place self, const struct event_list *around)
 {
     size_t count = 0;
 
@@ -283,7 +285,7 @@ static void look_at_functions(struct lines *lines, struct view_place self, const
     }
 }
 
-static void look_at_markers(struct lines *lines, struct view_place self, const struct places *around)
+static void look_at_markers(struct lines *lines, struct view_place self, const struct event_list *around)
 {
     for (size_t i = around->count + 1; i-- > 0 && !lines->found;) {
         struct view_place place = i == around->count ? self : around->list[i];
@@ -295,7 +297,7 @@ static void look_at_markers(struct lines *lines, struct view_place self, const s
 }
 
 /* The first sample inside the event, else the nearest. */
-static struct view_place nearest_sample(const struct view *view, const struct frames_wanted *wanted,
+static struct view_place nearest_sample(const struct view *view, const struct event_frames_wanted *wanted,
                                         int64_t *distance_ns)
 {
     struct view_place best = NO_PLACE;
@@ -323,7 +325,7 @@ static struct view_place nearest_sample(const struct view *view, const struct fr
     return best;
 }
 
-static int look_at_samples(struct lines *lines, const struct frames_wanted *wanted, struct error *err)
+static int look_at_samples(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
     int64_t away;
     struct view_place sample = nearest_sample(lines->view, wanted, &away);
@@ -343,7 +345,7 @@ static int look_at_samples(struct lines *lines, const struct frames_wanted *want
 static int look_at_forward(struct lines *lines, struct view_place forward, struct error *err)
 {
     struct view *view = lines->view;
-    struct places around = { 0 };
+    struct event_list around = { 0 };
     int code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward),
                                  place_end(view, forward), forward, err);
 
@@ -361,7 +363,8 @@ static int look_at_forward(struct lines *lines, struct view_place forward, struc
     return code;
 }
 
-int event_frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err)
+int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted,
+                            struct error *err)
 {
     struct lines lines = { .view = view };
     int code = look_at_call(&lines, wanted->self, err);

@@ -5,14 +5,14 @@
 #include "event_list.h"
 
 /* One frame of an answer, the FRAME of docs/view-api.md. Texts are any bytes, of no length where there is none. */
-struct frame {
+struct event_frame {
     const char *name, *module, *file;
     size_t name_length, module_length, file_length;
     int64_t line;     /* 0: not known */
     const char *kind; /* static */
 };
 /* Adds it to a list, with a comma before it unless it is the first. */
-void frame_add(struct text *out, const struct frame *frame, int is_first);
+void frame_add(struct text *out, const struct event_frame *frame, int is_first);
 /* A string of the report's pool; "" for an id below 0. */
 const char *frame_string(struct view *view, int64_t id, size_t *length);
 
@@ -20,14 +20,15 @@ const char *frame_string(struct view *view, int64_t id, size_t *length);
 int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
 
 /* What is known of the event that lines are wanted of. */
-struct frames_wanted {
+struct event_frames_wanted {
     struct view_place self;
-    struct view_place call;         /* that launched it, or NO_PLACE */
-    struct view_place forward;      /* of a backward operator, or NO_PLACE */
-    const struct places *around;    /* outermost first */
-    int64_t thread, from_ns, to_ns; /* of the call, if there is one */
+    struct view_place call;          /* that launched it, or NO_PLACE */
+    struct view_place forward;       /* of a backward operator, or NO_PLACE */
+    const struct event_list *around; /* outermost first */
+    int64_t thread, from_ns, to_ns;  /* of the call, if there is one */
 };
 /* Adds {"frames": […], "from": "sentence"}, or null. */
-int event_frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err);
+int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted,
+                            struct error *err);
 
 #endif

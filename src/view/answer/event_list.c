@@ -8,13 +8,13 @@
 #include "view/load/event_locate.h"
 #include "view/load/event_search.h"
 
-void event_list_free(struct places *places)
+void event_list_free(struct event_list *places)
 {
     free(places->list);
-    *places = (struct places){ 0 };
+    *places = (struct event_list){ 0 };
 }
 
-int event_list_add(struct places *places, struct view_place place, struct error *err)
+int event_list_add(struct event_list *places, struct view_place place, struct error *err)
 {
     if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -22,13 +22,13 @@ int event_list_add(struct places *places, struct view_place place, struct error 
     return 0;
 }
 
-void table_rows_free(struct table_rows *rows)
+void event_list_rows_free(struct event_list_rows *rows)
 {
     free(rows->list);
-    *rows = (struct table_rows){ 0 };
+    *rows = (struct event_list_rows){ 0 };
 }
 
-int table_rows_add(struct table_rows *rows, uint64_t row)
+int event_list_rows_add(struct event_list_rows *rows, uint64_t row)
 {
     if (row > UINT32_MAX)
         return 0; /* beyond what a timeline is made of */
@@ -45,13 +45,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void table_rows_sort(struct table_rows *rows)
+void event_list_rows_sort(struct event_list_rows *rows)
 {
     if (rows->count)
         qsort(rows->list, rows->count, sizeof *rows->list, by_number);
 }
 
-int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows,
+int event_list_add_rows(struct event_list *places, struct view *view, const char *table, struct event_list_rows *rows,
                         struct error *err)
 {
     if (!rows->count)
@@ -60,7 +60,7 @@ int event_list_add_rows(struct places *places, struct view *view, const char *ta
     int code = found ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 
     if (code == 0) {
-        table_rows_sort(rows);
+        event_list_rows_sort(rows);
         code = view_locate(view, table, rows->list, rows->count, found, err);
     }
     for (size_t i = 0; i < rows->count && code == 0; i++)
@@ -91,7 +91,7 @@ static int is_same(struct view_place a, struct view_place b)
     return a.row == b.row && a.event == b.event;
 }
 
-void event_list_sort(struct places *places, const struct view *view)
+void event_list_sort(struct event_list *places, const struct view *view)
 {
     size_t kept = 0;
 
@@ -122,7 +122,7 @@ static int is_around(const struct view *view, struct view_place place, int64_t f
 }
 
 /* No program nests so deep; a report that says so would be answered for ever. */
-static void keep_innermost(struct places *places)
+static void keep_innermost(struct event_list *places)
 {
     size_t over = places->count > MOST_PLACES ? places->count - MOST_PLACES : 0;
 
@@ -131,7 +131,7 @@ static void keep_innermost(struct places *places)
     places->count -= over;
 }
 
-int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err)
 {
     int code = 0;
@@ -151,7 +151,7 @@ int event_list_around(struct places *places, struct view *view, int64_t thread, 
     return code;
 }
 
-int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
+int event_list_inside(struct event_list *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
                       int64_t to_ns, size_t most, struct error *err)
 {
     size_t end = places->count + most;

@@ -9,28 +9,28 @@
 
 enum { MOST_PLACES = 1000 }; /* of one kind, in an answer */
 
-struct places {              /* {0} is empty */
+struct event_list {          /* {0} is empty */
     struct view_place *list; /* owned */
     size_t count, capacity;
 };
-void event_list_free(struct places *places);
-int event_list_add(struct places *places, struct view_place place, struct error *err);
+void event_list_free(struct event_list *places);
+int event_list_add(struct event_list *places, struct view_place place, struct error *err);
 
 /* Rows of one table, as they are found. */
-struct table_rows { /* {0} is empty */
-    uint32_t *list; /* owned */
+struct event_list_rows { /* {0} is empty */
+    uint32_t *list;      /* owned */
     size_t count, capacity;
 };
-void table_rows_free(struct table_rows *rows);
-int table_rows_add(struct table_rows *rows, uint64_t row); /* ERR_NO_MEMORY or 0 */
-void table_rows_sort(struct table_rows *rows);
+void event_list_rows_free(struct event_list_rows *rows);
+int event_list_rows_add(struct event_list_rows *rows, uint64_t row); /* ERR_NO_MEMORY or 0 */
+void event_list_rows_sort(struct event_list_rows *rows);
 
 /* Adds the events that these rows of a table made; rows that made none are passed over. Sorts the rows. */
-int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows,
+int event_list_add_rows(struct event_list *places, struct view *view, const char *table, struct event_list_rows *rows,
                         struct error *err);
 
 /* By start, the longer first; each once. */
-void event_list_sort(struct places *places, const struct view *view);
+void event_list_sort(struct event_list *places, const struct view *view);
 
 static inline int64_t place_start(const struct view *view, struct view_place place)
 {
@@ -59,11 +59,11 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 
 /* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without
  * itself (which may be NO_PLACE) and what lies within it; the innermost MOST_PLACES. */
-int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err);
 
 /* Adds the events of a type on a thread that start in a stretch of time; at most this many. */
-int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
+int event_list_inside(struct event_list *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
                       int64_t to_ns, size_t most, struct error *err);
 
 #endif

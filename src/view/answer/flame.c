@@ -26,7 +26,7 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
     };
     const int64_t *key = stack_frame(stacks, number);
     int is_python = key[FRAME_KIND] == FRAME_PYTHON; /* its module is a file */
-    struct frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
+    struct event_frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
 
     text_clear(&flame->name);
     stack_frame_name(&flame->name, stacks, number);

@@ -9,18 +9,18 @@ struct zone {
     int64_t least, greatest;
 };
 
-struct zone_map {
-    const struct zone_kind *kind;
+struct key_ranges_map {
+    const struct key_ranges_kind *kind;
     struct zone *list; /* owned; by chunk; it stays where it is, and as it is */
 };
 
-void key_ranges_init(struct zones *zones)
+void key_ranges_init(struct key_ranges *zones)
 {
-    *zones = (struct zones){ 0 };
+    *zones = (struct key_ranges){ 0 };
     pthread_mutex_init(&zones->lock, NULL);
 }
 
-void key_ranges_free(struct zones *zones)
+void key_ranges_free(struct key_ranges *zones)
 {
     for (size_t i = 0; i < zones->count; i++)
         free(zones->list[i].list);
@@ -28,7 +28,7 @@ void key_ranges_free(struct zones *zones)
     pthread_mutex_destroy(&zones->lock);
 }
 
-static size_t find_columns(const struct zone_kind *kind, const struct report_table *table,
+static size_t find_columns(const struct key_ranges_kind *kind, const struct report_table *table,
                            int wanted[ZONE_MOST_COLUMNS])
 {
     size_t count = 0;
@@ -38,7 +38,8 @@ static size_t find_columns(const struct zone_kind *kind, const struct report_tab
     return count;
 }
 
-static int64_t key_of(const struct zone_kind *kind, struct report *report, const struct report_block *block, size_t row)
+static int64_t key_of(const struct key_ranges_kind *kind, struct report *report, const struct report_block *block,
+                      size_t row)
 {
     return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, NO_ZONE_KEY);
 }
@@ -48,7 +49,7 @@ static int64_t key_of(const struct zone_kind *kind, struct report *report, const
 struct making {
     struct report *report;
     const struct report_table *table;
-    struct zone_map *map;
+    struct key_ranges_map *map;
 };
 
 /* The chunk that begins with this row. */
@@ -83,14 +84,14 @@ static int look_at_chunk(void *context, int worker, const struct report_block *b
 }
 
 /* Its zones by chunk; NULL with a sentence. */
-static const struct zone *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind,
+static const struct zone *make_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
                                    const struct report_table *table, struct error *err)
 {
     size_t chunks = report_chunk_count(table);
     int wanted[ZONE_MOST_COLUMNS];
     size_t count = find_columns(kind, table, wanted);
-    struct zone_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown),
-                    map = { kind, malloc((chunks + 1) * sizeof *map.list) };
+    struct key_ranges_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown),
+                          map = { kind, malloc((chunks + 1) * sizeof *map.list) };
 
     zones->list = grown ? grown : zones->list;
     if (!grown || !map.list) {
@@ -110,7 +111,7 @@ static const struct zone *make_map(struct zones *zones, struct report *report, c
 }
 
 /* The same, made if nobody has asked for it before; who comes meanwhile waits for it. */
-static const struct zone *get_map(struct zones *zones, struct report *report, const struct zone_kind *kind,
+static const struct zone *get_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
                                   const struct report_table *table, struct error *err)
 {
     const struct zone *found = NULL;
@@ -127,10 +128,10 @@ static const struct zone *get_map(struct zones *zones, struct report *report, co
 
 struct look {
     struct report *report;
-    const struct zone_kind *kind;
+    const struct key_ranges_kind *kind;
     const int64_t *keys;
     size_t key_count;
-    zone_visit *visit;
+    key_ranges_visit *visit;
     void *context;
 };
 
@@ -151,8 +152,8 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys,
-                    size_t key_count, zone_visit *visit, void *context, struct error *err)
+int key_ranges_find(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+                    const int64_t *keys, size_t key_count, key_ranges_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
     struct look look = { report, kind, keys, key_count, visit, context };
@@ -180,7 +181,7 @@ int key_ranges_find(struct zones *zones, struct report *report, const struct zon
 
 struct single {
     uint64_t row;
-    zone_visit *visit;
+    key_ranges_visit *visit;
     void *context;
 };
 
@@ -193,8 +194,8 @@ static int visit_single(void *context, int worker, const struct report_block *bl
                : 0;
 }
 
-int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit,
-                   void *context, struct error *err)
+int key_ranges_row(struct report *report, const struct key_ranges_kind *kind, uint64_t table_row,
+                   key_ranges_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
     struct single single = { table_row, visit, context };

@@ -14,32 +14,32 @@
 enum { ZONE_MOST_COLUMNS = 16 };
 
 /* Constant: what was found out of a table is remembered by the address of this. */
-struct zone_kind {
+struct key_ranges_kind {
     const char *table;
     const char *columns[ZONE_MOST_COLUMNS]; /* those that key and visits see, in this order; the rest is NULL */
     /* The key of a row, or NO_ZONE_KEY; NULL: it is the first column. Called from any worker. */
     int64_t (*key)(struct report *report, const struct report_block *block, size_t row);
 };
 
-struct zones {
-    pthread_mutex_t lock;  /* guards the list: events and advice are answered side by side */
-    struct zone_map *list; /* owned */
+struct key_ranges {
+    pthread_mutex_t lock;        /* guards the list: events and advice are answered side by side */
+    struct key_ranges_map *list; /* owned */
     size_t count;
 };
-void key_ranges_init(struct zones *zones);
-void key_ranges_free(struct zones *zones);
+void key_ranges_init(struct key_ranges *zones);
+void key_ranges_free(struct key_ranges *zones);
 
 /* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no
  * table is no row. A visit that returns ZONE_ENOUGH ends it well, one with an ERR_ code ends it with that. */
 enum { ZONE_ENOUGH = 1 };
-typedef int zone_visit(void *context, const struct report_block *block, size_t row);
-int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys,
-                    size_t key_count, zone_visit *visit, void *context, struct error *err);
+typedef int key_ranges_visit(void *context, const struct report_block *block, size_t row);
+int key_ranges_find(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+                    const int64_t *keys, size_t key_count, key_ranges_visit *visit, void *context, struct error *err);
 
 /* The columns of one row, of its kind: visit is called once, or not at all if there is no
  * such row (or it is damaged). */
-int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit,
-                   void *context, struct error *err);
+int key_ranges_row(struct report *report, const struct key_ranges_kind *kind, uint64_t table_row,
+                   key_ranges_visit *visit, void *context, struct error *err);
 
 /* The value of a column in a visit, or a fallback for one that is NULL. */
 static inline int64_t block_value(const struct report_block *block, size_t column, size_t row, int64_t fallback)

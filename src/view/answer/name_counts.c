@@ -61,7 +61,7 @@ static int count_names(struct counters *counters, const struct view_events *even
     return 1;
 }
 
-static int tally_row(struct row_tally *tally, struct counters *counters, const struct view_events *events)
+static int tally_row(struct name_counts_row *tally, struct counters *counters, const struct view_events *events)
 {
     int fits = count_names(counters, events), code = 0;
 
@@ -79,12 +79,13 @@ static int tally_row(struct row_tally *tally, struct counters *counters, const s
     return code;
 }
 
-int name_counts_make(struct tally *tally, const struct view *view, struct error *err)
+int name_counts_make(struct name_counts *tally, const struct view *view, struct error *err)
 {
     struct counters counters = { 0 };
     int code = find_room(&counters, view);
 
-    *tally = (struct tally){ .rows = calloc(view->row_count + 1, sizeof *tally->rows), .row_count = view->row_count };
+    *tally = (struct name_counts){ .rows = calloc(view->row_count + 1, sizeof *tally->rows),
+                                   .row_count = view->row_count };
     code = tally->rows ? code : ERR_NO_MEMORY;
     for (size_t r = 0; r < view->row_count && code == 0; r++)
         code = tally_row(&tally->rows[r], &counters, &view->rows[r].events);
@@ -96,10 +97,10 @@ int name_counts_make(struct tally *tally, const struct view *view, struct error 
     return code ? error_set(err, code, "not enough memory to count names") : 0;
 }
 
-void name_counts_free(struct tally *tally)
+void name_counts_free(struct name_counts *tally)
 {
     for (size_t r = 0; tally->rows && r < tally->row_count; r++)
         free(tally->rows[r].list);
     free(tally->rows);
-    *tally = (struct tally){ 0 };
+    *tally = (struct name_counts){ 0 };
 }

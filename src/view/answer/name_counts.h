@@ -8,17 +8,17 @@ struct name_count {
     uint32_t name, count;
 };
 
-struct row_tally {
+struct name_counts_row {
     struct name_count *list; /* owned; NULL while names are about as many as events: then those are as good */
     size_t count;
 };
 
-struct tally {
-    struct row_tally *rows; /* owned; by row */
+struct name_counts {
+    struct name_counts_row *rows; /* owned; by row */
     size_t row_count;
 };
 
-int name_counts_make(struct tally *tally, const struct view *view, struct error *err);
-void name_counts_free(struct tally *tally); /* of {0} too */
+int name_counts_make(struct name_counts *tally, const struct view *view, struct error *err);
+void name_counts_free(struct name_counts *tally); /* of {0} too */
 
 #endif

@@ -20,7 +20,7 @@ static int64_t count_matches(struct view_kept *kept, struct view *view, int numb
                              struct error *err)
 {
     const struct view_events *events = &view->rows[number].events;
-    const struct row_tally *tally = &kept->tally.rows[number];
+    const struct name_counts_row *tally = &kept->tally.rows[number];
     size_t names = tally->list ? tally->count : events->count;
     int64_t count = 0;
 

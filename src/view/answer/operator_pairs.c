@@ -50,14 +50,14 @@ static int64_t range_sequence(struct report *report, const struct report_block *
     return sequence < 0 ? NO_ZONE_KEY : sequence;
 }
 
-static const struct zone_kind torch_kind = {
+static const struct key_ranges_kind torch_kind = {
     "TACHO_TORCH_OP",
     { "globalTid", "start", "end", "sequenceNumber", "forwardThread", "nameId", "category", "callStackId" },
     torch_sequence,
 };
-static const struct zone_kind range_kind = { "NVTX_EVENTS",
-                                             { "globalTid", "start", "end", "text", "textId" },
-                                             range_sequence };
+static const struct key_ranges_kind range_kind = { "NVTX_EVENTS",
+                                                   { "globalTid", "start", "end", "text", "textId" },
+                                                   range_sequence };
 
 static struct operator_facts facts_of(struct report *report, int is_torch, const struct report_block *block, size_t row)
 {
@@ -103,7 +103,7 @@ static int take_facts(void *context, const struct report_block *block, size_t ro
     return 0;
 }
 
-static const struct zone_kind *kind_of(const struct view *view, struct view_place place)
+static const struct key_ranges_kind *kind_of(const struct view *view, struct view_place place)
 {
     const char *table = place_table(view, place);
 
@@ -114,7 +114,7 @@ static const struct zone_kind *kind_of(const struct view *view, struct view_plac
 
 int operator_facts(struct operator_facts *out, struct view *view, struct view_place place, struct error *err)
 {
-    const struct zone_kind *kind = kind_of(view, place);
+    const struct key_ranges_kind *kind = kind_of(view, place);
     struct reading reading = { view->report, kind == &torch_kind, out };
 
     *out = (struct operator_facts){ .sequence = -1, .stack = -1 };
@@ -172,7 +172,7 @@ static const struct candidate *forward_of(const struct candidates *candidates, c
     return last;
 }
 
-static int add_forwards(struct table_rows *rows, const struct candidates *candidates,
+static int add_forwards(struct event_list_rows *rows, const struct candidates *candidates,
                         const struct operator_facts *backward)
 {
     const struct candidate *last = forward_of(candidates, backward);
@@ -180,11 +180,11 @@ static int add_forwards(struct table_rows *rows, const struct candidates *candid
 
     for (size_t i = 0; i < candidates->count && last && code == 0; i++)
         if (!candidates->list[i].facts.is_backward && holds(&candidates->list[i].facts, &last->facts))
-            code = table_rows_add(rows, candidates->list[i].row);
+            code = event_list_rows_add(rows, candidates->list[i].row);
     return code;
 }
 
-static int add_backwards(struct table_rows *rows, const struct candidates *candidates,
+static int add_backwards(struct event_list_rows *rows, const struct candidates *candidates,
                          const struct operator_facts *forward)
 {
     int code = 0;
@@ -193,20 +193,20 @@ static int add_backwards(struct table_rows *rows, const struct candidates *candi
         const struct operator_facts *backward = &candidates->list[i].facts;
         const struct candidate *last = backward->is_backward ? forward_of(candidates, backward) : NULL;
         if (last && holds(forward, &last->facts))
-            code = table_rows_add(rows, candidates->list[i].row);
+            code = event_list_rows_add(rows, candidates->list[i].row);
     }
     return code;
 }
 
-int pairs_find(struct places *places, struct view *view, const struct operator_facts *facts, struct view_place self,
+int pairs_find(struct event_list *places, struct view *view, const struct operator_facts *facts, struct view_place self,
                struct error *err)
 {
-    const struct zone_kind *kind = kind_of(view, self);
+    const struct key_ranges_kind *kind = kind_of(view, self);
     struct view_kept *kept = view_kept(view, err);
     struct candidates candidates = {
         .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err
     };
-    struct table_rows rows = { 0 };
+    struct event_list_rows rows = { 0 };
 
     if (!kept)
         return err->code;
@@ -220,7 +220,7 @@ int pairs_find(struct places *places, struct view *view, const struct operator_f
         code = event_list_add_rows(places, view, kind->table, &rows, err);
     if (code == 0)
         event_list_sort(places, view);
-    table_rows_free(&rows);
+    event_list_rows_free(&rows);
     free(candidates.list);
     return code;
 }

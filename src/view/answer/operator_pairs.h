@@ -17,7 +17,7 @@ int operator_facts(struct operator_facts *out, struct view *view, struct view_pl
 
 /* Adds the backward operators of a forward one, or the forward ones of a backward one: that which torch ties to it and
  * those around that with the same number, outermost first. Nothing for what is neither. */
-int pairs_find(struct places *places, struct view *view, const struct operator_facts *facts, struct view_place self,
+int pairs_find(struct event_list *places, struct view *view, const struct operator_facts *facts, struct view_place self,
                struct error *err);
 
 #endif

@@ -13,42 +13,44 @@ enum { MOST_CALLS = 8192 }; /* of a range that are looked at for what they launc
 enum { NO_CUDA_EVENT = UINT32_MAX };
 
 enum { ID, PROCESS, OTHER };
-static const struct zone_kind work_kinds[] = {
+static const struct key_ranges_kind work_kinds[] = {
     { "CUPTI_ACTIVITY_KIND_KERNEL", { "correlationId", "globalPid" }, NULL },
     { "CUPTI_ACTIVITY_KIND_MEMCPY", { "correlationId", "globalPid" }, NULL },
     { "CUPTI_ACTIVITY_KIND_MEMSET", { "correlationId", "globalPid" }, NULL },
     { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", { "correlationId", "globalPid" }, NULL },
 };
-static const struct zone_kind call_kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", { "correlationId", "globalTid" }, NULL };
-static const struct zone_kind wait_by_call = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                                               { "correlationId", "globalPid", "eventSyncId" },
-                                               NULL };
-static const struct zone_kind wait_by_event = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                                                { "eventSyncId", "globalPid", "correlationId" },
-                                                NULL };
-static const struct zone_kind record_by_call = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                                                 { "correlationId", "globalPid", "eventSyncId" },
-                                                 NULL };
-static const struct zone_kind record_by_event = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
-                                                  { "eventSyncId", "globalPid", "correlationId" },
+static const struct key_ranges_kind call_kind = { "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                                  { "correlationId", "globalTid" },
                                                   NULL };
-static const struct zone_kind link_by_call = { "TACHO_TORCH_LINK",
-                                               { "correlationId", "globalPid", "externalId" },
-                                               NULL };
-static const struct zone_kind link_by_operator = { "TACHO_TORCH_LINK",
-                                                   { "externalId", "globalPid", "correlationId" },
-                                                   NULL };
-static const struct zone_kind operator_kind = { "TACHO_TORCH_OP", { "externalId", "globalTid" }, NULL };
+static const struct key_ranges_kind wait_by_call = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                     { "correlationId", "globalPid", "eventSyncId" },
+                                                     NULL };
+static const struct key_ranges_kind wait_by_event = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                      { "eventSyncId", "globalPid", "correlationId" },
+                                                      NULL };
+static const struct key_ranges_kind record_by_call = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                                       { "correlationId", "globalPid", "eventSyncId" },
+                                                       NULL };
+static const struct key_ranges_kind record_by_event = { "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+                                                        { "eventSyncId", "globalPid", "correlationId" },
+                                                        NULL };
+static const struct key_ranges_kind link_by_call = { "TACHO_TORCH_LINK",
+                                                     { "correlationId", "globalPid", "externalId" },
+                                                     NULL };
+static const struct key_ranges_kind link_by_operator = { "TACHO_TORCH_LINK",
+                                                         { "externalId", "globalPid", "correlationId" },
+                                                         NULL };
+static const struct key_ranges_kind operator_kind = { "TACHO_TORCH_OP", { "externalId", "globalTid" }, NULL };
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */
 
-void correlated_free(struct correlated *correlated)
+void related_correlated_free(struct related_correlated *correlated)
 {
     free(correlated->ids);
-    *correlated = (struct correlated){ 0 };
+    *correlated = (struct related_correlated){ 0 };
 }
 
-static int add_id(struct correlated *correlated, int64_t id, struct error *err)
+static int add_id(struct related_correlated *correlated, int64_t id, struct error *err)
 {
     if (array_reserve(&correlated->ids, &correlated->capacity, correlated->count + 1, sizeof *correlated->ids) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -63,7 +65,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort(struct correlated *correlated)
+static void sort(struct related_correlated *correlated)
 {
     size_t kept = 0;
 
@@ -76,7 +78,7 @@ static void sort(struct correlated *correlated)
 }
 
 struct reading {
-    struct correlated *out;
+    struct related_correlated *out;
     struct error *err;
 };
 
@@ -88,14 +90,14 @@ static int take_ids(void *context, const struct report_block *block, size_t row)
     return block_is_null(block, ID, row) ? 0 : add_id(reading->out, block->values[ID][row], reading->err);
 }
 
-int correlated_of(struct correlated *out, struct view *view, struct view_place place, struct error *err)
+int related_correlated_of(struct related_correlated *out, struct view *view, struct view_place place, struct error *err)
 {
-    const struct zone_kind *kinds[] = { &work_kinds[0], &work_kinds[1], &work_kinds[2],
-                                        &work_kinds[3], &call_kind,     &wait_by_call };
+    const struct key_ranges_kind *kinds[] = { &work_kinds[0], &work_kinds[1], &work_kinds[2],
+                                              &work_kinds[3], &call_kind,     &wait_by_call };
     const char *table = place_table(view, place);
     struct reading reading = { out, err };
 
-    *out = (struct correlated){ 0 };
+    *out = (struct related_correlated){ 0 };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->table, table) == 0)
             return key_ranges_row(view->report, kinds[i], place_table_row(view, place), take_ids, &reading, err);
@@ -106,8 +108,8 @@ int correlated_of(struct correlated *out, struct view *view, struct view_place p
 
 struct matching {
     int64_t process;
-    struct table_rows rows;
-    struct correlated others; /* what the matching rows have in their third column */
+    struct event_list_rows rows;
+    struct related_correlated others; /* what the matching rows have in their third column */
     struct error *err;
 };
 
@@ -117,7 +119,7 @@ static int take_row(void *context, const struct report_block *block, size_t row)
 
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process)
         return 0;
-    if (table_rows_add(&matching->rows, block->first_row + row) != 0)
+    if (event_list_rows_add(&matching->rows, block->first_row + row) != 0)
         return error_set(matching->err, ERR_NO_MEMORY, "out of memory");
     return matching->rows.count >= MOST_PLACES ? ZONE_ENOUGH : 0;
 }
@@ -133,8 +135,8 @@ static int take_other(void *context, const struct report_block *block, size_t ro
     return code ? code : matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
 }
 
-static int add_matching(struct places *places, struct view *view, const struct zone_kind *kind,
-                        struct correlated *correlated, struct error *err)
+static int add_matching(struct event_list *places, struct view *view, const struct key_ranges_kind *kind,
+                        struct related_correlated *correlated, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
     struct matching matching = { .process = correlated->process, .err = err };
@@ -145,12 +147,13 @@ static int add_matching(struct places *places, struct view *view, const struct z
                     : err->code;
     if (code == 0)
         code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
-    table_rows_free(&matching.rows);
+    event_list_rows_free(&matching.rows);
     return code;
 }
 
 /* Ids become those of the third column. */
-static int follow(struct correlated *correlated, struct view *view, const struct zone_kind *kind, struct error *err)
+static int follow(struct related_correlated *correlated, struct view *view, const struct key_ranges_kind *kind,
+                  struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
     struct matching matching = { .process = correlated->process, .others.process = correlated->process, .err = err };
@@ -164,11 +167,11 @@ static int follow(struct correlated *correlated, struct view *view, const struct
     return code;
 }
 
-static int copy_ids(struct correlated *out, const struct correlated *from, struct error *err)
+static int copy_ids(struct related_correlated *out, const struct related_correlated *from, struct error *err)
 {
     int code = 0;
 
-    *out = (struct correlated){ .process = from->process };
+    *out = (struct related_correlated){ .process = from->process };
     for (size_t i = 0; i < from->count && code == 0; i++)
         code = add_id(out, from->ids[i], err);
     return code;
@@ -176,7 +179,7 @@ static int copy_ids(struct correlated *out, const struct correlated *from, struc
 
 /* ---- joins ----------------------------------------------------------------------------------------------------- */
 
-int related_work(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
+int related_work(struct event_list *places, struct view *view, struct related_correlated *correlated, struct error *err)
 {
     int code = 0;
 
@@ -185,16 +188,18 @@ int related_work(struct places *places, struct view *view, struct correlated *co
     return code;
 }
 
-int related_calls(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
+int related_calls(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                  struct error *err)
 {
     return add_matching(places, view, &call_kind, correlated, err);
 }
 
 /* Over the two tables that share the numbers of recorded events, and back to calls. */
-static int related_over_events(struct places *places, struct view *view, const struct correlated *correlated,
-                               const struct zone_kind *from, const struct zone_kind *to, struct error *err)
+static int related_over_events(struct event_list *places, struct view *view,
+                               const struct related_correlated *correlated, const struct key_ranges_kind *from,
+                               const struct key_ranges_kind *to, struct error *err)
 {
-    struct correlated ids;
+    struct related_correlated ids;
     int code = copy_ids(&ids, correlated, err);
 
     if (code == 0)
@@ -203,16 +208,18 @@ static int related_over_events(struct places *places, struct view *view, const s
         code = follow(&ids, view, to, err);
     if (code == 0)
         code = related_calls(places, view, &ids, err);
-    correlated_free(&ids);
+    related_correlated_free(&ids);
     return code;
 }
 
-int related_records(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
+int related_records(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                    struct error *err)
 {
     return related_over_events(places, view, correlated, &wait_by_call, &record_by_event, err);
 }
 
-int related_waits(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
+int related_waits(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                  struct error *err)
 {
     return related_over_events(places, view, correlated, &record_by_call, &wait_by_event, err);
 }
@@ -222,7 +229,7 @@ int related_waits(struct places *places, struct view *view, struct correlated *c
 struct call_reading {
     const uint32_t *rows; /* in ascending order */
     size_t count;
-    struct correlated *out;
+    struct related_correlated *out;
     struct error *err;
 };
 
@@ -241,14 +248,15 @@ static int take_calls(void *context, int worker, const struct report_block *bloc
 }
 
 /* The ids of calls, chunk by chunk, so that no two visits run at the same time. */
-static int read_call_ids(struct correlated *out, struct view *view, struct table_rows *rows, struct error *err)
+static int read_call_ids(struct related_correlated *out, struct view *view, struct event_list_rows *rows,
+                         struct error *err)
 {
     const struct report_table *table = report_table(view->report, call_kind.table);
     int column = table ? report_column(table, "correlationId") : -1, code = 0;
 
     if (!table || !rows->count)
         return 0;
-    table_rows_sort(rows);
+    event_list_rows_sort(rows);
     for (size_t i = 0, first = 0; i < report_chunk_count(table) && first < rows->count && code == 0; i++) {
         struct report_chunk chunk = report_chunk_at(table, i);
         size_t behind = first;
@@ -263,33 +271,34 @@ static int read_call_ids(struct correlated *out, struct view *view, struct table
     return code;
 }
 
-int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+int related_launched(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                      struct error *err)
 {
-    struct correlated ids = { .process = global_process(thread) };
-    struct places calls = { 0 };
-    struct table_rows rows = { 0 };
+    struct related_correlated ids = { .process = global_process(thread) };
+    struct event_list calls = { 0 };
+    struct event_list_rows rows = { 0 };
     int code = event_list_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err);
 
     for (size_t i = 0; i < calls.count && code == 0; i++)
         if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 &&
-            table_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
+            event_list_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code == 0)
         code = read_call_ids(&ids, view, &rows, err);
     if (code == 0 && ids.count)
         code = related_work(places, view, &ids, err);
-    table_rows_free(&rows);
+    event_list_rows_free(&rows);
     event_list_free(&calls);
-    correlated_free(&ids);
+    related_correlated_free(&ids);
     return code;
 }
 
 /* ---- external ids ---------------------------------------------------------------------------------------------- */
 
-int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error * err)
+int related_work_of_operator(struct event_list *places, struct view *view, struct view_place operator,
+                             struct error * err)
 {
-    struct correlated ids = { 0 };
+    struct related_correlated ids = { 0 };
     struct reading reading = { &ids, err };
     int code = strcmp(place_table(view, operator), operator_kind.table) != 0
                    ? 0
@@ -300,19 +309,20 @@ int related_work_of_operator(struct places *places, struct view *view, struct vi
         code = follow(&ids, view, &link_by_operator, err);
     if (code == 0)
         code = related_work(places, view, &ids, err);
-    correlated_free(&ids);
+    related_correlated_free(&ids);
     return code;
 }
 
-int related_operators(struct places *places, struct view *view, struct correlated *correlated, struct error *err)
+int related_operators(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                      struct error *err)
 {
-    struct correlated ids;
+    struct related_correlated ids;
     int code = copy_ids(&ids, correlated, err);
 
     if (code == 0)
         code = follow(&ids, view, &link_by_call, err);
     if (code == 0)
         code = add_matching(places, view, &operator_kind, &ids, err);
-    correlated_free(&ids);
+    related_correlated_free(&ids);
     return code;
 }

@@ -5,32 +5,39 @@
 
 #include "event_list.h"
 
-struct correlated {  /* {0} is empty */
-    int64_t process; /* a global id */
-    int64_t *ids;    /* owned; in any order; the functions that look for them sort them and drop doubles */
+struct related_correlated { /* {0} is empty */
+    int64_t process;        /* a global id */
+    int64_t *ids;           /* owned; in any order; the functions that look for them sort them and drop doubles */
     size_t count, capacity;
 };
-void correlated_free(struct correlated *correlated);
+void related_correlated_free(struct related_correlated *correlated);
 
 /* The process and correlation id of an event that has them; none of another one. */
-int correlated_of(struct correlated *out, struct view *view, struct view_place place, struct error *err);
+int related_correlated_of(struct related_correlated *out, struct view *view, struct view_place place,
+                          struct error *err);
 
 /* All of these add to places what carries one of the ids: work on GPUs; calls of the CUDA API. */
-int related_work(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
-int related_calls(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
+int related_work(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                 struct error *err);
+int related_calls(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                  struct error *err);
 
 /* For a call (or a wait on the GPU): the calls that recorded the CUDA event that it waits for, and the calls that wait
  * for the one that it recorded. */
-int related_records(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
-int related_waits(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
+int related_records(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                    struct error *err);
+int related_waits(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                  struct error *err);
 
 /* The work that was launched from a thread in a stretch of time. */
-int related_launched(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
+int related_launched(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                      struct error *err);
 
 /* By the external ids of PyTorch's traces, where no calls were recorded: an operator's work,
  * and the operators of work. */
-int related_work_of_operator(struct places *places, struct view *view, struct view_place operator, struct error * err);
-int related_operators(struct places *places, struct view *view, struct correlated *correlated, struct error *err);
+int related_work_of_operator(struct event_list *places, struct view *view, struct view_place operator,
+                             struct error * err);
+int related_operators(struct event_list *places, struct view *view, struct related_correlated *correlated,
+                      struct error *err);
 
 #endif

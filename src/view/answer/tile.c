@@ -161,7 +161,7 @@ static void add_lane(struct tile *tile, uint32_t lane)
 
 /* ---- counters -------------------------------------------------------------------------------------------------- */
 
-static void add_point(struct tile *tile, int64_t time_ns, struct point_range range, double last)
+static void add_point(struct tile *tile, int64_t time_ns, struct points_range range, double last)
 {
     struct point point = { (double)view_time(tile->view, time_ns), range.min, range.max, last };
 

@@ -10,7 +10,7 @@
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
 struct view_pyramid {
-    struct point_range *ranges[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) points */
+    struct points_range *ranges[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) points */
     int levels;
 };
 
@@ -29,15 +29,15 @@ void points_free(struct view_points *points)
     *points = (struct view_points){ 0 };
 }
 
-static struct point_range joined(struct point_range a, struct point_range b)
+static struct points_range joined(struct points_range a, struct points_range b)
 {
-    return (struct point_range){ a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max };
+    return (struct points_range){ a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max };
 }
 
 /* Entry i of a level; level -1 are the points themselves. */
-static struct point_range range_at(const struct view_points *points, int level, uint32_t i)
+static struct points_range range_at(const struct view_points *points, int level, uint32_t i)
 {
-    return level < 0 ? (struct point_range){ points->value[i], points->value[i] } : points->pyramid->ranges[level][i];
+    return level < 0 ? (struct points_range){ points->value[i], points->value[i] } : points->pyramid->ranges[level][i];
 }
 
 static int build(struct view_points *points)
@@ -49,13 +49,13 @@ static int build(struct view_points *points)
         return ERR_NO_MEMORY;
     for (int level = 0; below > BLOCK; level++) {
         uint32_t count = (below >> BLOCK_BITS) + ((below & (BLOCK - 1)) != 0);
-        struct point_range *ranges = malloc(count * sizeof *ranges);
+        struct points_range *ranges = malloc(count * sizeof *ranges);
         if (!ranges)
             return ERR_NO_MEMORY;
         pyramid->ranges[level] = ranges;
         pyramid->levels++;
         for (uint32_t i = 0; i < below; i++) {
-            struct point_range range = range_at(points, level - 1, i);
+            struct points_range range = range_at(points, level - 1, i);
             ranges[i >> BLOCK_BITS] = i & (BLOCK - 1) ? joined(ranges[i >> BLOCK_BITS], range) : range;
         }
         below = count;
@@ -105,7 +105,7 @@ int points_arrange(struct view_points *points, int is_sum)
         values[i] += values[i - 1];
     code = build(points);
     if (code == 0 && points->count) {
-        struct point_range all = points_range(points, 0, points->count);
+        struct points_range all = points_range(points, 0, points->count);
         points->min = all.min;
         points->max = all.max;
     }
@@ -125,8 +125,8 @@ uint32_t points_from(const struct view_points *points, int64_t time_ns)
     return (uint32_t)array_first_not_before(points->time_ns, points->count, time_ns);
 }
 
-static struct point_range range_of_level(const struct view_points *points, int level, uint32_t from, uint32_t to,
-                                         struct point_range range)
+static struct points_range range_of_level(const struct view_points *points, int level, uint32_t from, uint32_t to,
+                                          struct points_range range)
 {
     if (level + 1 < points->pyramid->levels && to - from > 2 * BLOCK) {
         for (; from & (BLOCK - 1); from++)
@@ -139,7 +139,7 @@ static struct point_range range_of_level(const struct view_points *points, int l
     return range;
 }
 
-struct point_range points_range(const struct view_points *points, uint32_t from, uint32_t to)
+struct points_range points_range(const struct view_points *points, uint32_t from, uint32_t to)
 {
     return range_of_level(points, -1, from, to, range_at(points, -1, from));
 }

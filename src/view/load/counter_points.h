@@ -21,10 +21,10 @@ void points_cut(struct view_points *points, int64_t least_ns, int64_t most_ns);
 
 /* The first point at this time or later. */
 uint32_t points_from(const struct view_points *points, int64_t time_ns);
-struct point_range {
+struct points_range {
     double min, max;
 };
 /* Of the points from … to - 1, of which there must be one. */
-struct point_range points_range(const struct view_points *points, uint32_t from, uint32_t to);
+struct points_range points_range(const struct view_points *points, uint32_t from, uint32_t to);
 
 #endif

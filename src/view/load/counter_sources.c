@@ -98,18 +98,18 @@ static int64_t name_number(int64_t type, int64_t metric)
     return (int64_t)((uint64_t)type * UINT64_C(0x100000001b3) + (uint64_t)metric);
 }
 
-static int read_names(struct view *view, const char *table, struct name_map *names, struct error *err)
+static int read_names(struct view *view, const char *table, struct view_name_map *names, struct error *err)
 {
     static const char *const wanted[] = { "typeId", "metricId", "metricName" };
     struct report_columns columns = { 0 };
     int code = columns_read(view->report, table, wanted, 3, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (name_map_add(names, name_number(columns.values[0][row], columns.values[1][row]),
-                         view_pool_name(columns.values[2][row])) != 0)
+        if (view_name_map_add(names, name_number(columns.values[0][row], columns.values[1][row]),
+                              view_pool_name(columns.values[2][row])) != 0)
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
     report_columns_free(&columns);
-    name_map_sort(names);
+    view_name_map_sort(names);
     return code;
 }
 
@@ -119,7 +119,7 @@ struct counting {
     struct view *view;
     const struct counter_source *source;
     struct report_columns columns;
-    struct name_map names;
+    struct view_name_map names;
     int64_t label;
     struct keys keys;            /* rows of this table */
     struct view_points *points;  /* owned; by key */
@@ -144,8 +144,8 @@ static int take(const struct counting *counting, size_t row, int64_t key[KEY_PAR
                                 ? columns->values[KEY + part][row]
                                 : 0;
     if (!counting->source->key[KEY_E - KEY_A])
-        key[KEY_E] = counting->names.count ? name_map_find(&counting->names, name_number(key[KEY_B], key[KEY_C]),
-                                                           (uint32_t)counting->label)
+        key[KEY_E] = counting->names.count ? view_name_map_find(&counting->names, name_number(key[KEY_B], key[KEY_C]),
+                                                                (uint32_t)counting->label)
                                            : counting->label;
     return *value == *value && (!counting->source->take || counting->source->take(key, value));
 }

@@ -43,7 +43,7 @@ static int add_stretches(struct gather *gather, const struct samples *samples)
         if (state != GIL_HELD && state != GIL_AWAITED)
             continue;
         size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample that says otherwise */
-        struct taken event = {
+        struct view_taken event = {
             .start_ns = value(samples, START, i),
             .end_ns = value(samples, START, last),
             .table_row = samples->order[i],

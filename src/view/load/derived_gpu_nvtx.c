@@ -145,7 +145,7 @@ static int project(struct projection *projection, const struct launch_run *launc
         struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
         if (!work.ops)
             continue;
-        struct taken event = {
+        struct view_taken event = {
             .start_ns = work.first_ns,
             .end_ns = work.last_ns,
             .table_row = range->row,

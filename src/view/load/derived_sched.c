@@ -50,7 +50,7 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
 {
     int is_in = value(switches, IN, i) != 0;
     int64_t why = columns_is_null(&switches->columns, STATE, switches->order[i]) ? 0 : value(switches, STATE, i);
-    struct taken event = {
+    struct view_taken event = {
         .start_ns = value(switches, START, i),
         .end_ns = value(switches, START, i + 1),
         .table_row = switches->order[i],

@@ -9,7 +9,7 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
 {
     struct view *view = gather->view;
     const struct step *step = &steps->list[i];
-    struct taken event = {
+    struct view_taken event = {
         .start_ns = step->start_ns,
         .end_ns = step->end_ns,
         .key = { ROW_STEPS, step->process },

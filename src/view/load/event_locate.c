@@ -28,7 +28,7 @@ static const struct view_family *find_source(const char *table, uint32_t *source
 }
 
 /* Among the events of a row that start there. */
-static int find_in_row(const struct view_row *row, const struct taken *event, int64_t start_ns, uint32_t source,
+static int find_in_row(const struct view_row *row, const struct view_taken *event, int64_t start_ns, uint32_t source,
                        uint32_t *out)
 {
     const struct view_events *events = &row->events;
@@ -43,7 +43,7 @@ static int find_in_row(const struct view_row *row, const struct taken *event, in
     return 0;
 }
 
-static struct view_place find_event(const struct locating *locating, const struct taken *event)
+static struct view_place find_event(const struct locating *locating, const struct view_taken *event)
 {
     const struct view *view = locating->view;
     uint32_t key = keys_find(&view->row_keys, event->key);
@@ -64,7 +64,7 @@ static struct view_place find_event(const struct locating *locating, const struc
 static int visit(void *context, int worker, const struct report_block *block)
 {
     struct locating *locating = context;
-    struct taken event = { 0 };
+    struct view_taken event = { 0 };
 
     for (; locating->next < locating->count && locating->table_rows[locating->next] < block->first_row + block->rows;
          locating->next++) {

@@ -23,7 +23,7 @@ static int failed(struct error *err)
 }
 
 /* "[CUDA memcpy Host-to-Device]", as tables of copies call them. */
-static int copy_names(struct view *view, struct name_map *map, struct error *err)
+static int copy_names(struct view *view, struct view_name_map *map, struct error *err)
 {
     struct text label = { 0 };
     int code = 0;
@@ -31,30 +31,30 @@ static int copy_names(struct view *view, struct name_map *map, struct error *err
     for (int64_t kind = 0; kind <= UINT8_MAX && code == 0; kind++) {
         text_clear(&label);
         memcpy_label(&label, kind);
-        code = name_map_add(map, kind, view_own_name(view, text_string(&label)));
+        code = view_name_map_add(map, kind, view_own_name(view, text_string(&label)));
     }
     text_free(&label);
     return code ? failed(err) : 0;
 }
 
-static int enum_names(struct view *view, struct name_map *map, const char *name, struct error *err)
+static int enum_names(struct view *view, struct view_name_map *map, const char *name, struct error *err)
 {
     const struct schema_enum *list = schema_enum_find(name);
     int code = 0;
 
     for (size_t i = 0; list && i < list->count && code == 0; i++)
-        code = name_map_add(map, list->values[i].id, view_own_name(view, list->values[i].label));
-    name_map_sort(map);
+        code = view_name_map_add(map, list->values[i].id, view_own_name(view, list->values[i].label));
+    view_name_map_sort(map);
     return code ? failed(err) : 0;
 }
 
-static int sync_names(struct view *view, struct name_map *map, struct error *err)
+static int sync_names(struct view *view, struct view_name_map *map, struct error *err)
 {
     return enum_names(view, map, "ENUM_CUPTI_SYNC_TYPE", err);
 }
 
 /* The innermost frame of each stack. */
-static int stack_names(struct view *view, struct name_map *map, const char *table, struct error *err)
+static int stack_names(struct view *view, struct view_name_map *map, const char *table, struct error *err)
 {
     enum { ID, SYMBOL, DEPTH, COLUMNS };
     static const char *const columns_of[COLUMNS] = { "id", "symbol", "stackDepth" };
@@ -63,35 +63,35 @@ static int stack_names(struct view *view, struct name_map *map, const char *tabl
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
         if (columns.values[DEPTH][row] == 0 &&
-            name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0)
+            view_name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0)
             code = failed(err);
     report_columns_free(&columns);
-    name_map_sort(map);
+    view_name_map_sort(map);
     return code;
 }
 
-static int sample_names(struct view *view, struct name_map *map, struct error *err)
+static int sample_names(struct view *view, struct view_name_map *map, struct error *err)
 {
     return stack_names(view, map, "SAMPLING_CALLCHAINS", err);
 }
 
-static int python_names(struct view *view, struct name_map *map, struct error *err)
+static int python_names(struct view *view, struct view_name_map *map, struct error *err)
 {
     return stack_names(view, map, "TACHO_PYTHON_CALLCHAINS", err);
 }
 
 /* Types of events that have no table of their own. */
-static int generic_names(struct view *view, struct name_map *map, struct error *err)
+static int generic_names(struct view *view, struct view_name_map *map, struct error *err)
 {
     static const char *const columns_of[] = { "typeId", "nameId" };
     struct report_columns columns = { 0 };
     int code = columns_read(view->report, "GENERIC_EVENT_TYPES", columns_of, 2, &columns, err);
 
     for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (name_map_add(map, columns.values[0][row], view_pool_name(columns.values[1][row])) != 0)
+        if (view_name_map_add(map, columns.values[0][row], view_pool_name(columns.values[1][row])) != 0)
             code = failed(err);
     report_columns_free(&columns);
-    name_map_sort(map);
+    view_name_map_sort(map);
     return code;
 }
 
@@ -111,7 +111,7 @@ static uint32_t call_name(struct view *view, uint32_t name)
 
 /* ---- what a row of a table is ---------------------------------------------------------------------------------- */
 
-static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     enum { TEXT_ID = TAKE_EXTRA, EVENT_TYPE };
 
@@ -128,7 +128,7 @@ static int take_nvtx(const struct view *view, const struct report_block *block, 
 
 enum { CUDA_NOT_READY = 600 }; /* an answer, not a failure */
 
-static int take_call(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_call(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     int64_t result = block_is_null(block, TAKE_EXTRA, row) ? 0 : block->values[TAKE_EXTRA][row];
 
@@ -137,7 +137,7 @@ static int take_call(const struct view *view, const struct report_block *block, 
     return 1;
 }
 
-static int take_os_call(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_os_call(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     enum { ERRNO = TAKE_EXTRA, INCOMPLETE };
 
@@ -148,7 +148,7 @@ static int take_os_call(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
-static int take_sample(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_sample(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     if (!block_is_null(block, TAKE_EXTRA, row) && block->values[TAKE_EXTRA][row] == THREAD_STATE_WAITING)
         event->flags |= EVENT_WAITING;
@@ -156,7 +156,7 @@ static int take_sample(const struct view *view, const struct report_block *block
 }
 
 /* On a thread, or on a GPU: what the profiler of PyTorch saw there. */
-static int take_torch(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_torch(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     enum { DEVICE = TAKE_EXTRA, STREAM };
 
@@ -178,7 +178,7 @@ static int take_torch(const struct view *view, const struct report_block *block,
 }
 
 /* On the thread that waited, if that is known. */
-static int take_jit(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_jit(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     if (block_is_null(block, TAKE_KEY, row)) {
         event->key[KEY_TYPE] = ROW_PROCESS_OTHER;
@@ -188,7 +188,7 @@ static int take_jit(const struct view *view, const struct report_block *block, s
 }
 
 /* On its thread, or else on the machine. */
-static int take_machine(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+static int take_machine(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     if (block_is_null(block, TAKE_KEY, row) || !block->values[TAKE_KEY][row])
         event->key[KEY_TYPE] = ROW_OTHER;
@@ -213,7 +213,7 @@ static uint32_t left_out_name(struct view *view, uint32_t name)
 
 #define TAKE_LEFT_OUT(of)                                                                                              \
     static int take_left_out_##of(const struct view *view, const struct report_block *block, size_t row,               \
-                                  struct taken *event)                                                                 \
+                                  struct view_taken *event)                                                                 \
     {                                                                                                                  \
         return strcmp(report_string(view->report, block->values[TAKE_EXTRA][row], NULL), #of) == 0;                    \
     }

@@ -6,19 +6,19 @@
 #include "view_state.h"
 
 /* Numbers to names, ready to be asked by any worker. */
-struct name_map {
+struct view_name_map {
     struct name_of {
         int64_t number;
         uint32_t name;
     } *list; /* owned; by number */
     size_t count, capacity;
 };
-int name_map_add(struct name_map *map, int64_t number, uint32_t name);
-void name_map_sort(struct name_map *map);
-uint32_t name_map_find(const struct name_map *map, int64_t number, uint32_t otherwise);
+int view_name_map_add(struct view_name_map *map, int64_t number, uint32_t name);
+void view_name_map_sort(struct view_name_map *map);
+uint32_t view_name_map_find(const struct view_name_map *map, int64_t number, uint32_t otherwise);
 
 /* An event on its way from a table to a row. */
-struct taken {
+struct view_taken {
     int64_t start_ns, end_ns;
     int64_t name; /* what the column says: an id of the pool, or a number for the map */
     int64_t key[KEY_PARTS];
@@ -47,9 +47,9 @@ struct view_source {
     const char *label;              /* of rows whose type has none; it becomes the last part of the key */
     const char *extra[TAKE_EXTRAS]; /* further columns, for take */
     /* Changes what was taken, or leaves it out (0). Called by several workers. */
-    int (*take)(const struct view *view, const struct report_block *block, size_t row, struct taken *event);
+    int (*take)(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event);
     /* Names for numbers, made before the table is read; the column's value is a number then. */
-    int (*names)(struct view *view, struct name_map *map, struct error *err);
+    int (*names)(struct view *view, struct view_name_map *map, struct error *err);
     /* A name for one of the pool, where its text is shown otherwise. */
     uint32_t (*rename)(struct view *view, uint32_t name);
 };

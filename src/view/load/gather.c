@@ -10,7 +10,7 @@
 
 /* ---- names for numbers ----------------------------------------------------------------------------------------- */
 
-int name_map_add(struct name_map *map, int64_t number, uint32_t name)
+int view_name_map_add(struct view_name_map *map, int64_t number, uint32_t name)
 {
     if (array_reserve(&map->list, &map->capacity, map->count + 1, sizeof *map->list) != 0)
         return ERR_NO_MEMORY;
@@ -25,7 +25,7 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-void name_map_sort(struct name_map *map)
+void view_name_map_sort(struct view_name_map *map)
 {
     int is_sorted = 1;
 
@@ -35,7 +35,7 @@ void name_map_sort(struct name_map *map)
         qsort(map->list, map->count, sizeof *map->list, by_number);
 }
 
-uint32_t name_map_find(const struct name_map *map, int64_t number, uint32_t otherwise)
+uint32_t view_name_map_find(const struct view_name_map *map, int64_t number, uint32_t otherwise)
 {
     size_t low = 0, high = map->count;
 
@@ -102,7 +102,8 @@ int64_t gather_within(int64_t time_ns)
     return time_ns < -VIEW_FURTHEST ? -VIEW_FURTHEST : time_ns > VIEW_FURTHEST ? VIEW_FURTHEST : time_ns;
 }
 
-static int block_add(struct gather_worker *worker, struct gather_block *block, const struct taken *event, uint32_t name)
+static int block_add(struct gather_worker *worker, struct gather_block *block, const struct view_taken *event,
+                     uint32_t name)
 {
     int64_t start = gather_within(event->start_ns), end = gather_within(event->end_ns),
             length = end > start ? end - start : 0;
@@ -124,7 +125,7 @@ static int block_add(struct gather_worker *worker, struct gather_block *block, c
 
 /* ---- one row of a table ---------------------------------------------------------------------------------------- */
 
-int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct taken *event)
+int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct view_taken *event)
 {
     const struct view_source *source = gather->source;
 
@@ -150,10 +151,10 @@ int gather_take(const struct gather *gather, const struct report_block *block, s
            (!source->take || source->take(gather->view, block, row, event));
 }
 
-static uint32_t name_of(const struct gather *gather, const struct taken *event)
+static uint32_t name_of(const struct gather *gather, const struct view_taken *event)
 {
     if (gather->source->names)
-        return name_map_find(&gather->names, event->name, gather->fixed_name);
+        return view_name_map_find(&gather->names, event->name, gather->fixed_name);
     return event->name < 0 ? gather->fixed_name : view_pool_name(event->name);
 }
 
@@ -162,7 +163,7 @@ static int visit(void *context, int number, const struct report_block *rows)
     struct gather *gather = context;
     struct gather_worker *worker = &gather->workers[number];
     struct gather_block *block = block_new(worker, (uint32_t)rows->rows);
-    struct taken event = { 0 };
+    struct view_taken event = { 0 };
     int code = block ? 0 : ERR_NO_MEMORY;
 
     if (block) {
@@ -245,7 +246,7 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
 enum { MADE_BLOCK = 16384, PART_SHIFT = 24 }; /* parts have fewer blocks than that many bits count */
 
 static int add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row,
-                    const struct taken *event)
+                    const struct view_taken *event)
 {
     struct gather_block *block = worker->block_count ? worker->blocks[worker->block_count - 1] : NULL;
 
@@ -263,12 +264,12 @@ static int add_made(struct gather_worker *worker, size_t number, uint32_t source
     return block_add(worker, block, event, (uint32_t)event->name);
 }
 
-int gather_add(struct gather *gather, uint32_t source, const struct taken *event)
+int gather_add(struct gather *gather, uint32_t source, const struct view_taken *event)
 {
     return add_made(&gather->workers[0], 0, source, 0, event);
 }
 
-int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct taken *event)
+int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct view_taken *event)
 {
     return add_made(&gather->workers[worker], (size_t)worker, source, (uint64_t)part << PART_SHIFT, event);
 }

@@ -34,7 +34,7 @@ struct gather {
     const struct view_family *family;
     const struct view_source *source; /* being scanned */
     uint32_t source_number;
-    struct name_map names;
+    struct view_name_map names;
     uint32_t fixed_name, label_name;
     int key_used[KEY_PARTS];
     struct gather_worker *workers;
@@ -46,15 +46,15 @@ void gather_close(struct gather *gather);
 /* All of a table; nothing if the report has none of it. */
 int gather_scan(struct gather *gather, uint32_t source, struct error *err);
 /* One event that was made up; its name is a name of the view. */
-int gather_add(struct gather *gather, uint32_t source, const struct taken *event);
+int gather_add(struct gather *gather, uint32_t source, const struct view_taken *event);
 /* The same from several workers at once; part says which of the parts that they share out it belongs to, so that the
  * order of events does not depend on who was first. */
-int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct taken *event);
+int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct view_taken *event);
 /* The rows of what was gathered are added to the view's leaves. */
 int gather_finish(struct gather *gather, struct error *err);
 
 /* What a row of a table is as an event, by the source that is open: 0 if it makes none. */
-int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct taken *event);
+int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct view_taken *event);
 /* Makes a source the one that gather_take() speaks of, and says which columns its blocks must have. */
 void gather_begin(struct gather *gather, uint32_t source, const struct report_table *table, int columns[TAKE_COLUMNS]);
 /* A time, cut to what the view can have. */
