@@ -11,7 +11,7 @@
 
 static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]" };
 
-int access_init(struct guard *guard, struct error *err)
+int access_init(struct access_guard *guard, struct error *err)
 {
     unsigned char bytes[GUARD_TOKEN_BYTES];
 
@@ -50,7 +50,7 @@ static int is_numeric(const char *name)
     return inet_pton(AF_INET6, inside, address) == 1;
 }
 
-int access_host(const struct guard *guard, const char *host)
+int access_host(const struct access_guard *guard, const char *host)
 {
     char name[NAME_MOST + 1];
 
@@ -65,7 +65,7 @@ int access_host(const struct guard *guard, const char *host)
     return guard->open && is_numeric(name);
 }
 
-int access_origin(const struct guard *guard, const char *origin)
+int access_origin(const struct access_guard *guard, const char *origin)
 {
     static const char *const schemes[] = { "http://", "https://" };
 
@@ -75,7 +75,7 @@ int access_origin(const struct guard *guard, const char *origin)
     return 0;
 }
 
-int access_token(const struct guard *guard, const char *token)
+int access_token(const struct access_guard *guard, const char *token)
 {
     unsigned char differs = 0;
 

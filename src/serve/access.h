@@ -10,7 +10,7 @@
 
 #define GUARD_TOKEN_BYTES 16
 
-struct guard {
+struct access_guard {
     char token[2 * GUARD_TOKEN_BYTES + 1];
     const char *const *hosts; /* further names that are good */
     size_t host_count;
@@ -19,13 +19,13 @@ struct guard {
 };
 
 /* Makes a token from the kernel's random numbers. */
-int access_init(struct guard *guard, struct error *err);
+int access_init(struct access_guard *guard, struct error *err);
 
 /* Whether a header Host ("name", "name:port", "[::1]:port") names us. */
-int access_host(const struct guard *guard, const char *host);
+int access_host(const struct access_guard *guard, const char *host);
 /* Whether a header Origin ("http://name:port") does; "null" is what sandboxed pages send, and does not. */
-int access_origin(const struct guard *guard, const char *origin);
+int access_origin(const struct access_guard *guard, const char *origin);
 /* Whether the token is ours; takes as long for a wrong one, whatever is wrong with it. */
-int access_token(const struct guard *guard, const char *token);
+int access_token(const struct access_guard *guard, const char *token);
 
 #endif

@@ -13,15 +13,15 @@
 
 #define TOKEN_HEADER "X-Tacho-Token:"
 
-struct door {
-    struct door *next;
-    const struct guard *guard;
+struct preauth_door {
+    struct preauth_door *next;
+    const struct access_guard *guard;
     struct bufferevent *stream; /* a reference */
     int is_open;
 };
 
 /* The connection that libevent has made of the stream; NULL once it is freed. */
-static struct evhttp_connection *connection_of(const struct door *door)
+static struct evhttp_connection *connection_of(const struct preauth_door *door)
 {
     void *connection;
 
@@ -29,7 +29,7 @@ static struct evhttp_connection *connection_of(const struct door *door)
     return connection;
 }
 
-static int line_has_token(const struct guard *guard, const char *line, size_t length)
+static int line_has_token(const struct access_guard *guard, const char *line, size_t length)
 {
     char token[2 * GUARD_TOKEN_BYTES + 1];
     const char *end = line + length;
@@ -45,7 +45,7 @@ static int line_has_token(const struct guard *guard, const char *line, size_t le
     return access_token(guard, token);
 }
 
-static int has_token(const struct guard *guard, struct evbuffer *input)
+static int has_token(const struct access_guard *guard, struct evbuffer *input)
 {
     size_t left = evbuffer_get_length(input);
     const char *line = (const char *)evbuffer_pullup(input, -1);
@@ -60,7 +60,7 @@ static int has_token(const struct guard *guard, struct evbuffer *input)
 
 static void watch_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context)
 {
-    struct door *door = context;
+    struct preauth_door *door = context;
 
     if (door->is_open || info->n_added == 0 || !has_token(door->guard, input))
         return;
@@ -71,9 +71,9 @@ static void watch_input(struct evbuffer *input, const struct evbuffer_cb_info *i
     door->is_open = 1;
 }
 
-static void remove_freed(struct doors *doors)
+static void remove_freed(struct preauth_doors *doors)
 {
-    for (struct door **at = &doors->first, *door; (door = *at);) {
+    for (struct preauth_door **at = &doors->first, *door; (door = *at);) {
         if (connection_of(door)) {
             at = &door->next;
             continue;
@@ -84,16 +84,16 @@ static void remove_freed(struct doors *doors)
     }
 }
 
-struct bufferevent *doors_add(struct event_base *base, void *context)
+struct bufferevent *preauth_add(struct event_base *base, void *context)
 {
-    struct doors *doors = context;
+    struct preauth_doors *doors = context;
     struct bufferevent *stream = bufferevent_socket_new(base, -1, 0);
-    struct door *door = stream ? malloc(sizeof *door) : NULL;
+    struct preauth_door *door = stream ? malloc(sizeof *door) : NULL;
 
     remove_freed(doors);
     if (!door)
         return stream; /* without large bodies */
-    *door = (struct door){ doors->first, doors->guard, stream, 0 };
+    *door = (struct preauth_door){ doors->first, doors->guard, stream, 0 };
     if (!evbuffer_add_cb(bufferevent_get_input(stream), watch_input, door)) {
         free(door);
         return stream;
@@ -103,7 +103,7 @@ struct bufferevent *doors_add(struct event_base *base, void *context)
     return stream;
 }
 
-void doors_free(struct doors *doors)
+void preauth_free(struct preauth_doors *doors)
 {
     remove_freed(doors);
 }

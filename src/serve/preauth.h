@@ -12,14 +12,15 @@ struct event_base;
 #define BODY_MOST (2u << 20)   /* bytes; a statement of SQL, or notes, have half of that */
 #define BODY_UNKNOWN 4096u     /* without the token: small requests are told that it is missing */
 
-struct doors {
-    const struct guard *guard;
-    struct door *first;
+struct preauth_doors {
+    const struct access_guard *guard;
+    struct preauth_door *first;
 };
 
-/* For evhttp_set_bevcb(): a connection that is watched until it has shown the token. context is the struct doors. */
-struct bufferevent *doors_add(struct event_base *base, void *context);
+/* For evhttp_set_bevcb(): a connection that is watched until it has shown the token. context is the struct
+ * preauth_doors. */
+struct bufferevent *preauth_add(struct event_base *base, void *context);
 /* After evhttp_free(), before event_base_free(). */
-void doors_free(struct doors *doors);
+void preauth_free(struct preauth_doors *doors);
 
 #endif

@@ -84,7 +84,7 @@ static char *pack(const char *bytes, size_t length, int level, size_t *packed_le
 struct sent {
     char *bytes;
     size_t length;
-    struct unsent *unsent;
+    struct reply_unsent *unsent;
 };
 
 static void free_sent(const void *bytes, size_t length, void *context)
@@ -99,7 +99,7 @@ static void free_sent(const void *bytes, size_t length, void *context)
 
 /* Takes bytes that are counted from now on, by nobody if unsent is NULL; freed with
  * free_sent(). NULL: memory is short. */
-static struct sent *count_unsent(struct unsent *unsent, char *bytes, size_t length)
+static struct sent *count_unsent(struct reply_unsent *unsent, char *bytes, size_t length)
 {
     struct sent *sent = malloc(sizeof *sent);
 
@@ -193,7 +193,7 @@ void reply_error(struct evhttp_request *request, int status, const char *sentenc
         free(reply.bytes);
 }
 
-void reply_send(struct evhttp_request *request, const struct reply *reply, struct unsent *unsent)
+void reply_send(struct evhttp_request *request, const struct reply *reply, struct reply_unsent *unsent)
 {
     int fits = reply->length < MOST_UNSENT && unsent->bytes <= MOST_UNSENT - reply->length;
     struct sent *sent = fits || unsent->bytes == 0 ? count_unsent(unsent, reply->bytes, reply->length) : NULL;

@@ -27,12 +27,12 @@ int reply_packs(struct evhttp_request *request, int is_far);
 /* What an answer came to, its bytes or the sentence of its error; takes the text. For any thread. */
 struct reply reply_make(int code, const char *type, struct text *answer, const struct error *err, int packs);
 /* What clients were sent and have not taken yet: one that reads slowly, or not at all, holds its answer in memory. */
-struct unsent {
+struct reply_unsent {
     size_t bytes;
 };
 /* Sends it, and frees the bytes once they are gone. An answer for which there is no room beside those that wait is
  * refused (503). unsent must outlive the connection. */
-void reply_send(struct evhttp_request *request, const struct reply *reply, struct unsent *unsent);
+void reply_send(struct evhttp_request *request, const struct reply *reply, struct reply_unsent *unsent);
 /* {"error": "sentence"} */
 void reply_error(struct evhttp_request *request, int status, const char *sentence);
 /* A file of the page, which must outlive the request; "304 Not Modified" for a client that has it. */

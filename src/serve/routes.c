@@ -85,7 +85,7 @@ static void answer_now(const struct question *question, const struct text *asked
 /* What may take long is answered by another thread, so that the picture moves on meanwhile. */
 static void answer_report(const struct question *question)
 {
-    struct work_asked asked = { .packs = reply_packs(question->request, question->server->settings->far) };
+    struct workers_asked asked = { .packs = reply_packs(question->request, question->server->settings->far) };
     size_t length;
     const char *body = body_of(question, &length);
 
@@ -137,7 +137,7 @@ static void answer_file(const struct question *question)
 /* Whether the one who asks may; a sentence if not. */
 static const char *refusal(const struct question *question)
 {
-    const struct guard *guard = &question->server->guard;
+    const struct access_guard *guard = &question->server->guard;
     int count;
     const char *host = one_header(question->request, "Host", &count);
 

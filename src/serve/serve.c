@@ -224,7 +224,7 @@ static int make_loop(struct server *server, struct error *err)
                                                  EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
     evhttp_set_max_headers_size(server->http, HEADERS_MOST);
     evhttp_set_max_body_size(server->http, BODY_UNKNOWN);
-    evhttp_set_bevcb(server->http, doors_add, &server->doors);
+    evhttp_set_bevcb(server->http, preauth_add, &server->doors);
     evhttp_set_timeout(server->http, PATIENCE_S);
     evhttp_set_gencb(server->http, answer_request, server);
     return workers_open(&server->work, server->base, server->settings->view, &server->unsent, err);
@@ -285,7 +285,7 @@ void serve_close(struct server *server)
     workers_close(server->work);
     if (server->http)
         evhttp_free(server->http);
-    doors_free(&server->doors);
+    preauth_free(&server->doors);
     if (server->base)
         event_base_free(server->base);
     page_free(&server->page);

@@ -12,13 +12,13 @@ struct evhttp_request;
 
 struct server {
     const struct serve_settings *settings;
-    struct guard guard;
-    struct doors doors;
+    struct access_guard guard;
+    struct preauth_doors doors;
     struct page page;
     struct event_base *base;
     struct evhttp *http;
-    struct work *work; /* owned */
-    struct unsent unsent;
+    struct workers *work; /* owned */
+    struct reply_unsent unsent;
     struct event *signals[2];
     int port;
 };

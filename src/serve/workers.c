@@ -22,23 +22,23 @@ struct job {
     struct job *newer, *older;      /* among all; the loop's */
     struct evhttp_request *request; /* the loop's */
     struct event *watch;            /* owned, the loop's: something comes from the client, or he goes */
-    struct work_asked asked;
+    struct workers_asked asked;
     struct reply reply;
     _Atomic int stop;
 };
 
 struct lane {
-    struct work *work;
+    struct workers *work;
     pthread_t thread;
     int is_started;
     pthread_cond_t wake;
     struct job *first, **last;
 };
 
-struct work {
+struct workers {
     struct event_base *base;
     struct view *view;
-    struct unsent *unsent;
+    struct reply_unsent *unsent;
     int fd;           /* an eventfd: something is done */
     struct event *wake;
     struct job *jobs; /* all, the newest first; the loop's */
@@ -50,7 +50,7 @@ struct work {
 
 /* ---- on the lane's thread -------------------------------------------------------------------------------------- */
 
-static void answer(struct work *work, struct job *job)
+static void answer(struct workers *work, struct job *job)
 {
     struct text out = { 0 };
     struct error err = { 0 };
@@ -68,7 +68,7 @@ static void answer(struct work *work, struct job *job)
 static void *lane_main(void *argument)
 {
     struct lane *lane = argument;
-    struct work *work = lane->work;
+    struct workers *work = lane->work;
 
     pthread_mutex_lock(&work->lock);
     for (;;) {
@@ -92,7 +92,7 @@ static void *lane_main(void *argument)
 
 /* ---- on the loop ----------------------------------------------------------------------------------------------- */
 
-static void job_free(struct work *work, struct job *job)
+static void job_free(struct workers *work, struct job *job)
 {
     if (job->newer)
         job->newer->older = job->older;
@@ -110,7 +110,7 @@ static void job_free(struct work *work, struct job *job)
 
 static void send_done(evutil_socket_t fd, short what, void *context)
 {
-    struct work *work = context;
+    struct workers *work = context;
     eventfd_t count;
 
     eventfd_read(work->fd, &count);
@@ -155,7 +155,7 @@ static int start_lane(struct lane *lane)
     return lane->is_started;
 }
 
-static void watch_client(struct work *work, struct job *job)
+static void watch_client(struct workers *work, struct job *job)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(job->request);
     evutil_socket_t fd = connection ? bufferevent_getfd(evhttp_connection_get_bufferevent(connection)) : -1;
@@ -165,7 +165,7 @@ static void watch_client(struct work *work, struct job *job)
         event_add(job->watch, NULL);
 }
 
-void workers_add(struct work *work, struct evhttp_request *request, struct work_asked *asked)
+void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
 {
     struct lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
     struct job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
@@ -189,14 +189,16 @@ void workers_add(struct work *work, struct evhttp_request *request, struct work_
     pthread_mutex_unlock(&work->lock);
 }
 
-int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent,
+int workers_open(struct workers **out, struct event_base *base, struct view *view, struct reply_unsent *unsent,
                  struct error *err)
 {
-    struct work *work = calloc(1, sizeof *work);
+    struct workers *work = calloc(1, sizeof *work);
 
     if (!work)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *work = (struct work){ .base = base, .view = view, .unsent = unsent, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+    *work = (struct workers){
+        .base = base, .view = view, .unsent = unsent, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+    };
     pthread_mutex_init(&work->lock, NULL);
     for (int i = 0; i < VIEW_LANES; i++) {
         struct lane *lane = &work->lanes[i];
@@ -213,7 +215,7 @@ int workers_open(struct work **out, struct event_base *base, struct view *view, 
     return 0;
 }
 
-void workers_close(struct work *work)
+void workers_close(struct workers *work)
 {
     if (!work)
         return;

@@ -12,20 +12,20 @@
 
 struct evhttp_request;
 struct event_base;
-struct work;
-struct unsent;
+struct workers;
+struct reply_unsent;
 
 /* unsent: see reply.h. */
-int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent,
+int workers_open(struct workers **out, struct event_base *base, struct view *view, struct reply_unsent *unsent,
                  struct error *err);
 /* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
-void workers_close(struct work *work);
+void workers_close(struct workers *work);
 
-struct work_asked {
+struct workers_asked {
     struct text request, body; /* handed over */
     int packs;                 /* reply.h */
 };
 /* Sends the answer when there is one. */
-void workers_add(struct work *work, struct evhttp_request *request, struct work_asked *asked);
+void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked);
 
 #endif

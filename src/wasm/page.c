@@ -12,7 +12,7 @@
 #define IMPORTED "/imported.tacho"
 
 static struct page {
-    struct page_file file;
+    struct page_host_file file;
     struct view *view;
     struct text answer;
 } page;
@@ -49,7 +49,7 @@ static void close_page(void)
     if (page.view)
         view_close(page.view);
     page.view = NULL;
-    page_file_close(&page.file);
+    page_host_close(&page.file);
     unlink(IMPORTED);
 }
 
@@ -61,7 +61,7 @@ int page_open(const char *path)
     text_clear(&page.answer);
     if (importer && importer->import(path, IMPORTED, 1, &err))
         return failed(&err);
-    if (page_file_open(&page.file, importer ? IMPORTED : path, &err) || view_open(page.file.report, &page.view, &err)) {
+    if (page_host_open(&page.file, importer ? IMPORTED : path, &err) || view_open(page.file.report, &page.view, &err)) {
         close_page();
         return failed(&err);
     }

@@ -12,7 +12,7 @@ __attribute__((import_module("env"), import_name("page_decompress"))) int page_d
 
 static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
 {
-    const struct page_file *file = context;
+    const struct page_host_file *file = context;
     return pread(file->fd, buffer, length, (off_t)offset) == (ssize_t)length ? 0 : ERR_IO;
 }
 
@@ -32,10 +32,10 @@ static int one_worker(void *context)
     return 1;
 }
 
-int page_file_open(struct page_file *file, const char *path, struct error *err)
+int page_host_open(struct page_host_file *file, const char *path, struct error *err)
 {
     struct stat status;
-    *file = (struct page_file){ .fd = open(path, O_RDONLY) };
+    *file = (struct page_host_file){ .fd = open(path, O_RDONLY) };
     if (file->fd < 0 || fstat(file->fd, &status))
         return error_set_errno(err, "cannot open the report");
     struct report_host means = {
@@ -52,11 +52,11 @@ int page_file_open(struct page_file *file, const char *path, struct error *err)
     return failed;
 }
 
-void page_file_close(struct page_file *file)
+void page_host_close(struct page_host_file *file)
 {
     if (!file->report)
         return;
     report_close(file->report);
     close(file->fd);
-    *file = (struct page_file){ 0 };
+    *file = (struct page_host_file){ 0 };
 }

@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "report/reader/reader.h"
 
-struct page_file {
+struct page_host_file {
     int fd;
     struct report *report; /* NULL: nothing is open */
 };
 
-int page_file_open(struct page_file *file, const char *path, struct error *err);
-void page_file_close(struct page_file *file);
+int page_host_open(struct page_host_file *file, const char *path, struct error *err);
+void page_host_close(struct page_host_file *file);
 
 #endif

@@ -12,9 +12,9 @@
 
 static const char *const allowed[] = { "hub.example", "[fd00::5]" };
 
-static struct guard make(int open)
+static struct access_guard make(int open)
 {
-    struct guard guard = { .hosts = allowed, .host_count = 2, .open = open };
+    struct access_guard guard = { .hosts = allowed, .host_count = 2, .open = open };
     struct error err;
 
     assert_int_equal(access_init(&guard, &err), 0);
@@ -55,7 +55,7 @@ static void hosts_by_name(void **state)
         { "0x7f.1", 0, 0 },
         { "2130706433", 0, 0 },
     };
-    struct guard closed = make(0), open = make(1);
+    struct access_guard closed = make(0), open = make(1);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (access_host(&closed, cases[i].host) != cases[i].loopback ||
@@ -67,7 +67,7 @@ static void hosts_by_name(void **state)
 
 static void long_names_are_none(void **state)
 {
-    struct guard guard = make(1);
+    struct access_guard guard = make(1);
     char name[70000];
 
     memset(name, 'a', sizeof name - 1);
@@ -97,7 +97,7 @@ static void origins_have_a_scheme(void **state)
         { "http://evil.example", 0 },
         { "http://evil.example#http://localhost", 0 },
     };
-    struct guard guard = make(0);
+    struct access_guard guard = make(0);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (access_origin(&guard, cases[i].origin) != cases[i].good)
@@ -106,7 +106,7 @@ static void origins_have_a_scheme(void **state)
 
 static void tokens_are_random_and_compared_whole(void **state)
 {
-    struct guard guard = make(0), other = make(0);
+    struct access_guard guard = make(0), other = make(0);
     char changed[sizeof guard.token];
 
     assert_int_equal(strlen(guard.token), 32);
