@@ -4,7 +4,7 @@
 #include "run_reports.h"
 
 struct settings {
-    struct show_settings show;
+    struct run_reports_settings show;
     const char *help_rules;
     int help_formats;
 };
@@ -43,7 +43,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_all(struct wanted_list *list, struct report *report, struct error *err)
+static int add_all(struct selection_list *list, struct report *report, struct error *err)
 {
     const struct analysis *sum = analysis_find("advice_sum"); /* what to read first */
 
@@ -57,7 +57,7 @@ static int add_all(struct wanted_list *list, struct report *report, struct error
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct show_registry registry = { rules, rule_find, "rule", add_all };
+    static const struct run_reports_registry registry = { rules, rule_find, "rule", add_all };
     struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;

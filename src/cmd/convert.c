@@ -21,7 +21,7 @@ struct settings {
     const char *file_name; /* of what is exported, without its folder */
     struct option_list tables, times;
     struct export_options export;
-    struct part_settings part;
+    struct selection_part_settings part;
     int overwrite, quiet;
 };
 
@@ -315,8 +315,8 @@ static int write_part(struct report *report, const char *output, const struct ex
                       const struct settings *settings, struct error *err)
 {
     struct export_options options = settings->export;
-    const struct wanted no_report = { 0 };
-    struct part part = { 0 };
+    const struct selection_item no_report = { 0 };
+    struct selection_part part = { 0 };
     struct filter filter = { 0 };
     struct text note = { 0 };
     int code = selection_part_find(&settings->part, report, &part, err);

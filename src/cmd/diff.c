@@ -20,8 +20,8 @@ enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 struct settings {
     struct option_list reports, ranges, conditions;
     const char *column;
-    struct deliver_settings deliver;
-    struct part_settings part;
+    struct output_settings deliver;
+    struct selection_part_settings part;
 };
 
 static const char *const *report_names(void)
@@ -141,7 +141,7 @@ static int condition_met(const struct diff *diff, const struct condition *condit
 struct run {
     const char *path;
     struct report *report;
-    struct part part;
+    struct selection_part part;
     struct table *table; /* of the report that is compared now */
 };
 
@@ -152,7 +152,7 @@ struct job {
     size_t before, after;
     struct condition conditions[MOST_CONDITIONS];
     size_t condition_count;
-    const struct delivery *delivery;
+    const struct output_delivery *delivery;
     int failed; /* a condition was met */
 };
 
@@ -164,7 +164,7 @@ static void forget_tables(struct job *job)
     }
 }
 
-static int make_tables(struct job *job, const struct wanted *wanted, struct error *err)
+static int make_tables(struct job *job, const struct selection_item *wanted, struct error *err)
 {
     for (size_t i = 0; i < job->before + job->after; i++) {
         const struct analysis_request request = selection_part_request(&job->runs[i].part, wanted);
@@ -186,18 +186,19 @@ static int compare(const struct job *job, const char *column, struct diff *out, 
                      &(struct diff_side){ tables + job->before, job->after }, column, out, err);
 }
 
-static void add_figure(struct text *out, const struct diff *diff, double value, const struct time_unit *time)
+static void add_figure(struct text *out, const struct diff *diff, double value, const struct print_time_unit *time)
 {
     const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, 1 };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
 
-    print_number(out, &column, &cell, time, (struct number_style){ .grouped = 1 });
+    print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
     if (unit_is_ns(diff->unit))
         text_addf(out, " %s", time->suffix);
 }
 
 /* The sentence under a table: all rows together. */
-static void add_overall(struct text *out, const struct diff *diff, const struct job *job, const struct time_unit *time)
+static void add_overall(struct text *out, const struct diff *diff, const struct job *job,
+                        const struct print_time_unit *time)
 {
     const struct diff_change *all = &diff->overall;
 
@@ -221,7 +222,7 @@ static void add_overall(struct text *out, const struct diff *diff, const struct 
               diff->confidence < 0.95 ? ", all that so few runs allow" : "");
 }
 
-static int check_conditions(struct job *job, const struct wanted *wanted, struct error *err)
+static int check_conditions(struct job *job, const struct selection_item *wanted, struct error *err)
 {
     for (size_t i = 0; i < job->condition_count; i++) {
         struct diff diff;
@@ -236,7 +237,8 @@ static int check_conditions(struct job *job, const struct wanted *wanted, struct
     return 0;
 }
 
-static int show(struct job *job, const struct wanted *wanted, const struct destination *destination, struct error *err)
+static int show(struct job *job, const struct selection_item *wanted, const struct output_destination *destination,
+                struct error *err)
 {
     struct print_request request = destination->request;
     struct text out = { 0 }, file = { 0 }, what = { 0 };
@@ -265,8 +267,8 @@ static int show(struct job *job, const struct wanted *wanted, const struct desti
 }
 
 /* Reports that nobody asked for by name are left out when no run has their data. */
-static int compare_report(struct job *job, const struct wanted *wanted, const struct destination *destination,
-                          int asked_for, struct error *err)
+static int compare_report(struct job *job, const struct selection_item *wanted,
+                          const struct output_destination *destination, int asked_for, struct error *err)
 {
     int code = make_tables(job, wanted, err), found = 0;
 
@@ -291,7 +293,7 @@ static int open_runs(struct job *job, struct error *err)
     const struct settings *settings = job->settings;
 
     for (size_t i = 0; i < job->before + job->after; i++) {
-        struct part_settings part = settings->part;
+        struct selection_part_settings part = settings->part;
         if (settings->ranges.count)
             part.nvtx = settings->ranges.values[i];
         if (open_report(job->runs[i].path, &job->runs[i].report, err) != 0 ||
@@ -342,13 +344,13 @@ static int take_conditions(struct job *job, struct error *err)
     return 0;
 }
 
-static int compare_all(struct job *job, const struct wanted_list *asked, struct error *err)
+static int compare_all(struct job *job, const struct selection_list *asked, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST];
     size_t count = asked->count ? asked->count : analysis_defaults(job->runs[0].report, defaults, WANTED_MOST);
 
     for (size_t i = 0; i < count; i++) {
-        const struct wanted by_default = { .analysis = asked->count ? NULL : defaults[i] };
+        const struct selection_item by_default = { .analysis = asked->count ? NULL : defaults[i] };
         if (compare_report(job, asked->count ? &asked->items[i] : &by_default, delivery_at(job->delivery, i),
                            asked->count != 0, err) != 0)
             return err->code;
@@ -359,7 +361,7 @@ static int compare_all(struct job *job, const struct wanted_list *asked, struct 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { 0 };
-    struct delivery delivery = { 0 };
+    struct output_delivery delivery = { 0 };
     struct error err = { 0 };
     const char *files[argc];
     size_t file_count;
@@ -373,7 +375,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, split, argv, &settings, files, &file_count, &status))
         return status;
     struct job *job = calloc(1, sizeof *job);
-    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+    struct selection_list *wanted = calloc(1, sizeof *wanted);
     if (!job || !wanted) {
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     } else {

@@ -16,7 +16,7 @@ struct settings {
     const char *sort_by, *format;
     int64_t row_limit, stack_frames, name_width, shapes_width, source_width;
     int by_shapes, top_level_only, with_flops;
-    struct part_settings part;
+    struct selection_part_settings part;
 };
 
 static int take_number(int64_t *out, const char *option, int64_t least, const char *value, struct error *err)
@@ -177,9 +177,9 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
         .with_flops = settings->with_flops,
         .sort_by = settings->sort_by,
     };
-    const struct wanted no_report = { 0 };
+    const struct selection_item no_report = { 0 };
     struct torch_ops ops;
-    struct part part = { 0 };
+    struct selection_part part = { 0 };
     int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0) {

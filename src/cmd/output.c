@@ -40,7 +40,7 @@ void output_help(struct text *out)
 /* ---- what was asked for ---------------------------------------------------------------------------------------- */
 
 /* All parts of a list that was given with commas or by repeating the option. */
-static int split_all(struct delivery *delivery, const struct option_list *list, char **out, size_t *count,
+static int split_all(struct output_delivery *delivery, const struct option_list *list, char **out, size_t *count,
                      struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -58,8 +58,8 @@ static int split_all(struct delivery *delivery, const struct option_list *list, 
     return 0;
 }
 
-static int parse_destination(struct destination *out, char *format, const char *output, const struct time_unit *unit,
-                             struct error *err)
+static int parse_destination(struct output_destination *out, char *format, const char *output,
+                             const struct print_time_unit *unit, struct error *err)
 {
     out->output = output ? output : "-";
     int console = output_is_console(out);
@@ -73,13 +73,13 @@ static int parse_destination(struct destination *out, char *format, const char *
     return print_format_parse(format, &out->format, &out->request, err);
 }
 
-int delivery_parse(struct delivery *delivery, const struct deliver_settings *settings, struct error *err)
+int delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err)
 {
     char *formats[DELIVER_MOST], *outputs[DELIVER_MOST];
     size_t format_count = 0, output_count = 0;
-    const struct time_unit *unit = settings->time_unit ? time_unit_find(settings->time_unit) : &time_unit_ns;
+    const struct print_time_unit *unit = settings->time_unit ? time_unit_find(settings->time_unit) : &time_unit_ns;
 
-    *delivery = (struct delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
+    *delivery = (struct output_delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
     if (!unit)
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds",
                          settings->time_unit);
@@ -90,7 +90,7 @@ int delivery_parse(struct delivery *delivery, const struct deliver_settings *set
     delivery->count = delivery->count ? delivery->count : 1;
     for (size_t i = 0; i < delivery->count; i++) {
         /* Parsing cuts a format up, so the last one is parsed once and then counts on. */
-        struct destination *destination = &delivery->list[i];
+        struct output_destination *destination = &delivery->list[i];
         char *output = !output_count ? NULL : outputs[i < output_count ? i : output_count - 1];
         int again = format_count && i >= format_count && strcmp(formats[format_count - 1], ".") != 0;
         if (parse_destination(destination,
@@ -108,23 +108,23 @@ int delivery_parse(struct delivery *delivery, const struct deliver_settings *set
     return 0;
 }
 
-void delivery_free(struct delivery *delivery)
+void delivery_free(struct output_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->text_count; i++)
         free(delivery->texts[i]);
 }
 
-const struct destination *delivery_at(const struct delivery *delivery, size_t place)
+const struct output_destination *delivery_at(const struct output_delivery *delivery, size_t place)
 {
     return &delivery->list[place < delivery->count ? place : delivery->count - 1];
 }
 
-int output_is_console(const struct destination *destination)
+int output_is_console(const struct output_destination *destination)
 {
     return strcmp(destination->output, "-") == 0;
 }
 
-void output_file(struct text *out, const struct destination *destination, const char *input, const char *what)
+void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what)
 {
     const char *base = destination->output;
     size_t length = strlen(base);
@@ -237,7 +237,7 @@ static int pipe_to(const char *command, const struct text *text, struct error *e
     return code;
 }
 
-int deliver(const struct delivery *delivery, const struct destination *destination, const char *file,
+int deliver(const struct output_delivery *delivery, const struct output_destination *destination, const char *file,
             const struct text *text, struct error *err)
 {
     if (text_failed(text))

@@ -11,7 +11,7 @@
 enum { DELIVER_MOST = 64 };
 
 /* What the options fill; a command has it as a member of its settings. */
-struct deliver_settings {
+struct output_settings {
     struct option_list formats, outputs;
     const char *time_unit;
     int quiet, force_overwrite;
@@ -37,32 +37,32 @@ const char *const *output_format_names(void);
 const char *const *output_time_unit_names(void);
 
 /* One format and one output. */
-struct destination {
+struct output_destination {
     const struct print_format *format;
     struct print_request request; /* without title and name, which the caller adds */
     const char *output;           /* "-", "@CMD", "." or a base name */
 };
 
-struct delivery {
-    struct destination list[DELIVER_MOST];
+struct output_delivery {
+    struct output_destination list[DELIVER_MOST];
     size_t count;                   /* at least 1 */
     int quiet, overwrite;
     char **texts[2 * DELIVER_MOST]; /* what the list points into */
     size_t text_count;
 };
 
-int delivery_parse(struct delivery *delivery, const struct deliver_settings *settings, struct error *err);
-void delivery_free(struct delivery *delivery);
+int delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err);
+void delivery_free(struct output_delivery *delivery);
 /* The place-th; the last one counts on. */
-const struct destination *delivery_at(const struct delivery *delivery, size_t place);
-int output_is_console(const struct destination *destination);
+const struct output_destination *delivery_at(const struct output_delivery *delivery, size_t place);
+int output_is_console(const struct output_destination *destination);
 
 /* The file that a table goes to: BASE_WHAT.csv. what is the report and its arguments; colons and slashes in it become
  * _ and -. With "." the base is the input without its ending. */
-void output_file(struct text *out, const struct destination *destination, const char *input, const char *what);
+void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what);
 
 /* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
-int deliver(const struct delivery *delivery, const struct destination *destination, const char *file,
+int deliver(const struct output_delivery *delivery, const struct output_destination *destination, const char *file,
             const struct text *text, struct error *err);
 
 /* Prints --help-formats. */

@@ -88,24 +88,24 @@ int run_reports_print(struct text *out, struct report *report, const char *path,
 struct job {
     struct report *report;
     const char *path;
-    const struct wanted *wanted;
-    const struct part_settings *part;
+    const struct selection_item *wanted;
+    const struct selection_part_settings *part;
     struct analysis_request request;
-    const struct delivery *delivery;
-    const struct destination *destination;
+    const struct output_delivery *delivery;
+    const struct output_destination *destination;
     int by_default;
 };
 
 /* Notes about what is done, on the terminal; never into a table. */
-static void note(const struct delivery *delivery, const struct text *notes)
+static void note(const struct output_delivery *delivery, const struct text *notes)
 {
-    const struct destination console = { .output = "-" };
+    const struct output_destination console = { .output = "-" };
 
     if (!delivery->quiet)
         deliver(delivery, &console, NULL, notes, NULL);
 }
 
-static void note_part(const struct delivery *delivery, const struct part *part)
+static void note_part(const struct output_delivery *delivery, const struct selection_part *part)
 {
     struct text notes = { 0 };
 
@@ -160,18 +160,18 @@ static int print_here(const struct job *job, struct error *err)
 }
 
 /* What is wanted of a report that is open, one table after another. */
-static int show_report(struct report *report, const char *path, const struct show_settings *settings,
-                       const struct wanted_list *wanted, int by_default, const struct delivery *delivery,
+static int show_report(struct report *report, const char *path, const struct run_reports_settings *settings,
+                       const struct selection_list *wanted, int by_default, const struct output_delivery *delivery,
                        struct error *err)
 {
-    struct part part = { 0 };
+    struct selection_part part = { 0 };
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0 && part.steps.count)
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs && code == 0; i++) {
-        const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        const struct selection_item *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
         struct job job = {
             .report = report,
             .path = path,
@@ -188,14 +188,14 @@ static int show_report(struct report *report, const char *path, const struct sho
     return code;
 }
 
-static int show_file(const struct command *self, const char *path, const struct show_settings *settings,
-                     const struct show_registry *registry, const struct wanted_list *wanted,
-                     const struct delivery *delivery)
+static int show_file(const struct command *self, const char *path, const struct run_reports_settings *settings,
+                     const struct run_reports_registry *registry, const struct selection_list *wanted,
+                     const struct output_delivery *delivery)
 {
     struct report *report = NULL;
     struct error err = { 0 };
     struct text found = { 0 };
-    struct wanted_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
+    struct selection_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
     int code = nsys_rep_find(path, &settings->input, &found, &err);
 
     if (code == 0)
@@ -228,7 +228,7 @@ const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const s
     return names;
 }
 
-static int explain(const struct show_registry *registry, const char *name, struct text *out, struct error *err)
+static int explain(const struct run_reports_registry *registry, const char *name, struct text *out, struct error *err)
 {
     int all = strcmp(name, "ALL") == 0;
     const struct analysis *one = *name && !all ? registry->find(name) : NULL;
@@ -246,7 +246,8 @@ static int explain(const struct show_registry *registry, const char *name, struc
     return 0;
 }
 
-int run_reports_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
+int run_reports_help(const struct command *self, const struct run_reports_registry *registry, const char *names,
+                     int formats)
 {
     struct text out = { 0 };
     struct error err = { 0 };
@@ -262,12 +263,12 @@ int run_reports_help(const struct command *self, const struct show_registry *reg
     return status;
 }
 
-int run_reports_files(const struct command *self, const struct show_settings *settings,
-                      const struct show_registry *registry, const char *const *files, size_t file_count)
+int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
+                      const struct run_reports_registry *registry, const char *const *files, size_t file_count)
 {
-    struct delivery delivery = { 0 };
+    struct output_delivery delivery = { 0 };
     struct error err = { 0 };
-    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+    struct selection_list *wanted = calloc(1, sizeof *wanted);
 
     if (!wanted)
         error_set(&err, ERR_NO_MEMORY, "out of memory");

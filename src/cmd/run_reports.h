@@ -24,19 +24,19 @@ int run_reports_print(struct text *out, struct report *report, const char *path,
                       const struct analysis_request *request, const struct run_reports_style *style, struct error *err);
 
 /* The settings of such a command, as its options fill them. */
-struct show_settings {
+struct run_reports_settings {
     struct option_list names;
-    struct deliver_settings deliver;
-    struct part_settings part;
+    struct output_settings deliver;
+    struct selection_part_settings part;
     struct nsys_rep_settings input;
 };
 
 /* What there is to show, and what is shown when no name is given. */
-struct show_registry {
+struct run_reports_registry {
     const struct analysis *const *known;
     const struct analysis *(*find)(const char *name);
     const char *noun; /* "report", "rule" */
-    int (*add_defaults)(struct wanted_list *list, struct report *report, struct error *err);
+    int (*add_defaults)(struct selection_list *list, struct report *report, struct error *err);
 };
 
 /* The names of all that is known, for completion, behind `first` where that is not NULL;
@@ -47,10 +47,11 @@ const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const s
 
 /* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained;
  * not if names is NULL. Before it the formats, if asked for. The exit status. */
-int run_reports_help(const struct command *self, const struct show_registry *registry, const char *names, int formats);
+int run_reports_help(const struct command *self, const struct run_reports_registry *registry, const char *names,
+                     int formats);
 
 /* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
-int run_reports_files(const struct command *self, const struct show_settings *settings,
-                      const struct show_registry *registry, const char *const *files, size_t file_count);
+int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
+                      const struct run_reports_registry *registry, const char *const *files, size_t file_count);
 
 #endif

@@ -32,15 +32,15 @@ static int complain(const struct analysis *const *registry, const char *noun, co
                      noun);
 }
 
-int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err)
+int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err)
 {
     if (list->count == WANTED_MOST)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d tables at once", WANTED_MOST);
-    list->items[list->count++] = (struct wanted){ .analysis = analysis };
+    list->items[list->count++] = (struct selection_item){ .analysis = analysis };
     return 0;
 }
 
-static int parse_one(struct wanted_list *list, char *text, const struct analysis *const *registry, const char *noun,
+static int parse_one(struct selection_list *list, char *text, const struct analysis *const *registry, const char *noun,
                      struct error *err)
 {
     char *rest = strchr(text, ':');
@@ -55,7 +55,7 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
     }
     if (selection_add(list, analysis, err) != 0)
         return err->code;
-    struct wanted *wanted = &list->items[list->count - 1];
+    struct selection_item *wanted = &list->items[list->count - 1];
     while (rest && *rest && wanted->option_count < WANTED_MOST_OPTIONS) {
         struct analysis_option *option = &wanted->options[wanted->option_count++];
         char *name = strsep(&rest, ":"), *value = strchr(name, '=');
@@ -66,8 +66,8 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
     return 0;
 }
 
-int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry,
-                    const char *noun, struct error *err)
+int selection_parse(struct selection_list *list, const struct option_list *names,
+                    const struct analysis *const *registry, const char *noun, struct error *err)
 {
     for (size_t i = 0; i < names->count && list->text_count < sizeof list->texts / sizeof list->texts[0]; i++) {
         size_t count;
@@ -86,14 +86,14 @@ int selection_parse(struct wanted_list *list, const struct option_list *names, c
     return 0;
 }
 
-void selection_free(struct wanted_list *list)
+void selection_free(struct selection_list *list)
 {
     for (size_t i = 0; i < list->text_count; i++)
         free(list->texts[i]);
     list->text_count = list->count = 0;
 }
 
-void selection_name(struct text *out, const struct wanted *wanted, const struct part_settings *part)
+void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part)
 {
     const struct {
         const char *name, *value;
@@ -151,7 +151,8 @@ static int parse_number(const char *option, const char *text, int bit, int64_t *
     return 0;
 }
 
-static int find_steps(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+static int find_steps(const struct selection_part_settings *settings, struct report *report, struct selection_part *out,
+                      struct error *err)
 {
     const struct steps_request request = { settings->step_range, settings->step_operator };
 
@@ -167,12 +168,12 @@ static int find_steps(const struct part_settings *settings, struct report *repor
     return 0;
 }
 
-void selection_part_free(struct part *part)
+void selection_part_free(struct selection_part *part)
 {
     steps_free(&part->steps);
 }
 
-void selection_part_note(struct text *out, const struct part *part)
+void selection_part_note(struct text *out, const struct selection_part *part)
 {
     size_t chosen = 0;
 
@@ -182,13 +183,13 @@ void selection_part_note(struct text *out, const struct part *part)
         text_addf(out, "Counting %zu of %zu %s.\n", chosen, part->steps.count, part->steps.source);
 }
 
-int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out,
-                        struct error *err)
+int selection_part_find(const struct selection_part_settings *settings, struct report *report,
+                        struct selection_part *out, struct error *err)
 {
     struct report_span range;
     struct analysis_filter *filter = &out->filter;
 
-    *out = (struct part){ .span = { INT64_MIN, INT64_MAX } };
+    *out = (struct selection_part){ .span = { INT64_MIN, INT64_MAX } };
     if (parse_number("pid", settings->pid, ONLY_PID, &filter->pid, filter, err) != 0 ||
         parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
         parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
@@ -208,7 +209,7 @@ int selection_part_find(const struct part_settings *settings, struct report *rep
     return 0;
 }
 
-struct analysis_request selection_part_request(const struct part *part, const struct wanted *wanted)
+struct analysis_request selection_part_request(const struct selection_part *part, const struct selection_item *wanted)
 {
     return (struct analysis_request){
         .options = wanted->options,

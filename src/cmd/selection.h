@@ -9,14 +9,14 @@
 enum { WANTED_MOST = 128, WANTED_MOST_OPTIONS = 16 };
 
 /* One report and the options behind its name: "um_sum:rows=5". */
-struct wanted {
+struct selection_item {
     const struct analysis *analysis;
     struct analysis_option options[WANTED_MOST_OPTIONS];
     size_t option_count;
 };
 
-struct wanted_list {
-    struct wanted items[WANTED_MOST];
+struct selection_list {
+    struct selection_item items[WANTED_MOST];
     size_t count;
     char **texts[64];     /* owned; what the options point into */
     size_t text_count;
@@ -26,17 +26,17 @@ struct wanted_list {
 /* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun
  * what an error calls one of it: "report", "rule". Starts from {0}. Names that are not known fail only if no other is;
  * else list->unknown says which, for a command to fail with at its end. */
-int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry,
-                    const char *noun, struct error *err);
-int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err);
-void selection_free(struct wanted_list *list);
+int selection_parse(struct selection_list *list, const struct option_list *names,
+                    const struct analysis *const *registry, const char *noun, struct error *err);
+int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err);
+void selection_free(struct selection_list *list);
 
 /* The name with its options as they were given, and the filter: um_sum:rows=5:nvtx=step. */
-struct part_settings;
-void selection_name(struct text *out, const struct wanted *wanted, const struct part_settings *part);
+struct selection_part_settings;
+void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part);
 
 /* Which part of a file; what the options fill. */
-struct part_settings {
+struct selection_part_settings {
     const char *time, *nvtx;
     const char *pid, *tid, *device, *stream;
     const char *steps, *step_range, *step_operator;
@@ -69,19 +69,19 @@ struct part_settings {
     STEP_OPTIONS(type, member)
 
 /* The part as an analysis wants it. */
-struct part {
+struct selection_part {
     struct report_span span;
     struct analysis_filter filter;
     int has_span;
     struct steps steps; /* owned */
 };
 /* Either way the part is to be freed, before the report is closed. */
-int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out,
-                        struct error *err);
-void selection_part_free(struct part *part);
+int selection_part_find(const struct selection_part_settings *settings, struct report *report,
+                        struct selection_part *out, struct error *err);
+void selection_part_free(struct selection_part *part);
 /* Which steps count, in a line; nothing where none were asked for. */
-void selection_part_note(struct text *out, const struct part *part);
+void selection_part_note(struct text *out, const struct selection_part *part);
 /* A request for one of those wanted and that part; it points into both. */
-struct analysis_request selection_part_request(const struct part *part, const struct wanted *wanted);
+struct analysis_request selection_part_request(const struct selection_part *part, const struct selection_item *wanted);
 
 #endif

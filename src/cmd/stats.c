@@ -3,7 +3,7 @@
 #include "run_reports.h"
 
 struct settings {
-    struct show_settings show;
+    struct run_reports_settings show;
     const char *help_reports;
     int help_formats;
 };
@@ -43,7 +43,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_defaults(struct wanted_list *list, struct report *report, struct error *err)
+static int add_defaults(struct selection_list *list, struct report *report, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST];
     size_t count = analysis_defaults(report, defaults, WANTED_MOST);
@@ -56,7 +56,7 @@ static int add_defaults(struct wanted_list *list, struct report *report, struct 
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct show_registry registry = { analyses, analysis_find, "report", add_defaults };
+    static const struct run_reports_registry registry = { analyses, analysis_find, "report", add_defaults };
     struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;

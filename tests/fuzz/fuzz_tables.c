@@ -69,7 +69,7 @@ static struct report *make_report(struct hostile *hostile)
 
 /* ---- parts of a report ----------------------------------------------------------------------------------------- */
 
-struct part {
+struct selection_part {
     struct report_span span;
     struct steps steps;
     struct analysis_filter filter;
@@ -81,11 +81,11 @@ static int64_t any_time(struct hostile *hostile)
     return hostile_value(hostile, COLUMN_TIME, "start");
 }
 
-static void part_choose(struct part *part, struct hostile *hostile, struct report *report)
+static void part_choose(struct selection_part *part, struct hostile *hostile, struct report *report)
 {
     struct error err;
 
-    *part = (struct part){ 0 };
+    *part = (struct selection_part){ 0 };
     if (hostile_below(hostile, 2) == 0)
         return;
     part->span = (struct report_span){ any_time(hostile), any_time(hostile) };
@@ -172,7 +172,7 @@ static void compare(const char *name, struct table *before, struct table *after)
 /* About a quarter of them: a report is tried more often than it is read by all. */
 static void run_analyses(struct hostile *hostile, struct report *report, const struct analysis *const *list)
 {
-    struct part part;
+    struct selection_part part;
 
     part_choose(&part, hostile, report);
     for (; *list; list++) {
@@ -219,7 +219,7 @@ static void run_export(struct hostile *hostile, struct report *report)
 {
     static const int64_t shifts[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MAX / 2 };
     size_t count = 0;
-    struct part part;
+    struct selection_part part;
     struct filter filter;
     struct error err = { 0 };
 

@@ -30,7 +30,7 @@ static struct table *table_of_one(double share, int64_t total, int64_t pid, cons
     return table;
 }
 
-static void expect_table(const struct print_format *format, struct table *table, const struct time_unit *time,
+static void expect_table(const struct print_format *format, struct table *table, const struct print_time_unit *time,
                          int to_terminal, const char *expected)
 {
     struct text out = { 0 };

@@ -185,7 +185,7 @@ static void reals_that_read_back(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct text out = { 0 };
         print_number(&out, &column, &(struct table_cell){ .kind = CELL_REAL, .real = cases[i].value }, &time_unit_ns,
-                     (struct number_style){ 0 });
+                     (struct print_number_style){ 0 });
         assert_string_equal(text_string(&out), cases[i].text);
         text_free(&out);
     }

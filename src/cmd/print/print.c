@@ -137,16 +137,16 @@ size_t print_terminal_columns(int fd)
 
 static const struct {
     const char *names[2];
-    struct time_unit unit;
+    struct print_time_unit unit;
 } time_units[] = {
     { { "nsec", "nanoseconds" }, { "ns", 1, 0, 0 } },
     { { "usec", "microseconds" }, { "us", 1000, 3, 3 } },
     { { "msec", "milliseconds" }, { "ms", 1000000, 6, 3 } },
     { { "sec", "seconds" }, { "s", 1000000000, 9, 3 } },
 };
-const struct time_unit time_unit_ns = { "ns", 1, 0, 0 };
+const struct print_time_unit time_unit_ns = { "ns", 1, 0, 0 };
 
-const struct time_unit *time_unit_find(const char *name)
+const struct print_time_unit *time_unit_find(const char *name)
 {
     for (size_t i = 0; *name && i < sizeof time_units / sizeof time_units[0]; i++)
         for (size_t j = 0; j < 2; j++)
@@ -156,7 +156,7 @@ const struct time_unit *time_unit_find(const char *name)
     return NULL;
 }
 
-void print_header(struct text *out, const struct table_column *column, const struct time_unit *time)
+void print_header(struct text *out, const struct table_column *column, const struct print_time_unit *time)
 {
     text_add(out, column->name);
     switch (column->unit) {
@@ -172,7 +172,7 @@ void print_header(struct text *out, const struct table_column *column, const str
 }
 
 /* Whole ns in a larger unit, rounded half away from zero; exact where a double would not be. */
-static void print_scaled(struct text *out, int64_t ns, const struct time_unit *time, int decimals, int grouped)
+static void print_scaled(struct text *out, int64_t ns, const struct print_time_unit *time, int decimals, int grouped)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, unit = 1, step;
 
@@ -186,7 +186,7 @@ static void print_scaled(struct text *out, int64_t ns, const struct time_unit *t
 }
 
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
-                  const struct time_unit *time, struct number_style style)
+                  const struct print_time_unit *time, struct print_number_style style)
 {
     int grouped = style.grouped && column->unit != UNIT_ID;
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-struct time_unit {
+struct print_time_unit {
     const char *suffix;           /* "ns" */
     int64_t ns;                   /* in one of it */
     int decimals, short_decimals; /* that lose nothing; that people want to see */
@@ -15,11 +15,11 @@ struct time_unit {
 enum { PRINT_MOST_WIDTHS = 64, PRINT_AUTO_WIDTH = -1 };
 
 struct print_request {
-    const struct time_unit *time; /* what UNIT_NS and UNIT_TIME are shown in */
-    int to_terminal;              /* names must not reach it as they are */
-    size_t terminal_columns;      /* a table wider than this is fitted; 0: as wide as it is */
-    const char *title, *name;     /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
-    int null_is_null;             /* json: an empty cell is null, not "" as in nsys */
+    const struct print_time_unit *time; /* what UNIT_NS and UNIT_TIME are shown in */
+    int to_terminal;                    /* names must not reach it as they are */
+    size_t terminal_columns;            /* a table wider than this is fitted; 0: as wide as it is */
+    const char *title, *name;           /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
+    int null_is_null;                   /* json: an empty cell is null, not "" as in nsys */
     /* What stood behind the format's name; see enum print_argument. */
     int no_header, no_limit, plain_numbers, escape_tabs, guard_formulas;
     const char *document_title, *css;
@@ -62,19 +62,19 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 size_t print_terminal_columns(int fd);
 
 /* Any beginning of nsec, nanoseconds, usec, …; NULL if it is none. */
-const struct time_unit *time_unit_find(const char *name);
-extern const struct time_unit time_unit_ns;
+const struct print_time_unit *time_unit_find(const char *name);
+extern const struct print_time_unit time_unit_ns;
 
 /* "Total Time (ns)". */
-void print_header(struct text *out, const struct table_column *column, const struct time_unit *time);
+void print_header(struct text *out, const struct table_column *column, const struct print_time_unit *time);
 
 /* How numbers look in a format. */
-struct number_style {
+struct print_number_style {
     int grouped;  /* 1,234,567 */
     int lossless; /* times in larger units with all their decimals */
 };
 /* A cell that is a number. A column with decimals below 0 shows its reals with as many digits as tell them apart. */
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
-                  const struct time_unit *time, struct number_style style);
+                  const struct print_time_unit *time, struct print_number_style style);
 
 #endif

@@ -47,7 +47,7 @@ static size_t show_cell(struct text *out, const struct table_column *column, con
     if (cell->kind == CELL_TEXT)
         return display_add(out, cell->text.bytes, cell->text.length, widest);
     print_number(out, column, cell, request->time,
-                 (struct number_style){ .grouped = !request->plain_numbers, .lossless = request->plain_numbers });
+                 (struct print_number_style){ .grouped = !request->plain_numbers, .lossless = request->plain_numbers });
     return out->length - before;
 }
 

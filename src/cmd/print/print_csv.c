@@ -88,7 +88,7 @@ static void print_separated(struct text *out, const struct table *table, const s
             if (row[i].kind == CELL_TEXT)
                 add_text(out, row[i].text.bytes, row[i].text.length, request, add_field);
             else if (row[i].kind != CELL_NONE)
-                print_number(out, &columns[i], &row[i], request->time, (struct number_style){ .lossless = 1 });
+                print_number(out, &columns[i], &row[i], request->time, (struct print_number_style){ .lossless = 1 });
         }
         text_add_char(out, '\n');
     }

@@ -57,7 +57,7 @@ static void print_bare(struct text *out, const struct table *table, const struct
                 add_escaped(out, cell->text.bytes, cell->text.length);
             else if (cell->kind != CELL_NONE)
                 print_number(out, &columns[i], cell, request->time,
-                             (struct number_style){ .grouped = 1, .lossless = 1 });
+                             (struct print_number_style){ .grouped = 1, .lossless = 1 });
             text_add(out, "</td>");
         }
         text_add(out, "</tr>\n");

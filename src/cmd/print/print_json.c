@@ -43,7 +43,7 @@ static void add_value(struct text *out, const struct table_column *column, const
     else if (cell->kind == CELL_REAL && !isfinite(cell->real))
         text_add(out, "null");
     else
-        print_number(out, column, cell, request->time, (struct number_style){ .lossless = 1 });
+        print_number(out, column, cell, request->time, (struct print_number_style){ .lossless = 1 });
 }
 
 static void print_rows(struct text *out, const struct table *table, const struct print_request *request)
