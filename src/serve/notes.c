@@ -12,9 +12,9 @@
 #include "base/json_scan.h"
 #include "base/utf8.h"
 
-#define LEVELS_MOST 16 /* of brackets */
+#define LEVELS_MOST 16 /* nesting depth of brackets */
 
-/* {"notes": [...]} with nothing behind it. Files that were cut, or that belong to somebody else, are not. */
+/* Whether the bytes are {"notes": [...]} and nothing else. Truncated files and files of other programs are not. */
 static int are_notes(const char *bytes, size_t length)
 {
     struct text guarded = { 0 };

@@ -1,5 +1,6 @@
-/* Regular expressions and texts, as anybody who has the page may send them: a byte of flags, the expression up to a
- * zero byte, the text. Whether it matches must not depend on what the expression has met before. */
+/* Fuzzes the regex engine. The input is a byte of flags, the expression up to a zero byte, and the text. The result
+ * must not depend on the state of the cache: an expression that has matched other texts before must agree with a new
+ * one. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Regular expressions: what they match, held against Python's re and the C library's regexec(), and that no expression
- * takes long. */
+/* Regular expressions: the syntax, compared with Python's re and glibc's regexec() on generated expressions, and
+ * hostile expressions, which must stay within the bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "base/regex/regex.h"
 #include "rounds.h"
 
-/* 0 or 1, or -1 if it is refused. */
+/* Returns 0 or 1, or -1 if the expression is rejected. */
 static int match(const char *pattern, unsigned flags, const char *text, size_t length)
 {
     struct error err = { 0 };
@@ -26,7 +26,7 @@ static int match(const char *pattern, unsigned flags, const char *text, size_t l
         return -1;
     }
     int is_match = regex_matches(regex, text, length);
-    assert_int_equal(regex_matches(regex, text, length), is_match); /* now by what it remembers */
+    assert_int_equal(regex_matches(regex, text, length), is_match); /* now with a warm cache */
     regex_free(regex);
     return is_match;
 }
@@ -72,7 +72,7 @@ static void the_syntax(void **state)
         { "a|b|", "c", NULL },
         { "operator()", "operator", "operato" },
         { "f\\(\\)", "f()", "f" },
-        { "a{b}", "a{b}", "ab" }, /* no count: the characters themselves */
+        { "a{b}", "a{b}", "ab" }, /* not a count: literal braces */
         { "x)", "x)", "x" },      /* as POSIX has it */
         { "a\\tb", "a\tb", "atb" },
         { "\\.cu$", "a.cu", "acu" },
@@ -107,7 +107,7 @@ static void basic_expressions(void **state)
         { "\\(*a\\|^*b\\)", "*b", "b" },
         { "a^b$c", "a^b$c", "ab" },
         { "x\\(^a\\|b$\\)", "xb", "xa" },
-        { "[\\.]", "\\", "a" }, /* there is no quoting inside of [] */
+        { "[\\.]", "\\", "a" }, /* a backslash is literal inside brackets */
         { "\\w\\b", "a", "-" },
     };
 
@@ -186,8 +186,8 @@ static void what_is_refused(void **state)
     free(long_one);
 }
 
-/* Expressions that engines with backtracking never come to an end with, or whose automaton has no end of states. */
-static void hostile_expressions_come_to_an_end(void **state)
+/* Expressions that take a backtracking engine exponential time, or that have a DFA of exponential size. */
+static void hostile_expressions_terminate(void **state)
 {
     enum { LENGTH = 100000 };
     static const struct {
@@ -228,8 +228,8 @@ static uint32_t random_below(uint32_t count)
     return (uint32_t)(random_state >> 33) % count;
 }
 
-/* The states of this one are the last 13 characters: more than there is room for, so that they are forgotten. */
-static void more_states_than_fit(void **state)
+/* This DFA has 2^13 states, one for each combination of the last 13 characters: more than the cache holds. */
+static void more_states_than_the_cache_holds(void **state)
 {
     enum { BEHIND = 12, LENGTH = 200000 };
     struct error err = { 0 };
@@ -264,7 +264,7 @@ static void add(struct made *made, const char *text)
     made->length += length;
 }
 
-/* An operator, with the backslash of basic expressions. */
+/* Adds an operator, with a backslash in basic expressions. */
 static void add_operator(struct made *made, const char *text)
 {
     add(made, made->is_basic ? "\\" : "");
@@ -307,7 +307,7 @@ static void add_repeat(struct made *made)
 
 enum { DEPTH = 3 };
 
-/* With anchors outside of groups alone: the C library (glibc 2.36) finds too much where it repeats groups with them. */
+/* Anchors stand outside of groups only: glibc 2.36 finds wrong matches when it repeats a group that contains one. */
 static void add_expression(struct made *made, int depth)
 {
     int branches = random_below(4) ? 1 : 2;
@@ -405,9 +405,12 @@ static void as_python_has_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_syntax),           cmocka_unit_test(basic_expressions),
-        cmocka_unit_test(what_is_refused),      cmocka_unit_test(hostile_expressions_come_to_an_end),
-        cmocka_unit_test(more_states_than_fit), cmocka_unit_test(as_the_c_library_has_it),
+        cmocka_unit_test(the_syntax),
+        cmocka_unit_test(basic_expressions),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(hostile_expressions_terminate),
+        cmocka_unit_test(more_states_than_the_cache_holds),
+        cmocka_unit_test(as_the_c_library_has_it),
         cmocka_unit_test(as_python_has_it),
     };
 

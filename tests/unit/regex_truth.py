@@ -1,7 +1,7 @@
-"""Expressions, texts and whether Python's re finds the one in the other: the truth for base_regex.c.
+"""Generates regular expressions and texts, with the verdict of Python's re: the expected results of base_regex.c.
 
 regex_truth.py SEED COUNT prints lines of FLAGS PATTERN TEXT VERDICT, pattern and text in hexadecimal with an x in front. Expressions
-are made of what both engines have; where they write it differently ($ is \\Z in Python), each gets its own.
+use the syntax that both engines have; where they spell it differently ($ is \\Z in Python), each gets its own.
 """
 
 import random
@@ -34,7 +34,7 @@ def bracket(choose):
 
 
 def expression(choose, depth):
-    """The expression as we write it, and as Python does."""
+    """Returns the expression as the engine under test spells it, and as Python does."""
     kind = choose.randrange(12 if depth > 0 else 6)
     if kind < 3:
         one = quoted(choose.choice(CHARACTERS))

@@ -1,7 +1,7 @@
-/* Matching by a deterministic automaton that is built as texts need it: one of its states is the set of steps at which
- * the expression may stand between two characters. What a state does with a class of characters is worked out once,
- * in time that grows with the number of steps, and then looked up. There is room for so many states; when it is full,
- * all are forgotten. */
+/* Matching with a lazily built DFA. A state is the set of program steps that are active between two characters, before
+ * the epsilon closure, together with the kind of character before it: assertions are evaluated when the next character
+ * is known. A transition is computed once, in time proportional to the number of steps, and then looked up. The cache
+ * of states has a fixed size; when it is full, all states are dropped, and matching continues with an empty cache. */
 #include "regex.h"
 
 #include <stdlib.h>
@@ -13,33 +13,33 @@
 
 enum { CACHE_BYTES = 1 << 20, STATES_LEAST = 16, STATES_MOST = 4096 };
 
-/* What is on one side of a place in the text. */
+/* What lies before or behind a position in the text: its end, a word character, or another one. */
 enum side { SIDE_END, SIDE_OTHER, SIDE_WORD };
 
-/* Where a state leads to: one of these, or the row of another state. */
+/* The target of a transition: one of these, or the row of a state. */
 enum { NEXT_UNKNOWN, NEXT_MATCH, NEXT_NEVER, STATES_FIRST };
 
 struct regex {
     struct regex_program program;
     struct regex_classes classes;
-    int is_anchored; /* it can begin nowhere but at the beginning */
+    int is_anchored; /* a match can only begin at the beginning of the text */
 
-    /* The states, by number; those below STATES_FIRST are not used. All are owned. */
+    /* The cache of states, by number; numbers below STATES_FIRST are not used. All pointers are owned. */
     uint32_t state_count, state_limit;
-    uint32_t start;  /* its row; 0: not made yet */
-    uint32_t words;  /* of a set of steps */
-    uint64_t *steps; /* words for each state: a bit for each step */
+    uint32_t start;  /* row of the initial state; 0: not in the cache */
+    uint32_t words;  /* of a bitmap of steps */
+    uint64_t *steps; /* a bitmap for each state */
     uint8_t *before; /* enum side */
-    uint32_t *next;  /* a row of stride for each state: one for each class, and one for the end of the text */
+    uint32_t *next;  /* a row for each state: a transition for each class, and one for the end of the text */
     uint32_t stride;
-    uint32_t *slots; /* a hash table of states, 0: free; a power of two */
+    uint32_t *slots; /* hash table of states; 0: free */
     uint32_t slot_count;
 
-    /* For working out one transition. */
-    uint64_t *seen, *fresh; /* sets of steps */
-    uint32_t *pending;      /* steps to follow */
-    uint32_t *takers;       /* steps that take a character */
-    uint32_t taker_count;
+    /* Scratch memory for computing one transition. */
+    uint64_t *seen, *fresh; /* bitmaps of steps */
+    uint32_t *pending;      /* stack of steps to expand */
+    uint32_t *consumers;    /* steps of the closure that consume a character */
+    uint32_t consumer_count;
 };
 
 /* ---- States ---------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static uint64_t *steps_of(struct regex *regex, uint32_t state)
     return regex->steps + (size_t)state * regex->words;
 }
 
-static void forget_states(struct regex *regex)
+static void drop_states(struct regex *regex)
 {
     memset(regex->next, 0, (size_t)regex->state_count * regex->stride * sizeof *regex->next);
     memset(regex->slots, 0, regex->slot_count * sizeof *regex->slots);
@@ -57,7 +57,7 @@ static void forget_states(struct regex *regex)
     regex->start = 0;
 }
 
-/* The state with the steps of `fresh`, made if there is none. */
+/* Finds or adds the state whose steps are in `fresh`. */
 static uint32_t find_state(struct regex *regex, enum side before)
 {
     size_t bytes = regex->words * sizeof *regex->fresh;
@@ -70,7 +70,7 @@ static uint32_t find_state(struct regex *regex, enum side before)
             return state;
     }
     if (regex->state_count == regex->state_limit) {
-        forget_states(regex);
+        drop_states(regex);
         return find_state(regex, before);
     }
     uint32_t state = regex->state_count++;
@@ -80,7 +80,7 @@ static uint32_t find_state(struct regex *regex, enum side before)
     return state;
 }
 
-/* The first step, at the beginning of a text. */
+/* The initial state: the first step, at the beginning of a text. */
 static uint32_t start_row(struct regex *regex)
 {
     if (!regex->start) {
@@ -105,7 +105,7 @@ static int holds(enum regex_assertion assertion, enum side before, enum side aft
     }
 }
 
-/* A step to follow, once. */
+/* Pushes a step that was not seen yet. */
 static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
 {
     uint64_t bit = UINT64_C(1) << step % 64;
@@ -117,11 +117,11 @@ static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
     return count + 1;
 }
 
-/* Follows all steps that take no character. 1 if that leads to the end of the expression; else takers are filled. */
-static int follow(struct regex *regex, const uint64_t *steps, enum side before, enum side after)
+/* Computes the epsilon closure. Returns 1 if it contains STEP_MATCH; else the consumers are filled in. */
+static int expand(struct regex *regex, const uint64_t *steps, enum side before, enum side after)
 {
     memset(regex->seen, 0, regex->words * sizeof *regex->seen);
-    regex->taker_count = 0;
+    regex->consumer_count = 0;
     for (uint32_t word = 0; word < regex->words; word++)
         for (uint64_t left = steps[word]; left; left &= left - 1) {
             uint32_t count = add_pending(regex, 0, word * 64 + (uint32_t)__builtin_ctzll(left));
@@ -130,7 +130,7 @@ static int follow(struct regex *regex, const uint64_t *steps, enum side before, 
                 const struct regex_step *step = &regex->program.steps[at];
                 switch (step->kind) {
                 case STEP_MATCH: return 1;
-                case STEP_SET: regex->takers[regex->taker_count++] = at; break;
+                case STEP_SET: regex->consumers[regex->consumer_count++] = at; break;
                 case STEP_JUMP: count = add_pending(regex, count, at + (uint32_t)step->operand); break;
                 case STEP_SPLIT:
                     count = add_pending(regex, count, at + (uint32_t)step->operand);
@@ -154,30 +154,30 @@ static enum side side_of(const struct regex *regex, uint32_t class)
     return regex_classes_is_member(&regex->classes, class, (uint32_t)regex->program.word) ? SIDE_WORD : SIDE_OTHER;
 }
 
-/* Where the state leads to with a character of the class, or with the end of the text; kept for the next time. */
-static uint32_t work_out(struct regex *regex, uint32_t row, uint32_t class)
+/* Computes the transition of a state with a class of characters, or with the end of the text, and caches it. */
+static uint32_t compute_transition(struct regex *regex, uint32_t row, uint32_t class)
 {
     enum side after = side_of(regex, class);
     uint32_t *kept = &regex->next[row + class], state = row / regex->stride;
-    int is_any = 0;
+    int is_active = 0;
 
-    if (follow(regex, steps_of(regex, state), (enum side)regex->before[state], after))
+    if (expand(regex, steps_of(regex, state), (enum side)regex->before[state], after))
         return *kept = NEXT_MATCH;
     if (after == SIDE_END)
         return *kept = NEXT_NEVER;
     memset(regex->fresh, 0, regex->words * sizeof *regex->fresh);
-    for (uint32_t i = 0; i < regex->taker_count; i++) {
-        uint32_t at = regex->takers[i];
+    for (uint32_t i = 0; i < regex->consumer_count; i++) {
+        uint32_t at = regex->consumers[i];
         if (!regex_classes_is_member(&regex->classes, class, (uint32_t)regex->program.steps[at].operand))
             continue;
         regex->fresh[(at + 1) / 64] |= UINT64_C(1) << (at + 1) % 64;
-        is_any = 1;
+        is_active = 1;
     }
-    if (!is_any && regex->is_anchored)
+    if (!is_active && regex->is_anchored)
         return *kept = NEXT_NEVER;
-    regex->fresh[0] |= !regex->is_anchored; /* it may begin here too */
+    regex->fresh[0] |= !regex->is_anchored; /* a match may begin here too */
     uint32_t count = regex->state_count, found = find_state(regex, after) * regex->stride;
-    if (regex->state_count >= count)        /* else the state that this was about is forgotten */
+    if (regex->state_count >= count)        /* else the cache was dropped, and this row with it */
         *kept = found;
     return found;
 }
@@ -200,17 +200,17 @@ int regex_matches(struct regex *regex, const char *text, size_t length)
         next = regex->next[row + class];
         if (next < STATES_FIRST) {
             if (next == NEXT_UNKNOWN)
-                next = work_out(regex, row, class);
+                next = compute_transition(regex, row, class);
             if (next < STATES_FIRST)
                 return next == NEXT_MATCH;
         }
         row = next;
     }
     next = regex->next[row + classes->count];
-    return (next == NEXT_UNKNOWN ? work_out(regex, row, classes->count) : next) == NEXT_MATCH;
+    return (next == NEXT_UNKNOWN ? compute_transition(regex, row, classes->count) : next) == NEXT_MATCH;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------ */
+/* ---- Compiling ------------------------------------------------------------------------------------------------- */
 
 static int make_room(struct regex *regex)
 {
@@ -232,15 +232,15 @@ static int make_room(struct regex *regex)
     regex->seen = calloc(regex->words, sizeof *regex->seen);
     regex->fresh = calloc(regex->words, sizeof *regex->fresh);
     regex->pending = calloc(step_count, sizeof *regex->pending);
-    regex->takers = calloc(step_count, sizeof *regex->takers);
+    regex->consumers = calloc(step_count, sizeof *regex->consumers);
     regex->state_count = STATES_FIRST;
     return regex->steps && regex->before && regex->next && regex->slots && regex->seen && regex->fresh &&
-                   regex->pending && regex->takers
+                   regex->pending && regex->consumers
                ? 0
                : ERR_NO_MEMORY;
 }
 
-/* Whether the first step leads nowhere but at the beginning of a text. */
+/* Whether the closure of the first step is empty everywhere but at the beginning of a text. */
 static int is_anchored(struct regex *regex)
 {
     static const enum side sides[] = { SIDE_END, SIDE_OTHER, SIDE_WORD };
@@ -249,7 +249,7 @@ static int is_anchored(struct regex *regex)
     regex->fresh[0] = 1;
     for (size_t before = 1; before < 3; before++)
         for (size_t after = 0; after < 3; after++)
-            if (follow(regex, regex->fresh, sides[before], sides[after]) || regex->taker_count > 0)
+            if (expand(regex, regex->fresh, sides[before], sides[after]) || regex->consumer_count > 0)
                 return 0;
     return 1;
 }
@@ -288,6 +288,6 @@ void regex_free(struct regex *regex)
     free(regex->seen);
     free(regex->fresh);
     free(regex->pending);
-    free(regex->takers);
+    free(regex->consumers);
     free(regex);
 }

@@ -1,4 +1,4 @@
-/* Cutting the code points where some set begins or ends, and joining the pieces that are in the same sets. */
+/* Splits the code points into spans at every boundary of a set, then merges spans that are members of the same sets. */
 #include "regex_classes.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int compare_codes(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Where some set begins or ends. */
+/* Collects the boundaries of all sets. */
 static int make_spans(struct regex_classes *classes, const struct regex_sets *sets)
 {
     uint32_t *starts = malloc((2 * sets->range_count + 1) * sizeof *starts);
@@ -55,7 +55,7 @@ uint32_t regex_classes_find(const struct regex_classes *classes, uint32_t code)
     return classes->span_classes[find_span(classes, code)];
 }
 
-/* For each span a row of bits: the sets that it is in. */
+/* Fills a bitmap for each span: the sets that contain it. */
 static void fill_members(struct regex_classes *classes, const struct regex_sets *sets)
 {
     for (size_t i = 0; i < sets->count; i++)
@@ -67,7 +67,7 @@ static void fill_members(struct regex_classes *classes, const struct regex_sets 
         }
 }
 
-/* Spans with the same row become one class, and the rows move up. */
+/* Assigns one class to all spans with the same bitmap, and compacts the bitmaps to one for each class. */
 static void merge_spans(struct regex_classes *classes, uint64_t *hashes)
 {
     size_t row_bytes = classes->set_words * sizeof *classes->members;

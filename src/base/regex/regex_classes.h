@@ -1,4 +1,5 @@
-/* Characters that no set of an expression tells apart are of one class. Texts are matched by class: there are few. */
+/* Equivalence classes of characters: characters that are members of the same sets behave alike in the expression, so
+ * the automaton needs one transition for each class instead of one for each code point. */
 #ifndef TACHO_BASE_REGEX_REGEX_CLASSES_H
 #define TACHO_BASE_REGEX_REGEX_CLASSES_H
 
@@ -6,12 +7,12 @@
 
 struct regex_classes { /* all pointers are owned */
     uint32_t count;
-    /* Characters from span_starts[i] on, up to the next, are of class span_classes[i]. */
+    /* The code points from span_starts[i] up to the next start belong to class span_classes[i]. */
     uint32_t *span_starts;
     uint16_t *span_classes;
     uint32_t span_count;
     uint16_t ascii[128];
-    uint64_t *members; /* set_words for each class: the sets that it is in */
+    uint64_t *members; /* a bitmap of set_words words for each class: the sets that contain it */
     uint32_t set_words;
 };
 

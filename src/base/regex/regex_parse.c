@@ -1,7 +1,6 @@
-/* Reading a regular expression. One pass writes the steps: a repetition or an alternative is made of steps that are
- * there already, by putting others before and behind them, and jumps are relative, so that {m,n} can copy them. Nothing
- * recurses, and nothing grows beyond REGEX_PARTS_MOST. The reasons for which an expression is refused are in the words
- * of the C library where it refuses the same. */
+/* A one-pass compiler. Quantifiers and alternatives wrap steps that are already emitted, by inserting and appending
+ * others; offsets are relative, so that {m,n} can copy steps. There is no recursion, and the program never grows beyond
+ * REGEX_PARTS_MOST steps. Error messages are those of glibc where it rejects the same expressions. */
 #include "regex_parse.h"
 
 #include <stdlib.h>
@@ -28,13 +27,13 @@ enum token_kind { TOKEN_SET, TOKEN_ASSERT, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_BAR, T
 
 struct token {
     enum token_kind kind;
-    int32_t value;       /* number of a set, assertion */
+    int32_t value;       /* number of the set, or enum regex_assertion */
     int32_t least, most; /* of TOKEN_REPEAT */
 };
 
 struct group {
-    uint32_t start, branch; /* steps: its first, and the first of the alternative that is being read */
-    int32_t jump;           /* the last step that is to jump to its end, -1: none; its operand is the one before */
+    uint32_t start, branch; /* first step of the group, and of the current alternative */
+    int32_t jump; /* last of the jumps to the end, linked by their operands until they are patched; -1: none */
 };
 
 struct parser {
@@ -43,11 +42,11 @@ struct parser {
     struct regex_program *program;
     struct regex_sets *sets;
     int asks_for_words;
-    struct group groups[REGEX_GROUPS_MOST + 1]; /* the first one is the whole */
+    struct group groups[REGEX_GROUPS_MOST + 1]; /* the first one is the whole expression */
     int depth;
-    uint32_t atom;                              /* the first step of what a repetition repeats */
+    uint32_t atom;                              /* first step of what a quantifier would repeat */
     int has_atom;
-    int is_fresh;                               /* nothing was read yet of this alternative */
+    int is_fresh;                               /* at the beginning of an alternative */
     struct error *err;
 };
 
@@ -62,7 +61,7 @@ static int refuse_size(struct parser *parser)
                      REGEX_PARTS_MOST);
 }
 
-/* Moves the steps from `at` on out of the way of a new one. */
+/* Inserts a step before index `at`. */
 static int insert_step(struct parser *parser, uint32_t at, enum regex_step_kind kind, int64_t operand)
 {
     struct regex_program *program = parser->program;
@@ -80,7 +79,7 @@ static int add_step(struct parser *parser, enum regex_step_kind kind, int64_t op
     return insert_step(parser, parser->program->count, kind, operand);
 }
 
-/* x{m,n} is m times x, and then n - m times x or the end. */
+/* Emits m copies of the atom, then n - m copies that a split can skip to the end. */
 static int repeat_counted(struct parser *parser, int32_t least, int32_t most)
 {
     struct regex_program *program = parser->program;
@@ -139,7 +138,7 @@ static int open_group(struct parser *parser)
     return 0;
 }
 
-/* Either this alternative, and then to the end of the group, or the next one. */
+/* At a bar: a split before the alternative leads to the next one, a jump behind it to the end of the group. */
 static int end_branch(struct parser *parser)
 {
     struct group *group = &parser->groups[parser->depth];
@@ -215,7 +214,7 @@ static void give_repeat(struct token *token, int32_t least, int32_t most)
     *token = (struct token){ .kind = TOKEN_REPEAT, .least = least, .most = most };
 }
 
-/* A number; `none` if there is none. */
+/* Parses a number; returns `none` if there is none. */
 static int32_t take_number(struct parser *parser, int32_t none)
 {
     int32_t number = 0;
@@ -227,7 +226,7 @@ static int32_t take_number(struct parser *parser, int32_t none)
     return number < COUNT_MOST ? number : COUNT_MOST;
 }
 
-/* m}, m,} or m,n} behind the brace; 0 and nothing is taken if it is none of these. */
+/* Parses m}, m,} or m,n} behind the brace. Returns 0 and consumes nothing if it is none of these. */
 static int take_counts(struct parser *parser, const char *close, struct token *token)
 {
     const char *start = parser->at;
@@ -252,7 +251,7 @@ static int is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* A set's letter behind the backslash: that set, or with an upper-case letter all that is not in it. */
+/* Behind a backslash: \d, \w, \s, or their complements \D, \W, \S. Returns 0 if it is none of these. */
 static int take_set_escape(struct parser *parser)
 {
     char letter = *parser->at;
@@ -265,7 +264,7 @@ static int take_set_escape(struct parser *parser)
     return 1;
 }
 
-/* What stands for one character behind the backslash. */
+/* Behind a backslash: an escape for a single character. */
 static int take_quoted(struct parser *parser, uint32_t *code)
 {
     static const char letters[] = "tnvfr", meant[] = "\t\n\v\f\r";
@@ -282,7 +281,7 @@ static int take_quoted(struct parser *parser, uint32_t *code)
     return 0;
 }
 
-/* Behind the backslash: what is the same in both kinds of expressions. */
+/* Behind a backslash: the escapes that basic and extended expressions share. */
 static int take_escape(struct parser *parser, struct token *token)
 {
     static const struct {
@@ -363,7 +362,7 @@ static int take_extended(struct parser *parser, struct token *token)
     return 0;
 }
 
-/* Behind a backslash, which gives a meaning here that it takes away there. */
+/* Behind a backslash: in basic expressions it makes operators of ordinary characters. */
 static int take_basic_operator(struct parser *parser, struct token *token)
 {
     char c = *parser->at++;
@@ -424,7 +423,7 @@ static int take_named(struct parser *parser)
     return 0;
 }
 
-/* [.x.] or [=x=]: one character. */
+/* [.x.] and [=x=] with a single character. */
 static int take_collating(struct parser *parser, char mark, uint32_t *code)
 {
     const char close[] = { mark, ']', 0 };
@@ -438,7 +437,7 @@ static int take_collating(struct parser *parser, char mark, uint32_t *code)
     return 0;
 }
 
-/* One character, or a set that is added at once: then is_set. */
+/* Parses a character, or a class (is_set), which is added at once. */
 static int take_element(struct parser *parser, uint32_t *code, int *is_set)
 {
     *is_set = 0;
@@ -461,7 +460,7 @@ static int take_element(struct parser *parser, uint32_t *code, int *is_set)
     return *is_set ? 0 : take_quoted(parser, code);
 }
 
-/* A character, a range or a set. */
+/* Parses a character, a range or a class. */
 static int take_item(struct parser *parser)
 {
     uint32_t first = 0, last;
@@ -504,7 +503,7 @@ static int take_bracket(struct parser *parser, struct token *token)
     return 0;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------------------------- */
 
 static int take_token(struct parser *parser, struct token *token)
 {
@@ -525,7 +524,7 @@ static int add_repeat(struct parser *parser, const struct token *token)
     if (token->most != WITHOUT_END && token->least > token->most)
         return refuse(parser, "Invalid content of \\{\\}");
     if (!is_basic(parser) && is_next(parser, "?"))
-        parser->at++; /* as few as possible: another match, but one in the same texts */
+        parser->at++; /* a lazy quantifier finds another match, but matches the same texts */
     return repeat(parser, token->least, token->most);
 }
 

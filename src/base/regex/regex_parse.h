@@ -1,4 +1,5 @@
-/* What a regular expression becomes: steps to walk through. Each takes one character or none. */
+/* The parser: compiles a regular expression to a program for a nondeterministic automaton. Each step of the program
+ * consumes one character or none. */
 #ifndef TACHO_BASE_REGEX_REGEX_PARSE_H
 #define TACHO_BASE_REGEX_REGEX_PARSE_H
 
@@ -6,10 +7,10 @@
 #include "regex_sets.h"
 
 enum regex_step_kind {
-    STEP_SET,    /* takes a character that is in the set; operand: its number */
-    STEP_ASSERT, /* goes on where this holds; operand: enum regex_assertion */
-    STEP_SPLIT,  /* goes on with the next step, and also operand steps from here */
-    STEP_JUMP,   /* goes on operand steps from here */
+    STEP_SET,    /* consumes a character of the set; operand: number of the set */
+    STEP_ASSERT, /* continues if the assertion holds; operand: enum regex_assertion */
+    STEP_SPLIT,  /* continues both at the next step and at this one plus operand */
+    STEP_JUMP,   /* continues at this step plus operand */
     STEP_MATCH,
 };
 
@@ -23,14 +24,14 @@ struct regex_step {
 struct regex_program {
     struct regex_step *steps; /* owned; the last one is STEP_MATCH */
     uint32_t count;
-    int32_t word;             /* the number of the set of word characters; -1: no assertion asks for it */
+    int32_t word;             /* number of the set of word characters; -1: no assertion needs it */
 };
 
-/* Adds the sets that the steps name. ERR_BAD_ARGUMENT with a reason, or ERR_NO_MEMORY. */
+/* Returns 0, ERR_BAD_ARGUMENT with the reason, or ERR_NO_MEMORY. The caller frees program->steps in any case. */
 int regex_parse(struct regex_program *program, struct regex_sets *sets, const char *pattern, size_t length,
                 unsigned flags, struct error *err);
 
-/* The character at bytes, at least one of them; a stray byte if it is none. Returns how many it takes. */
+/* Decodes the character at bytes (length > 0), or a stray byte. Returns the number of bytes consumed. */
 size_t regex_decode(const char *bytes, size_t length, uint32_t *code);
 
 #endif

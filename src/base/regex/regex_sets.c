@@ -1,4 +1,4 @@
-/* Sets as sorted ranges of code points. Names, and upper and lower case, are those of ASCII. */
+/* Character sets as sorted ranges of code points. Named classes and case folding are limited to ASCII. */
 #include "regex_sets.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ void regex_sets_add_named(struct regex_sets *sets, const struct regex_named_set 
         regex_sets_add(sets, next, REGEX_LAST_CODE);
 }
 
-/* Those of `from` to `to` that the range holds, as far away as other letters are. */
+/* Adds the other case of the letters of `from` to `to` that the range contains. */
 static void add_folded(struct regex_sets *sets, struct regex_range range, uint32_t from, uint32_t to, int distance)
 {
     uint32_t first = range.first > from ? range.first : from, last = range.last < to ? range.last : to;
@@ -103,7 +103,7 @@ static size_t merge(struct regex_range *ranges, size_t count)
     return kept;
 }
 
-/* What is between the ranges of the open set takes their place. */
+/* Replaces the ranges of the open set with the gaps between them. */
 static void invert(struct regex_sets *sets)
 {
     size_t kept = sets->open;

@@ -1,7 +1,8 @@
-/* Substrings, whole names and regular expressions over the names of a timeline. Only distinct names are ever matched.
+/* Searches the names of a timeline for substrings, whole names and regular expressions. Each distinct name is matched
+ * once.
  *
- * A pattern comes from whoever has the page. The engine bounds the time that one character of a name takes,
- * LONGEST_NAME bounds the characters, and a limit of time, looked at between names, bounds the whole search. */
+ * Patterns come from the page and may be hostile. The regex engine bounds the time for each character, LONGEST_NAME
+ * bounds the characters of a name, and a timeout, which is checked between names, bounds the whole search. */
 #include "name_search.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum {
     LONGEST_PATTERN = 1000,
-    LONGEST_NAME = 4096,    /* as far as an expression looks */
+    LONGEST_NAME = 4096,    /* the part of a name that an expression is matched with */
     LIMIT_MS = 3000,
     SHORT_TEXT = 64,        /* as far as comparing at each place is quicker than copying a name */
     MOST_VERDICTS = 1 << 27 /* ids beyond that are of damaged reports, or of too many names to remember */
