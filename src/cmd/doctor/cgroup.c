@@ -9,21 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void read_line(const char *root, const char *path, char *out, int size)
-{
-    char full[4096];
-
-    out[0] = 0;
-    if (snprintf(full, sizeof full, "%s%s", root, path) >= (int)sizeof full)
-        return;
-    FILE *file = fopen(full, "re");
-    if (!file)
-        return;
-    if (!fgets(out, size, file))
-        out[0] = 0;
-    out[strcspn(out, "\n")] = 0;
-    fclose(file);
-}
+#include "system_file.h"
 
 /* A number in a file, or -1 for "max", none, or as good as none (v1 says so with a huge number). */
 static int64_t read_number(const char *root, const char *folder, const char *name)
@@ -31,7 +17,7 @@ static int64_t read_number(const char *root, const char *folder, const char *nam
     char path[3000], line[64];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    read_line(root, path, line, sizeof line);
+    system_file_read_line(root, path, line, sizeof line);
     if (line[0] < '0' || line[0] > '9')
         return -1;
     unsigned long long value = strtoull(line, NULL, 10);
@@ -67,7 +53,7 @@ static void read_folder(const char *root, const char *folder, const struct file_
     tighten(&limits->pids, &limits->pids_used, read_number(root, folder, names->pids),
             read_number(root, folder, names->pids_used));
     snprintf(path, sizeof path, "%s/cpu.max", folder);
-    read_line(root, path, line, sizeof line);
+    system_file_read_line(root, path, line, sizeof line);
     if (sscanf(line, "%lf %lf", &quota, &period) == 2)
         tighten_cpus(&limits->cpus, quota, period);
     tighten_cpus(&limits->cpus, (double)read_number(root, folder, "cpu.cfs_quota_us"),

@@ -13,7 +13,4 @@ struct cgroup_limits {
 /* root is "" but for tests: a folder that stands for "/". The tightest limit on the way up counts. */
 struct cgroup_limits cgroup_read(const char *root);
 
-/* A small file's first line without its newline, in a static-size buffer; "" if it cannot be read. */
-void read_line(const char *root, const char *path, char *out, int size);
-
 #endif

@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "cgroup.h"
 #include "collect/collect.h"
+#include "system_file.h"
 
 static void look_at_process_tree(struct finding *finding)
 {
@@ -58,7 +59,8 @@ static void look_at_clock(struct finding *finding)
 {
     char source[64];
 
-    read_line("", "/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    system_file_read_line("", "/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+                          sizeof source);
     if (clock_ticks_invariant()) {
 #if defined(__x86_64__)
         text_add(&finding->why, "The CPU's counter (invariant TSC) is read directly.");

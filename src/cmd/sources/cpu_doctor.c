@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/doctor/cgroup.h"
+#include "cmd/doctor/system_file.h"
 #include "collect/collect.h"
 
 /* How the kernel's perf events could be had, and more of them. */
@@ -22,7 +22,7 @@ static void explain_refusal(struct finding *finding, int error)
 {
     char paranoid[32];
 
-    read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
+    system_file_read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
     finding->verdict = VERDICT_PARTLY;
     text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the "
                             "kernel's part; of context switches there are sums alone. ");

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "abi/cupti_paths.h"
-#include "cmd/doctor/cgroup.h"
+#include "cmd/doctor/system_file.h"
 
 enum { PATH_ROOM = 1024 };
 
@@ -154,7 +154,7 @@ static void read_driver_version(const char *root, char out[64])
     char line[256];
 
     out[0] = 0;
-    read_line(root, "/proc/driver/nvidia/version", line, sizeof line);
+    system_file_read_line(root, "/proc/driver/nvidia/version", line, sizeof line);
     for (char *rest = line, *word; (word = strtok_r(rest, " \t", &rest));)
         if (word[0] >= '1' && word[0] <= '9' && strchr(word, '.') && strspn(word, "0123456789.") == strlen(word)) {
             snprintf(out, 64, "%s", word);

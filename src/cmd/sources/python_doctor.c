@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/doctor/cgroup.h"
+#include "cmd/doctor/system_file.h"
 
 /* Reads a word out of a child, as Python's stacks are read: 0, or errno. */
 static int read_child(void)
@@ -42,7 +43,7 @@ static void look(struct finding *finding)
                  "Stacks of Python programs can be read from outside (--python-sampling=true): CPython 3.9 to 3.14.");
         return;
     }
-    read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+    system_file_read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     text_addf(&finding->why,
               "Stacks of Python programs cannot be sampled: process_vm_readv of a child: %s; ptrace_scope is %s.",
               strerror(error), *scope ? scope : "not set");
