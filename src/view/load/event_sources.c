@@ -213,7 +213,7 @@ static uint32_t left_out_name(struct view *view, uint32_t name)
 
 #define TAKE_LEFT_OUT(of)                                                                                              \
     static int take_left_out_##of(const struct view *view, const struct report_block *block, size_t row,               \
-                                  struct view_taken *event)                                                                 \
+                                  struct view_taken *event)                                                            \
     {                                                                                                                  \
         return strcmp(report_string(view->report, block->values[TAKE_EXTRA][row], NULL), #of) == 0;                    \
     }
