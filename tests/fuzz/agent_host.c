@@ -24,6 +24,7 @@
 #define PROCESSES_EACH 256
 
 static struct {
+    const char *path; /* of the report; NULL: none is kept */
     struct collector *collector;
     struct collect_result result;
     struct process *process;
@@ -110,8 +111,8 @@ static struct collector *new_collector(const struct collect_options *options)
     struct capture *capture = capture_new(options, &host.result);
     struct collector *collector = capture ? &capture->collector : NULL;
     if (!collector || clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
-        writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &collector->writer, NULL) !=
-            0)
+        writer_open(host.path ? host.path : "/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 },
+                    &collector->writer, NULL) != 0)
         abort();
     SOURCES_CALL(begin, collector, 0);
     return collector;
@@ -200,6 +201,17 @@ static uint64_t damaged_so_far(void)
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         damaged += host.result.counts[source].lost_damaged;
     return damaged;
+}
+
+void host_write_to(const char *path)
+{
+    host.path = path;
+}
+
+void host_close(void)
+{
+    free_collector(host.collector);
+    host.collector = NULL;
 }
 
 uint64_t host_end(void)

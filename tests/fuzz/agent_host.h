@@ -6,6 +6,8 @@
 
 #include "collect/collect.h"
 
+/* The report of the collector; to be called first. Without it there is none. */
+void host_write_to(const char *path);
 /* A fresh agent, attached to an arena with so many chunks, as these options have it; and a collector of its own. */
 void host_begin(const struct collect_options *options, uint32_t sources, uint32_t chunk_count);
 /* The collector reads what was recorded. */
@@ -14,5 +16,7 @@ void host_drain(void);
 int host_was_warned(const char *text);
 /* The process has ended, and is read to its end: how many records the collector could not make sense of. */
 uint64_t host_end(void);
+/* The report is complete. */
+void host_close(void);
 
 #endif
