@@ -91,7 +91,7 @@ class Docs(unittest.TestCase):
         folder = os.path.join(SOURCE, "docs", "decisions")
         index = LINK.findall(read(os.path.join(folder, "README.md")))
         written = sorted(name for name in os.listdir(folder) if name != "README.md")
-        self.assertEqual([name for name in index if not name.startswith("..")], written)
+        self.assertEqual(sorted(name for name in index if not name.startswith("..")), written)
         for number, name in enumerate(written, 1):
             self.assertRegex(read(os.path.join(folder, name)), rf"^# {number}\. \S")
 
