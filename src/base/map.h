@@ -22,8 +22,9 @@
  *     entry *NAME_next(map, entry)       Iterates: returns the first entry for NULL, then each other entry once, then
  *                                        NULL. The order is undefined; nothing may be added or removed meanwhile.
  *     int    NAME_reserve(map, count)    Makes room for that many entries in all. Returns 0, or -1 when memory is
- * short. A map allocates nothing while its entries fit into the reserved room. void   NAME_clear(map) Removes all
- * entries and keeps the room. void   NAME_free(map)              Leaves an empty map.
+ *                                        short. A map allocates nothing while its entries fit into the room.
+ *     void   NAME_clear(map)             Removes all entries and keeps the room.
+ *     void   NAME_free(map)              Leaves an empty map.
  *
  * Adding and removing entries invalidates pointers to entries. A use that needs a maximum checks map.count before it
  * adds. */
