@@ -18,10 +18,6 @@ MOST_FILES = 40  # in one folder, those of its subfolders not counted
 
 STAND_INS = "wasm/include"  # named after the headers of the system that they stand in for
 
-# Folders that work with every source (wire/sources.def) and must know none of them: their files name no source, not even in a comment.
-GENERAL = ["agent/core"]
-SOURCES = re.compile(r"nvtx|osrt|cuda|cupti|torch|python|\bperf\b|\bsched\b|cublas", re.I)
-
 
 def read_table():
     """Two dictionaries by folder: the folders it names, and its libraries."""
@@ -120,14 +116,6 @@ class Dependencies(unittest.TestCase):
             other = bracket == '"' and target(file, name)
             if other and self.folder(other) not in self.all[self.folder(file)]:
                 wrong.append(f"{file}: src/{self.folder(file)} must not see src/{self.folder(other)} ({name})")
-        self.assertEqual(wrong, [])
-
-    def test_general_folders_name_no_source(self):
-        wrong = []
-        for folder in GENERAL:
-            for name in sorted(os.listdir(os.path.join(SOURCE, "src", folder))):
-                with open(os.path.join(SOURCE, "src", folder, name)) as text:
-                    wrong += [f"{folder}/{name}:{number}: {line.strip()}" for number, line in enumerate(text, 1) if SOURCES.search(line)]
         self.assertEqual(wrong, [])
 
     def test_libraries_are_used_where_the_table_says(self):

@@ -5,8 +5,8 @@ import re
 import unittest
 
 SOURCE = os.environ["SOURCE"]
-FOLDERS = ["collect/core", "collect/process", "collect/capture"]
-NAMES = re.compile(r"nvtx|osrt|cuda|cupti|cublas|cudnn|nccl|torch|python|perf_|perf events|\bperf\b|sched_|schedstat|kineto", re.IGNORECASE)
+FOLDERS = ["agent/core", "collect/core", "collect/process", "collect/capture"]
+NAMES = re.compile(r"nvtx|osrt|cuda|cupti|cublas|cudnn|nccl|torch|python|perf_|perf events|\bperf\b|\bsched_|schedstat|kineto", re.IGNORECASE)
 
 
 class SourceNames(unittest.TestCase):
