@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 
 enum { FIRST_PIECE = 2, LARGEST_PIECE = 16 * 1024, FIRST_SLOTS = 256 };
 
@@ -92,16 +93,8 @@ static int grow_slots(struct part *part)
 /* Room for one more group, so that adding it cannot fail half-way. */
 static int make_room(struct part *part)
 {
-    if (part->count == part->capacity) {
-        size_t capacity = part->capacity ? part->capacity * 2 : 64;
-        if (capacity >= UINT32_MAX)
-            return ERR_NO_MEMORY;
-        struct group *groups = realloc(part->groups, capacity * sizeof *groups);
-        if (!groups)
-            return ERR_NO_MEMORY;
-        part->groups = groups;
-        part->capacity = capacity;
-    }
+    if (array_reserve_up_to(&part->groups, &part->capacity, part->count + 1, UINT32_MAX - 1, sizeof *part->groups) != 0)
+        return ERR_NO_MEMORY;
     return (part->count + 1) * 2 > part->slot_count ? grow_slots(part) : 0;
 }
 

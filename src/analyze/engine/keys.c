@@ -5,16 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 
-static uint64_t hash_key(const int64_t *key, size_t width)
+static uint32_t hash_key(const int64_t *key, size_t width)
 {
     uint64_t hash = 0;
 
     for (size_t i = 0; i < width; i++)
         hash = hash_number(hash * UINT64_C(0xff51afd7ed558ccd) + (uint64_t)key[i] + i);
-    return hash ^ hash >> 32;
+    return (uint32_t)(hash ^ hash >> 32);
 }
 
 /* Keys are short: a call of memcmp costs more than the comparison. */
@@ -28,68 +29,39 @@ static int is_key(const struct keys *keys, uint32_t number, const int64_t *key)
     return 1;
 }
 
-static int grow_slots(struct keys *keys)
+static uint32_t find(const struct keys *keys, uint32_t hash, const int64_t *key)
 {
-    size_t slot_count = keys->slot_count ? keys->slot_count * 2 : 256;
-    uint32_t *slots = malloc(slot_count * sizeof *slots);
+    const struct hash_index *index = &keys->index;
 
-    if (!slots)
-        return ERR_NO_MEMORY;
-    memset(slots, 0xff, slot_count * sizeof *slots);
-    for (uint32_t i = 0; i < keys->count; i++) {
-        size_t at = hash_key(keys_get(keys, i), keys->width) & (slot_count - 1);
-        while (slots[at] != NO_KEY)
-            at = (at + 1) & (slot_count - 1);
-        slots[at] = i;
-    }
-    free(keys->slots);
-    keys->slots = slots;
-    keys->slot_count = slot_count;
-    return 0;
-}
-
-static int make_room(struct keys *keys)
-{
-    if (keys->count == keys->capacity) {
-        size_t capacity = keys->capacity ? keys->capacity * 2 : 64;
-        if (capacity >= NO_KEY)
-            return ERR_NO_MEMORY;
-        int64_t *list = realloc(keys->list, capacity * keys->width * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        keys->list = list;
-        keys->capacity = capacity;
-    }
-    return (keys->count + 1) * 2 > keys->slot_count ? grow_slots(keys) : 0;
+    for (struct hash_entry *found = hash_index_find(index, hash); found; found = hash_index_find_next(index, found))
+        if (is_key(keys, (uint32_t)hash_entry_number(found), key))
+            return (uint32_t)hash_entry_number(found);
+    return NO_KEY;
 }
 
 uint32_t keys_add(struct keys *keys, const int64_t *key)
 {
-    if (make_room(keys) != 0)
+    uint32_t hash = hash_key(key, keys->width), number = find(keys, hash, key);
+
+    if (number != NO_KEY)
+        return number;
+    if (keys->count == HASH_INDEX_MAX || hash_index_reserve(&keys->index, keys->count + 1) != 0 ||
+        array_reserve(&keys->list, &keys->room, (keys->count + 1) * keys->width, sizeof *keys->list) != 0)
         return NO_KEY;
-    size_t at = hash_key(key, keys->width) & (keys->slot_count - 1);
-    for (; keys->slots[at] != NO_KEY; at = (at + 1) & (keys->slot_count - 1))
-        if (is_key(keys, keys->slots[at], key))
-            return keys->slots[at];
     memcpy(keys->list + keys->count * keys->width, key, keys->width * sizeof *key);
-    keys->slots[at] = (uint32_t)keys->count;
-    return (uint32_t)keys->count++;
+    hash_index_add(&keys->index, &(struct hash_entry){ hash, (uint32_t)++keys->count });
+    return (uint32_t)keys->count - 1;
 }
 
 uint32_t keys_find(const struct keys *keys, const int64_t *key)
 {
-    if (!keys->slot_count)
-        return NO_KEY;
-    size_t at = hash_key(key, keys->width) & (keys->slot_count - 1);
-    while (keys->slots[at] != NO_KEY && !is_key(keys, keys->slots[at], key))
-        at = (at + 1) & (keys->slot_count - 1);
-    return keys->slots[at];
+    return find(keys, hash_key(key, keys->width), key);
 }
 
 void keys_free(struct keys *keys)
 {
     free(keys->list);
-    free(keys->slots);
+    hash_index_free(&keys->index);
     *keys = (struct keys){ .width = keys->width };
 }
 

@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_index.h"
 #include "statistics.h"
 
 enum { NO_KEY = UINT32_MAX };
 
 struct keys {
-    size_t width;  /* numbers in a key, set by the owner */
-    int64_t *list; /* owned; key k begins at list[k * width] */
-    size_t count, capacity;
-    uint32_t *slots;
-    size_t slot_count;
+    size_t width;       /* numbers in a key, set by the owner */
+    int64_t *list;      /* owned; key k begins at list[k * width] */
+    size_t count, room; /* room: numbers in list */
+    struct hash_index index;
 };
 
 /* The key's number, new or old; NO_KEY when memory is short. */
