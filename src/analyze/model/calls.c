@@ -1,5 +1,5 @@
-/* Calls by correlation id: an open-addressed table whose neighbours are neighbours in time, since ids are given out one
- * after another and work is looked up in nearly that order. */
+/* Calls by correlation id: an index whose neighbours are neighbours in time, since ids are given out one after another
+ * and work is looked up in nearly that order. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -8,36 +8,46 @@
 #include "analyze/engine/event_columns.h"
 #include "base/hash.h"
 
-/* The low bits of the id as they are, so that a run of ids is a run of slots; what is above
+/* The low bits of the id as they are, so that a run of ids is a run of entries; what is above
  * them, and the process, spread. */
-static inline size_t home_slot(const struct calls *calls, int64_t process, int64_t correlation)
+static inline uint32_t hash_call(const struct calls *calls, int64_t process, int64_t correlation)
 {
-    uint64_t high = (uint64_t)correlation / calls->slot_count ^ hash_number((uint64_t)process);
+    uint64_t high = (uint64_t)correlation >> calls->run_bits ^ hash_number((uint64_t)process);
 
-    return ((uint64_t)correlation + hash_number(high)) & (calls->slot_count - 1);
+    return (uint32_t)((uint64_t)correlation + hash_number(high));
 }
 
-static inline int is_call(const struct calls *calls, uint32_t call, int64_t process, int64_t correlation)
+static inline struct hash_entry *find_entry(const struct calls *calls, uint32_t hash, int64_t process,
+                                            int64_t correlation)
 {
-    return calls->columns.values[CALL_CORRELATION][call] == correlation &&
-           global_process(calls->thread[call]) == process;
+    struct hash_entry *found = hash_index_find(&calls->index, hash);
+
+    for (; found; found = hash_index_find_next(&calls->index, found)) {
+        size_t call = hash_entry_number(found);
+        if (calls->columns.values[CALL_CORRELATION][call] == correlation &&
+            global_process(calls->thread[call]) == process)
+            break;
+    }
+    return found;
 }
 
 /* From the last row to the first, so that each chain is in the order of the rows. */
-static void fill_slots(struct calls *calls)
+static void fill_index(struct calls *calls)
 {
-    memset(calls->slots, 0xff, calls->slot_count * sizeof *calls->slots);
     for (size_t row = calls->count; row-- > 0;) {
         int64_t process = global_process(calls->thread[row]),
                 correlation = calls->columns.values[CALL_CORRELATION][row];
         calls->next[row] = NO_CALL;
         if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
             continue;
-        size_t at = home_slot(calls, process, correlation);
-        while (calls->slots[at] != NO_CALL && !is_call(calls, calls->slots[at], process, correlation))
-            at = (at + 1) & (calls->slot_count - 1);
-        calls->next[row] = calls->slots[at];
-        calls->slots[at] = (uint32_t)row;
+        uint32_t hash = hash_call(calls, process, correlation);
+        struct hash_entry *entry = find_entry(calls, hash, process, correlation);
+        if (entry) {
+            calls->next[row] = (uint32_t)hash_entry_number(entry);
+            entry->number_plus_1 = (uint32_t)row + 1;
+        } else {
+            hash_index_add(&calls->index, &(struct hash_entry){ hash, (uint32_t)row + 1 }); /* there is room */
+        }
     }
 }
 
@@ -63,15 +73,13 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     calls->end = calls->columns.values[CALL_END];
     calls->thread = calls->columns.values[CALL_THREAD];
     calls->name = calls->columns.values[CALL_NAME];
-    for (calls->slot_count = 64; calls->slot_count < calls->count * 2;)
-        calls->slot_count *= 2;
-    calls->slots = malloc(calls->slot_count * sizeof *calls->slots);
     calls->next = malloc((calls->count + 1) * sizeof *calls->next);
-    if (!calls->slots || !calls->next) {
+    if (!calls->next || hash_index_reserve(&calls->index, calls->count) != 0) {
         calls_free(calls);
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their work");
     }
-    fill_slots(calls);
+    calls->run_bits = (unsigned)__builtin_ctzll(calls->index.slot_count);
+    fill_index(calls);
     return 0;
 }
 
@@ -79,18 +87,16 @@ void calls_free(struct calls *calls)
 {
     if (calls->columns.values)
         report_columns_free(&calls->columns);
-    free(calls->slots);
+    hash_index_free(&calls->index);
     free(calls->next);
     *calls = (struct calls){ 0 };
 }
 
 uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation)
 {
-    if (!calls->count)
-        return NO_CALL;
-    for (size_t at = home_slot(calls, process, correlation);; at = (at + 1) & (calls->slot_count - 1))
-        if (calls->slots[at] == NO_CALL || is_call(calls, calls->slots[at], process, correlation))
-            return calls->slots[at];
+    const struct hash_entry *entry = find_entry(calls, hash_call(calls, process, correlation), process, correlation);
+
+    return entry ? (uint32_t)hash_entry_number(entry) : NO_CALL;
 }
 
 size_t call_name_length(const char *name, size_t length)

@@ -6,6 +6,7 @@
 #ifndef TACHO_ANALYZE_MODEL_CALLS_H
 #define TACHO_ANALYZE_MODEL_CALLS_H
 
+#include "base/hash_index.h"
 #include "report/reader/reader.h"
 
 enum { CALL_START, CALL_END, CALL_THREAD, CALL_CORRELATION, CALL_NAME, CALL_COLUMNS };
@@ -17,9 +18,9 @@ struct calls {
 
     /* for calls.c alone */
     struct report_columns columns;
-    uint32_t *slots; /* the first row of an id, or NO_CALL; a power of two of them */
-    uint32_t *next;  /* a further row of the same id, or NO_CALL */
-    size_t slot_count;
+    struct hash_index index; /* of the first row of each id */
+    uint32_t *next;          /* a further row of the same id, or NO_CALL */
+    unsigned run_bits;       /* so many low bits of an id are its place in a run of entries */
 };
 
 /* All calls of the report; no table is no calls. */
