@@ -49,7 +49,7 @@ struct cut {
     struct writer *writer;
     const struct export_options *part; /* which rows */
     int64_t *strings;                  /* owned; the writer's id by ours, 0: not asked yet */
-    size_t string_count;
+    size_t string_room;
     struct numbers used[CHAIN_TABLES]; /* stacks of the rows that were kept */
     int is_to_size;                    /* with an overview of the rest */
     int failed;                        /* memory was short */
@@ -101,18 +101,9 @@ static int64_t new_string(struct cut *cut, int64_t id)
 
     if (id <= 0)
         return 0;
-    if ((uint64_t)id >= cut->string_count && id < CACHED_STRINGS) {
-        size_t count = cut->string_count ? cut->string_count : 4096;
-        while (count <= (uint64_t)id)
-            count *= 2;
-        int64_t *strings = realloc(cut->strings, count * sizeof *strings);
-        if (strings) {
-            memset(strings + cut->string_count, 0, (count - cut->string_count) * sizeof *strings);
-            cut->strings = strings;
-            cut->string_count = count;
-        }
-    }
-    int64_t *cached = (uint64_t)id < cut->string_count ? &cut->strings[id] : NULL;
+    int is_cached = id < CACHED_STRINGS &&
+                    array_reserve_zeroed(&cut->strings, &cut->string_room, (size_t)id + 1, sizeof *cut->strings) == 0;
+    int64_t *cached = is_cached ? &cut->strings[id] : NULL;
     if (cached && *cached)
         return *cached;
     const char *bytes = report_string(cut->report, id, &length);

@@ -6,6 +6,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "base/array.h"
 #include "export_rows.h"
 
 #define NO_NUMBER INT64_MIN /* of a key that a row does not have */
@@ -70,17 +71,9 @@ static struct stretch *row_of(struct counting *counting, const int64_t key[KEY_W
 {
     uint32_t row = keys_add(&counting->rows, key);
 
-    if (row == NO_KEY)
+    if (row == NO_KEY ||
+        array_reserve_zeroed(&counting->stretches, &counting->capacity, row + 1u, sizeof *counting->stretches) != 0)
         return NULL;
-    if (row >= counting->capacity) {
-        size_t capacity = 2 * counting->capacity + 16;
-        struct stretch(*grown)[STRETCHES] = realloc(counting->stretches, capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + counting->capacity, 0, (capacity - counting->capacity) * sizeof *grown);
-        counting->stretches = grown;
-        counting->capacity = capacity;
-    }
     return counting->stretches[row];
 }
 

@@ -22,9 +22,9 @@ struct export_options {
     int waiting_samples;         /* flame graphs: samples of threads that did not run count too */
     int64_t shift_ns;            /* is added to every time */
     struct regex **patterns;     /* owned; tables of which one matches are exported; none: all are */
-    size_t pattern_count;
+    size_t pattern_count, pattern_room;
     struct report_span *ranges;  /* owned; events that overlap one are exported; none: all are */
-    size_t range_count;
+    size_t range_count, range_room;
     uint64_t max_bytes;          /* of the file; 0: as large as it gets */
     const char *page_folder;     /* html: where the page's files are */
     const char *name;            /* html: what the page calls the report; NULL: report.tacho */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/human.h"
 #include "base/regex/regex.h"
 #include "base/saturating.h"
@@ -9,16 +10,15 @@
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
 {
-    struct regex **patterns = realloc(options->patterns, (options->pattern_count + 1) * sizeof *patterns);
     struct error reason = { 0 };
 
-    if (!patterns)
+    if (array_reserve(&options->patterns, &options->pattern_room, options->pattern_count + 1,
+                      sizeof *options->patterns) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    options->patterns = patterns;
     struct regex *made = regex_compile(pattern, strlen(pattern), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
     if (!made)
         return error_set(err, reason.code, "'%s' is no pattern of table names: %s", pattern, reason.text);
-    patterns[options->pattern_count++] = made;
+    options->patterns[options->pattern_count++] = made;
     return 0;
 }
 
@@ -31,7 +31,7 @@ int export_parse_time(const char *text, int64_t *out, struct error *err)
 
 int export_add_range(struct export_options *options, const char *range, struct error *err)
 {
-    struct report_span span = { INT64_MIN, INT64_MAX }, *ranges;
+    struct report_span span = { INT64_MIN, INT64_MAX };
     const char *slash = strchr(range, '/');
     char start[64];
 
@@ -44,10 +44,8 @@ int export_add_range(struct export_options *options, const char *range, struct e
         return err->code;
     if (slash[1] && export_parse_time(slash + 1, &span.to_ns, err) != 0)
         return err->code;
-    ranges = realloc(options->ranges, (options->range_count + 1) * sizeof *ranges);
-    if (!ranges)
+    if (array_reserve(&options->ranges, &options->range_room, options->range_count + 1, sizeof span) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    options->ranges = ranges;
     options->ranges[options->range_count++] = span;
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/model/gpu.h"
+#include "base/array.h"
 
 #define WINDOW_ROWS 131072
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
@@ -81,17 +82,10 @@ static int add_run(struct export_rows *rows, struct window *window, struct run r
     int code = 0;
 
     pthread_mutex_lock(&rows->lock);
-    if (window->run_count == window->run_capacity) {
-        size_t capacity = window->run_capacity ? window->run_capacity * 2 : 64;
-        struct run *runs = realloc(window->runs, capacity * sizeof *runs);
-        if (runs) {
-            window->runs = runs;
-            window->run_capacity = capacity;
-        } else
-            code = ERR_NO_MEMORY;
-    }
-    if (code == 0)
+    if (array_reserve(&window->runs, &window->run_capacity, window->run_count + 1, sizeof run) == 0)
         window->runs[window->run_count++] = run;
+    else
+        code = ERR_NO_MEMORY;
     pthread_mutex_unlock(&rows->lock);
     return code;
 }

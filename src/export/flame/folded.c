@@ -2,6 +2,7 @@
  * outermost on, separated by ;, then a space and the weight of its samples. The thread's name is the first frame. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "flame_samples.h"
 
@@ -27,13 +28,8 @@ static void add_frame(struct folding *folding, uint32_t frame)
 
 static int remember_end(struct folding *folding, size_t level)
 {
-    if (level >= folding->room) {
-        size_t *grown = realloc(folding->ends, (level * 2 + 64) * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        folding->ends = grown;
-        folding->room = level * 2 + 64;
-    }
+    if (array_reserve(&folding->ends, &folding->room, level + 1, sizeof *folding->ends) != 0)
+        return ERR_NO_MEMORY;
     folding->ends[level] = folding->line.length;
     return 0;
 }

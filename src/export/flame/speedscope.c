@@ -1,6 +1,7 @@
 /* speedscope's own format: the samples of each thread in order of time, a profile each. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "export/json_check.h"
 #include "flame_samples.h"
 
@@ -52,13 +53,8 @@ static int add_stack(struct scope *scope, uint32_t stack)
     size_t count = 0;
 
     for (; stack != STACK_EMPTY; stack = stack_parent(&scope->stacks, stack)) {
-        if (count == scope->room) {
-            uint32_t *grown = realloc(scope->path, (scope->room * 2 + 64) * sizeof *grown);
-            if (!grown)
-                return ERR_NO_MEMORY;
-            scope->path = grown;
-            scope->room = scope->room * 2 + 64;
-        }
+        if (array_reserve(&scope->path, &scope->room, count + 1, sizeof *scope->path) != 0)
+            return ERR_NO_MEMORY;
         scope->path[count++] = stack_innermost(&scope->stacks, stack);
     }
     text_add_char(&scope->out, '[');

@@ -5,6 +5,7 @@
 
 #include "analyze/model/filter.h"
 #include "analyze/model/torch/torch_stacks.h"
+#include "base/array.h"
 #include "export/export.h"
 #include "export/outfile.h"
 
@@ -41,16 +42,10 @@ static void add_frame(struct frames *frames, struct intern_string frame)
 {
     if (!torch_shows_frame(frame.bytes, frame.length))
         return;
-    if (frames->count == frames->capacity) {
-        size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
-        struct intern_string *list = realloc(frames->list, capacity * sizeof *list);
-        frames->failed |= !list;
-        if (!list)
-            return;
-        frames->list = list;
-        frames->capacity = capacity;
-    }
-    frames->list[frames->count++] = frame;
+    if (array_reserve(&frames->list, &frames->capacity, frames->count + 1, sizeof frame) == 0)
+        frames->list[frames->count++] = frame;
+    else
+        frames->failed = 1;
 }
 
 /* As the capture has them; else the functions around it in its thread. */

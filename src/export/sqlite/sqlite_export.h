@@ -24,7 +24,7 @@ struct sqlite_export {
     size_t string_words;
     int64_t *string_ids;   /* when appending: the file's id for each of ours, 0 for one
                             * that is not known yet; owned */
-    size_t string_id_count;
+    size_t string_id_room;
     int64_t next_string_id;
     sqlite3_stmt *find_string, *insert_string;
     /* When appending: the key after the last one that a table of the file has; ours, and what

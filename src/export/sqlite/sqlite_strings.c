@@ -3,8 +3,8 @@
 #include "sqlite_export.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #define LARGEST_ID (1 << 28) /* an id beyond, in a damaged file, points nowhere */
@@ -65,15 +65,8 @@ static int64_t file_id(struct sqlite_export *export, int64_t id)
     const char *bytes = report_string(export->report, id, &length);
     int64_t found = -1;
 
-    if ((size_t)id >= export->string_id_count) {
-        size_t count = ((size_t)id + 1) * 2;
-        int64_t *ids = realloc(export->string_ids, count * sizeof *ids);
-        if (!ids)
-            return -1;
-        memset(ids + export->string_id_count, 0, (count - export->string_id_count) * sizeof *ids);
-        export->string_ids = ids;
-        export->string_id_count = count;
-    }
+    if (array_reserve_zeroed(&export->string_ids, &export->string_id_room, (size_t)id + 1, sizeof found) != 0)
+        return -1;
     if (export->string_ids[id])
         return export->string_ids[id] - 1;
     sqlite3_bind_text64(export->find_string, 1, bytes, length, SQLITE_STATIC, SQLITE_UTF8);
@@ -92,15 +85,8 @@ int64_t sqlite_want_string(struct sqlite_export *export, int64_t id)
         id = 0;
     if (export->find_string)
         return file_id(export, id);
-    if ((size_t)id / 64 >= export->string_words) {
-        size_t words = ((size_t)id / 64 + 1) * 2;
-        uint64_t *seen = realloc(export->string_seen, words * sizeof *seen);
-        if (!seen)
-            return -1;
-        memset(seen + export->string_words, 0, (words - export->string_words) * sizeof *seen);
-        export->string_seen = seen;
-        export->string_words = words;
-    }
+    if (array_reserve_zeroed(&export->string_seen, &export->string_words, (size_t)id / 64 + 1, sizeof(uint64_t)) != 0)
+        return -1;
     export->string_seen[id / 64] |= UINT64_C(1) << (id % 64);
     return id;
 }

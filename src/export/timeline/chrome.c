@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 #include "export/json_check.h"
 
 #define LINE_BYTES (1u << 16)
@@ -51,15 +52,8 @@ static int is_json(struct chrome *chrome, const struct trace_arg *arg)
 
     if (id < 0 || id >= CHECKED_MOST)
         return check(arg) == IS_JSON;
-    if ((size_t)id >= chrome->checked_count) {
-        size_t count = (size_t)id * 2 + 4096;
-        unsigned char *checked = realloc(chrome->checked, count);
-        if (!checked)
-            return check(arg) == IS_JSON;
-        memset(checked + chrome->checked_count, UNCHECKED, count - chrome->checked_count);
-        chrome->checked = checked;
-        chrome->checked_count = count;
-    }
+    if (array_reserve_zeroed(&chrome->checked, &chrome->checked_room, (size_t)id + 1, sizeof *chrome->checked) != 0)
+        return check(arg) == IS_JSON;
     int shift = arg->kind == ARG_JSON ? 0 : 4;
     if ((chrome->checked[id] >> shift & 3) == UNCHECKED)
         chrome->checked[id] |= (unsigned char)(check(arg) << shift);

@@ -19,7 +19,7 @@ struct chrome {
     int64_t first_ns;       /* the first begin of an event, as its ts */
     int has_spans;          /* of the trace itself */
     unsigned char *checked; /* owned; by string id: what is known of it as JSON */
-    size_t checked_count;
+    size_t checked_room;
 };
 
 /* Finds out shift_ns, and writes the members of the trace up to its events. */

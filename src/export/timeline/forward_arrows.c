@@ -4,23 +4,15 @@
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 
 int forward_arrows_add(struct forward_arrows *arrows, int64_t sequence, int is_backward, int64_t thread,
                        int64_t time_ns)
 {
     arrows->keys.width = 2;
     uint32_t key = keys_add(&arrows->keys, (int64_t[]){ global_process(thread), sequence });
-    if (key == NO_KEY)
+    if (key == NO_KEY || array_reserve_zeroed(&arrows->ends, &arrows->capacity, key + 1u, sizeof *arrows->ends) != 0)
         return ERR_NO_MEMORY;
-    if (key >= arrows->capacity) {
-        size_t capacity = arrows->capacity ? arrows->capacity * 2 : 1024;
-        struct forward_arrow_end(*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
-        if (!ends)
-            return ERR_NO_MEMORY;
-        memset(ends + arrows->capacity, 0, (capacity - arrows->capacity) * sizeof *ends);
-        arrows->ends = ends;
-        arrows->capacity = capacity;
-    }
     struct forward_arrow_end *end = &arrows->ends[key][is_backward];
     if (!end->is_there || (is_backward ? time_ns < end->time_ns : time_ns >= end->time_ns))
         *end = (struct forward_arrow_end){ thread, time_ns, 1 };

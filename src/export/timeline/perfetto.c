@@ -278,41 +278,31 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
     return code;
 }
 
-static void *grow(void *list, size_t size, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return list;
-    void *grown = realloc(list, (*capacity ? *capacity * 2 : 4096) * size);
-    if (grown)
-        *capacity = *capacity ? *capacity * 2 : 4096;
-    return grown;
-}
-
 static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct perfetto_span *spans = grow(perfetto->spans, sizeof *spans, perfetto->span_count, &perfetto->span_capacity);
     size_t before = perfetto->bodies.length;
 
-    if (!spans)
+    if (array_reserve(&perfetto->spans, &perfetto->span_capacity, perfetto->span_count + 1, sizeof *perfetto->spans) !=
+        0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    perfetto->spans = spans;
     int code = add_body(perfetto, &perfetto->bodies, event, err);
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
-    spans[perfetto->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
-                                                            (uint32_t)(perfetto->bodies.length - before), track };
+    perfetto->spans[perfetto->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
+                                                                      (uint32_t)(perfetto->bodies.length - before),
+                                                                      track };
     return code;
 }
 
 static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct perfetto_flow *flows = grow(perfetto->flows, sizeof *flows, perfetto->flow_count, &perfetto->flow_capacity);
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
 
-    if (!flows)
+    if (array_reserve(&perfetto->flows, &perfetto->flow_capacity, perfetto->flow_count + 1, sizeof *perfetto->flows) !=
+        0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    perfetto->flows = flows;
-    flows[perfetto->flow_count++] = (struct perfetto_flow){ event->start_ns,
-                                                            hash_number(kind + (uint64_t)event->flow_id), track, 0 };
+    perfetto->flows[perfetto->flow_count++] = (struct perfetto_flow){ event->start_ns,
+                                                                      hash_number(kind + (uint64_t)event->flow_id),
+                                                                      track, 0 };
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 
 static int by_place(const void *a, const void *b)
 {
@@ -79,14 +80,8 @@ static int write_begin(struct nesting *nesting, size_t number, struct error *err
     const struct perfetto_span *span = &perfetto->spans[number], *next = span + 1;
     int is_last = number + 1 == perfetto->span_count || next->track != span->track || next->start_ns != span->start_ns;
 
-    if (nesting->count == nesting->capacity) {
-        size_t capacity = nesting->capacity ? nesting->capacity * 2 : 64;
-        struct perfetto_span *open = realloc(nesting->open, capacity * sizeof *open);
-        if (!open)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-        nesting->open = open;
-        nesting->capacity = capacity;
-    }
+    if (array_reserve(&nesting->open, &nesting->capacity, nesting->count + 1, sizeof *nesting->open) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     nesting->open[nesting->count++] = *span;
     text_clear(&perfetto->message);
     text_add_bytes(&perfetto->message, perfetto->bodies.bytes + span->body, span->body_length);
