@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/sparse_file.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -136,10 +137,9 @@ int kineto_window_more(struct kineto_window *window, struct error *err)
     if (window->length == window->capacity) {
         if (window->capacity >= WINDOW_LARGEST)
             return ERR_NO_SPACE;
-        char *bytes = realloc(window->bytes, window->capacity * 2 + SCAN_GUARD);
-        if (!bytes)
+        size_t room = window->capacity + SCAN_GUARD, doubled = window->capacity * 2 + SCAN_GUARD;
+        if (array_reserve_up_to(&window->bytes, &room, doubled, doubled, 1) != 0)
             return error_set(err, ERR_NO_MEMORY, "not enough memory for an event of the trace");
-        window->bytes = bytes;
         window->capacity *= 2;
     }
     if ((window->unpacker ? fill_unpacked(window) : fill_plain(window)) != 0)

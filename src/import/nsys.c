@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "import.h"
 #include "nsys.h"
 #include "report/schema/enums.h"
@@ -154,14 +155,8 @@ static void free_names(struct names *names)
 
 static int add_name(struct names *names, const char *name)
 {
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? names->capacity * 2 : 64;
-        char **list = realloc(names->list, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        names->list = list;
-        names->capacity = capacity;
-    }
+    if (array_reserve(&names->list, &names->capacity, names->count + 1, sizeof *names->list) != 0)
+        return ERR_NO_MEMORY;
     names->list[names->count] = strdup(name);
     return names->list[names->count] ? (names->count++, 0) : ERR_NO_MEMORY;
 }

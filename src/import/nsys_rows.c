@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/parallel.h"
 
 #define PIECE_ROWS 16384
@@ -37,15 +38,9 @@ static size_t keep_text(struct piece *piece, const void *bytes, size_t length)
 {
     size_t at = piece->text_bytes, needed = at + sizeof length + length;
 
-    if (needed > piece->text_capacity) {
-        size_t capacity = needed * 2 > 65536 ? needed * 2 : 65536;
-        char *texts = realloc(piece->texts, capacity);
-        if (!texts) {
-            piece->no_memory = 1;
-            return 0;
-        }
-        piece->texts = texts;
-        piece->text_capacity = capacity;
+    if (array_reserve(&piece->texts, &piece->text_capacity, needed, 1) != 0) {
+        piece->no_memory = 1;
+        return 0;
     }
     memcpy(piece->texts + at, &length, sizeof length);
     if (length)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "query_state.h"
 
 struct value {
@@ -13,7 +14,7 @@ struct value {
 struct enum_table {
     sqlite3_vtab base;
     struct value *values; /* owned; by rising id */
-    size_t count;
+    size_t count, room;
 };
 
 struct enum_cursor {
@@ -58,18 +59,19 @@ static int add_own(struct enum_table *table, struct report *report, const char *
                             report_column(own, "label") };
     if (report_read(report, own, columns, 4, &rows, &err) != 0)
         return SQLITE_NOMEM;
-    struct value *values = realloc(table->values, (table->count + rows.rows + 1) * sizeof *values);
-    if (values) {
-        table->values = values;
-        for (size_t r = 0; r < rows.rows; r++) {
-            const char *of = text_of(report, &rows, 0, r);
-            if (of && strcmp(of, name) == 0)
-                put_value(table, (struct value){ rows.values[1][r], text_of(report, &rows, 2, r),
-                                                 text_of(report, &rows, 3, r) });
-        }
+    int code = SQLITE_NOMEM;
+    if (array_reserve(&table->values, &table->room, table->count + rows.rows, sizeof *table->values) != 0)
+        goto no_room;
+    for (size_t r = 0; r < rows.rows; r++) {
+        const char *of = text_of(report, &rows, 0, r);
+        if (of && strcmp(of, name) == 0)
+            put_value(table,
+                      (struct value){ rows.values[1][r], text_of(report, &rows, 2, r), text_of(report, &rows, 3, r) });
     }
+    code = SQLITE_OK;
+no_room:
     report_columns_free(&rows);
-    return values ? SQLITE_OK : SQLITE_NOMEM;
+    return code;
 }
 
 static int enum_disconnect(sqlite3_vtab *base)
@@ -88,9 +90,7 @@ static int enum_connect(sqlite3 *database, void *context, int argc, const char *
     const struct schema_enum *list = schema_enum_find(argv[2]);
     struct enum_table *table = calloc(1, sizeof *table);
 
-    if (table)
-        table->values = calloc((list ? list->count : 0) + 1, sizeof *table->values);
-    if (!table || !table->values || !list) {
+    if (!table || !list || array_reserve(&table->values, &table->room, list->count, sizeof *table->values) != 0) {
         free(table);
         return SQLITE_NOMEM;
     }

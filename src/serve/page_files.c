@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #define FILE_MOST (64u << 20)
@@ -53,13 +54,11 @@ static int read_all(const char *path, struct page_file *file, struct error *err)
 
 static int add_file(struct page *page, const char *folder, const char *name, struct error *err)
 {
-    struct page_file *files = realloc(page->files, (page->count + 1) * sizeof *files);
     char path[4096];
 
-    if (!files)
+    if (array_reserve(&page->files, &page->room, page->count + 1, sizeof *page->files) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    page->files = files;
-    struct page_file *file = &files[page->count];
+    struct page_file *file = &page->files[page->count];
     *file = (struct page_file){ .name = strdup(name), .type = type_of(name) };
     page->count++;
     if (!file->name)

@@ -19,7 +19,7 @@ struct page_file {
 
 struct page {
     struct page_file *files; /* owned */
-    size_t count;
+    size_t count, room;
 };
 
 /* Reads the files of a folder. Starts from {0}; a folder that is not there is an empty page. */

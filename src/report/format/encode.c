@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -48,15 +49,9 @@ static uint8_t *buffer_room(struct buffer *buffer, size_t extra)
 {
     if (buffer->failed)
         return NULL;
-    if (!buffer->bytes || buffer->capacity - buffer->size < extra) {
-        size_t capacity = buffer->capacity * 2 + extra + 256;
-        uint8_t *bytes = realloc(buffer->bytes, capacity);
-        if (!bytes) {
-            buffer->failed = 1;
-            return NULL;
-        }
-        buffer->bytes = bytes;
-        buffer->capacity = capacity;
+    if (array_reserve(&buffer->bytes, &buffer->capacity, buffer->size + extra + 1, 1) != 0) {
+        buffer->failed = 1;
+        return NULL;
     }
     return buffer->bytes + buffer->size;
 }

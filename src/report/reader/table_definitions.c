@@ -2,24 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "reader_state.h"
 
 #define MAX_DEFINITIONS 4096
 #define MAX_SCHEMA_BYTES ((size_t)16 << 20) /* of all schema chunks together */
-
-/* Doubles an array when it is full; 0 when memory is short. */
-static int grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return 1;
-    size_t wanted = *capacity ? *capacity * 2 : 16;
-    void *bigger = realloc(*(void **)array, wanted * size);
-    if (!bigger)
-        return 0;
-    *(void **)array = bigger;
-    *capacity = wanted;
-    return 1;
-}
 
 struct name {
     const uint8_t *bytes;
@@ -54,7 +41,8 @@ static struct reader_table *add_table(struct report *report, struct name name)
             return report->tables[i];
     struct reader_table *table = arena_alloc_zero(&report->arena, sizeof *table);
     char *copy = arena_copy(&report->arena, name.bytes, name.length);
-    if (!table || !copy || !grow(&report->tables, report->table_count, &report->table_capacity, sizeof table))
+    if (!table || !copy ||
+        array_reserve(&report->tables, &report->table_capacity, report->table_count + 1, sizeof table) != 0)
         return NULL;
     table->public.name = copy;
     table->public.first_ns = INT64_MAX;
@@ -72,7 +60,7 @@ static int add_column(struct report *report, struct reader_table *table, struct 
             return table->columns[i].type == type ? (int)i : -1;
     char *copy = arena_copy(&report->arena, name.bytes, name.length);
     if (!copy || count >= TABLE_MAX_COLUMNS ||
-        !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
+        array_reserve(&table->columns, &table->column_capacity, count + 1, sizeof *table->columns) != 0)
         return -1;
     table->columns[count] = (struct report_column){ copy, type };
     table->public.columns = table->columns;
@@ -130,7 +118,8 @@ static void parse_definition(struct report *report, struct format_cursor *cursor
     int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
     struct reader_table *table = add_table(report, name);
     if (!definition || !table_column || !table || report->definition_count >= MAX_DEFINITIONS ||
-        !grow(&report->definitions, report->definition_count, &report->definition_capacity, sizeof definition)) {
+        array_reserve(&report->definitions, &report->definition_capacity, report->definition_count + 1,
+                      sizeof definition) != 0) {
         cursor->failed = 1;
         return;
     }
@@ -193,7 +182,7 @@ static int add_chunk(struct report *report, const struct reader_found_chunk *fou
         return 0;
     }
     struct reader_table *table = definition->table;
-    if (!grow(&table->chunks, table->chunk_count, &table->chunk_capacity, sizeof *table->chunks))
+    if (array_reserve(&table->chunks, &table->chunk_capacity, table->chunk_count + 1, sizeof *table->chunks) != 0)
         return ERR_NO_MEMORY;
     table->chunks[table->chunk_count++] = (struct reader_chunk){
         .offset = found->offset,

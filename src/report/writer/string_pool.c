@@ -1,6 +1,7 @@
 /* See string_pool.h. New ids follow the order of the young generation's strings, with those that moved there in
  * between. */
 #include "string_pool.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -17,24 +18,13 @@ void string_pool_free(struct string_pool *pool)
     generation_free(&pool->old);
 }
 
-static int make_room(struct string_pool_generation *generation)
-{
-    if (generation->strings.count < generation->capacity)
-        return 0;
-    size_t capacity = generation->capacity ? generation->capacity * 2 : 64;
-    int64_t *ids = realloc(generation->ids, capacity * sizeof *ids);
-    if (!ids)
-        return -1;
-    generation->ids = ids;
-    generation->capacity = capacity;
-    return 0;
-}
-
 int64_t string_pool_add(struct string_pool *pool, const void *bytes, size_t length)
 {
     struct string_pool_generation *young = &pool->young;
     size_t before = young->strings.count;
-    int64_t index = make_room(young) ? -1 : intern_add(&young->strings, bytes, length);
+    int64_t index = -1;
+    if (array_reserve(&young->ids, &young->capacity, before + 1, sizeof *young->ids) == 0)
+        index = intern_add(&young->strings, bytes, length);
     if (index < 0)
         return -1;
     if ((size_t)index < before)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/parallel.h"
 #include "chunkfile.h"
 #include "report/format/encode.h"
@@ -78,7 +79,7 @@ struct writer {
     int draining;
 
     struct encoded_chunk *stuck;
-    size_t stuck_count;
+    size_t stuck_count, stuck_room;
     struct job *held, **held_tail;
 };
 
@@ -99,11 +100,9 @@ static int put_stuck(struct writer *writer, uint64_t keep)
 
 static int keep_stuck(struct writer *writer, struct encoded_chunk *encoded)
 {
-    struct encoded_chunk *stuck = realloc(writer->stuck, (writer->stuck_count + 1) * sizeof *stuck);
-    if (!stuck)
+    if (array_reserve(&writer->stuck, &writer->stuck_room, writer->stuck_count + 1, sizeof *writer->stuck) != 0)
         return ERR_NO_MEMORY;
-    writer->stuck = stuck;
-    stuck[writer->stuck_count++] = *encoded;
+    writer->stuck[writer->stuck_count++] = *encoded;
     encoded->bytes = NULL;
     return 0;
 }

@@ -162,13 +162,9 @@ static void visit_packed(const struct elf_image *image, symbol_names_visitor vis
             stream.next_out = bytes + stream.total_out;
             stream.avail_out = capacity - stream.total_out;
             result = lzma_code(&stream, LZMA_FINISH);
-            if (result != LZMA_OK || stream.avail_out || capacity >= UNPACKED_MAX)
+            if (result != LZMA_OK || stream.avail_out ||
+                array_reserve_up_to(&bytes, &capacity, capacity + 1, UNPACKED_MAX, 1) != 0)
                 break;
-            unsigned char *more = realloc(bytes, 2 * capacity);
-            if (!more)
-                break;
-            bytes = more;
-            capacity *= 2;
         }
         struct elf_image inner;
         if (result == LZMA_STREAM_END && elf_image_open_memory(&inner, bytes, stream.total_out) == 0) {

@@ -90,11 +90,9 @@ static const struct zone *make_map(struct key_ranges *zones, struct report *repo
     size_t chunks = report_chunk_count(table);
     int wanted[ZONE_MOST_COLUMNS];
     size_t count = find_columns(kind, table, wanted);
-    struct key_ranges_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown),
-                          map = { kind, malloc((chunks + 1) * sizeof *map.list) };
+    struct key_ranges_map map = { kind, malloc((chunks + 1) * sizeof *map.list) };
 
-    zones->list = grown ? grown : zones->list;
-    if (!grown || !map.list) {
+    if (!map.list || array_reserve(&zones->list, &zones->room, zones->count + 1, sizeof map) != 0) {
         free(map.list);
         error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
         return NULL;

@@ -24,7 +24,7 @@ struct key_ranges_kind {
 struct key_ranges {
     pthread_mutex_t lock;        /* guards the list: events and advice are answered side by side */
     struct key_ranges_map *list; /* owned */
-    size_t count;
+    size_t count, room;
 };
 void key_ranges_init(struct key_ranges *zones);
 void key_ranges_free(struct key_ranges *zones);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
+#include "base/array.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/regex/regex.h"
@@ -209,29 +210,15 @@ static int is_name(const struct search *search, struct view *view, uint32_t name
     return length == other_length && memcmp(text, other, length) == 0;
 }
 
-/* Room for a verdict; they are few where names are, and as many as names else. */
-static int make_room(struct search *search, int is_own, size_t wanted)
-{
-    size_t room = search->verdict_room[is_own], more = wanted * 2 + 1024;
-
-    if (wanted < room)
-        return 0;
-    uint8_t *grown = realloc(search->verdicts[is_own], more);
-    if (!grown)
-        return ERR_NO_MEMORY;
-    memset(grown + room, VERDICT_UNKNOWN, more - room);
-    search->verdicts[is_own] = grown;
-    search->verdict_room[is_own] = more;
-    return 0;
-}
-
 int name_search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0, matches = 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
     size_t length;
 
-    if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
+    /* verdicts are few where names are, and as many as names else; VERDICT_UNKNOWN is 0 */
+    if (id < MOST_VERDICTS && array_reserve_zeroed(&search->verdicts[is_own], &search->verdict_room[is_own],
+                                                   (size_t)id + 1, sizeof *search->verdicts[is_own]) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the search was called off");

@@ -9,6 +9,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/model/launch_run.h"
 #include "analyze/model/launches.h"
+#include "base/array.h"
 #include "derived.h"
 
 enum { OF_NVTX, OF_TORCH, KINDS };
@@ -38,7 +39,7 @@ struct projection {
     struct ranges ranges[KINDS];
     struct keys run_keys;
     struct launched *work; /* owned; as it is found */
-    size_t work_count;
+    size_t work_count, work_room;
     uint32_t *order;       /* owned; the work by run */
     int64_t *call_starts;  /* owned; by work */
     struct run *runs;      /* owned; by key */
@@ -51,12 +52,11 @@ static const char *const work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_
 
 static int add_work(struct projection *projection, const struct gpu_ops *ops)
 {
-    struct launched *work = realloc(projection->work, (projection->work_count + ops->count + 1) * sizeof *work);
     uint32_t run = NO_KEY;
 
-    if (!work)
+    if (array_reserve(&projection->work, &projection->work_room, projection->work_count + ops->count,
+                      sizeof *projection->work) != 0)
         return ERR_NO_MEMORY;
-    projection->work = work;
     for (size_t row = 0; row < ops->count; row++) {
         uint32_t call = calls_find(&projection->calls, ops->process[row], ops->correlation[row]);
         if (call == NO_CALL)
@@ -67,8 +67,9 @@ static int add_work(struct projection *projection, const struct gpu_ops *ops)
             run = keys_add(&projection->run_keys, key);
         if (run == NO_KEY)
             return ERR_NO_MEMORY;
-        work[projection->work_count++] = (struct launched){ projection->calls.start[call], projection->calls.end[call],
-                                                            ops->start[row], ops->end[row], run };
+        projection->work[projection->work_count++] = (struct launched){ projection->calls.start[call],
+                                                                        projection->calls.end[call], ops->start[row],
+                                                                        ops->end[row], run };
     }
     return 0;
 }
