@@ -25,7 +25,7 @@ VISIBLE = [
             "CUPTI hands records over only when it is asked, which takes a thread; CUPTI has one of its own."),
     Visible("of these threads only CUPTI's, once the program has installed a seccomp filter or set `no_new_privs`",
             r"threads \+1", ".*cuda.*standin.*", "Recording stops, and with it the thread of Tacho. CUPTI's cannot be stopped.",
-            program="seccomp/.*|identity/controls"),
+            program="seccomp/.*|identity/controls|stacks/handlers_of_a_program_that_gives_up_privileges"),
     Visible("more memory that `mlockall()` locks, in a program that uses CUDA; it fails where `RLIMIT_MEMLOCK` has no room for that",
             r"[-+] stdout: (mlockall: .*|locked .*)", ".*cuda.*standin.*",
             "CUPTI and the stacks of the threads above count as the program's. The agent's buffers are not locked.",
