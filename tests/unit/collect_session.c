@@ -44,6 +44,16 @@ static void no_round(evutil_socket_t unused, short what, void *argument)
 {
 }
 
+static void attach(struct process *process)
+{
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(arena, MAP_FAILED);
+    arena->chunk_count = CHUNKS;
+    atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
+    process_attach(process, arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
+}
+
 static int set_scene(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
@@ -60,13 +70,8 @@ static int set_scene(void **state)
     collector->base = event_base_new();
     capture->drain.timer = evtimer_new(collector->base, no_round, NULL);
     assert_int_equal(session_open(collector, NULL), 0);
-    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    assert_ptr_not_equal(arena, MAP_FAILED);
-    arena->chunk_count = CHUNKS;
-    atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
     scene->process = process_add(collector, PID, 0, "launch");
-    process_attach(scene->process, arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
+    attach(scene->process);
     *state = scene;
     return 0;
 }
@@ -288,8 +293,8 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     struct collector *collector = scene->collector;
     struct process *first = process_add(collector, getpid(), 0, "launch"); /* as the kernel will name us */
     first->is_child = 1;
-    process_attach(first, scene->process->arena, scene->process->arena_bytes, CHUNKS);
-    scene->process->arena = NULL;
+    process_detach(scene->process);
+    attach(first);
     uint64_t calls = fill(first->arena);
     int client = connect_silently(scene);
     struct wire_hello hello = {
