@@ -2,9 +2,9 @@
  * items with the same hash in turn. Half of the hash lies beside the number of the item, so that a search reads an item
  * only when it almost surely matches, and growing reads no item at all.
  *
- *     for (struct hash_entry *found = hash_index_find(&index, hash); found; found = hash_index_find_next(&index,
- * found)) if (is_same(&items[hash_entry_number(found)], key)) return hash_entry_number(found);
- */
+ *     struct hash_entry *found = hash_index_find(&index, hash);
+ *     while (found && !is_same(&items[hash_entry_number(found)], key))
+ *         found = hash_index_find_next(&index, found); */
 #ifndef TACHO_BASE_HASH_INDEX_H
 #define TACHO_BASE_HASH_INDEX_H
 

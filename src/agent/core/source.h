@@ -51,7 +51,10 @@ struct agent_source {
     void (*come_back)(void);
 
     void (*flush)(void); /* the program waits until all that was recorded is with the collector; may wait for seconds */
-    void (*exit)(void);  /* the same, since the process ends or is about to become another program */
+    /* The same, since the process is about to end by _exit(), _Exit() or quick_exit(), or to become another program;
+     * not at exit(), for which a source registers a handler of its own. May come in a vfork child and more than once.
+     */
+    void (*exit)(void);
 
     /* The number of a stack of its own (an interpreter's frames) that the calling thread is in, told to the collector;
      * 0: none. At any moment, in signal handlers too; keeps errno. */

@@ -75,8 +75,8 @@ __attribute__((always_inline)) static inline struct os_call os_begin(struct agen
     uint32_t level = os_of(thread)->call_depth;
     if (unlikely(level))
         level = os_resync(thread, level, frame);
-    os_of(thread)->call_depth = level +
-                                1; /* then the frame, then the time: a handler may come in between (os_resync) */
+    /* The depth, then the frame, then the time: a handler may come in between (os_resync). */
+    os_of(thread)->call_depth = level + 1;
     atomic_signal_fence(memory_order_seq_cst);
     if (likely(level < OS_CALL_FRAMES))
         os_of(thread)->call_frames[level] = frame;

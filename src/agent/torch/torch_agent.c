@@ -85,14 +85,14 @@ static const struct {
 
 static struct torch_layout layout;
 static struct torch_version version;
-static _Atomic uint32_t state;  /* enum below */
+static _Atomic uint32_t state;   /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks;
-static uint64_t observer;       /* torch's number of our callback; whoever has `asked` from 0 writes it */
-static _Atomic uint32_t asked;  /* follow_wanted() since it was last done: 0 when nobody is at it */
+static uint64_t observer;        /* torch's number of our callback; whoever has `asked` from 0 writes it */
+static _Atomic uint32_t asked;   /* follow_wanted() since it was last done: 0 when nobody is at it */
 static const char *refusal;
-static char library_path[4096]; /* written when its library is met, which is once */
-static _Atomic int is_new;      /* it was met just now */
+static char library_path[4096];  /* written when its library is met, which is once */
+static _Atomic uintptr_t met_by; /* the thread that has just met it, by the address of its agent_self; 0: none */
 _Atomic uint32_t torch_wanted;
 
 /* ---- Each operator --------------------------------------------------------------------------------------------- */
@@ -602,12 +602,15 @@ static void object_loaded(const char *path)
     if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= sizeof library_path)
         return;
     strcpy(library_path, path);
-    atomic_store(&is_new, 1);
+    atomic_store(&met_by, (uintptr_t)&agent_self);
 }
 
+/* The thread that loads PyTorch installs the observers before its dlopen() returns, so that it loses no operator.
+ * Another thread that comes in meanwhile must not take that over. */
 static void objects_changed(void)
 {
-    if (atomic_exchange(&is_new, 0))
+    uintptr_t self = (uintptr_t)&agent_self;
+    if (atomic_compare_exchange_strong(&met_by, &self, 0))
         found();
     else
         follow_wanted();

@@ -78,7 +78,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
         calls_free(calls);
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their work");
     }
-    calls->run_bits = (unsigned)__builtin_ctzll(calls->index.slot_count);
+    calls->run_bits = calls->count ? (unsigned)__builtin_ctzll(calls->index.slot_count) : 0;
     fill_index(calls);
     return 0;
 }

@@ -16,7 +16,7 @@ struct process;
 int recording_init(struct collector *collector);
 void recording_free(struct collector *collector);
 
-/* The program has been started. */
+/* The program is about to be started: recording goes on now, or when the delay is over. */
 void recording_begin(struct collector *collector);
 
 /* Settings and switch of a new arena. */

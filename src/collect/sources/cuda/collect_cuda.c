@@ -168,8 +168,8 @@ static void attach_process(struct process *process)
 /* The agent's own thread fetches CUPTI's records. */
 static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
 {
-    reader->is_agents = slot->tid &&
-                        slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+    if (slot->tid && slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire))
+        reader->is_agents = 1;
 }
 
 static void round_begin(struct process *process)
