@@ -211,6 +211,4 @@ struct abi_counter_batch {
 };
 _Static_assert(sizeof(struct abi_counter_batch) == 48, "NVTX counter batch");
 
-#define ABI_DYNAMIC_ID (UINT64_C(1) << 32) /* ids that a tool gives start here; the program's own lie below */
-
 #endif

@@ -42,6 +42,15 @@ enum abi_schema_type {
     ABI_SCHEMA_TYPE_UNION_INTERNAL,
 };
 
+#define ABI_DYNAMIC_ID (UINT64_C(1) << 32) /* ids that a tool gives start here; the program's own lie below */
+
+/* A schema or an enum by its id: static ids are unique in their domain only, dynamic ones in the process. Ids below
+ * 2^24 are types, not schemas. */
+static inline uint64_t abi_schema_key(uint32_t domain, uint64_t id)
+{
+    return id >= ABI_DYNAMIC_ID ? id : (uint64_t)(domain + 1) << 40 | id;
+}
+
 /* The size of a value of one of NVTX's own types, 0 for those that have none (strings in place, schemas, unknown ones).
  * Both architectures are LP64 with 16-byte long doubles; alignment is the size. */
 static inline uint32_t abi_type_size(uint64_t type)

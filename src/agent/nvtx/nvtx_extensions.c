@@ -37,12 +37,6 @@ struct shape {
 };
 static struct shape shapes[SHAPES];
 
-/* Static ids are unique in their domain only; those below 2^24 are types, not schemas. */
-static uint64_t shape_key(uint32_t domain, uint64_t id)
-{
-    return id >= ABI_DYNAMIC_ID ? id : (uint64_t)(domain + 1) << 40 | id;
-}
-
 static struct shape *shape_slot(uint64_t key, int insert)
 {
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -65,7 +59,7 @@ static struct shape *shape_slot(uint64_t key, int insert)
 
 static const struct shape *find_shape(uint32_t domain, uint64_t id)
 {
-    const struct shape *shape = shape_slot(shape_key(domain, id), 0);
+    const struct shape *shape = shape_slot(abi_schema_key(domain, id), 0);
     return shape && atomic_load_explicit(&shape->ready, memory_order_acquire) ? shape : NULL;
 }
 
@@ -104,7 +98,7 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
 
 static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_t id)
 {
-    struct shape *shape = shape_slot(shape_key(domain, id), 1);
+    struct shape *shape = shape_slot(abi_schema_key(domain, id), 1);
     if (!shape)
         return;
     uint64_t type = schema->fields & ABI_SCHEMA_TYPE ? schema->type : 0;
@@ -200,7 +194,7 @@ static uint64_t enum_register(const void *domain, const struct abi_enum *given)
     uint64_t id = new_id(given->fields & ABI_ENUM_ID ? given->id : 0);
     uint64_t size = given->fields & ABI_ENUM_SIZE && given->size ? given->size : sizeof(int);
     uint64_t head[WIRE_ENUM_WORDS] = { [WIRE_ENUM_ID] = id, [WIRE_ENUM_ENTRIES] = count, [WIRE_ENUM_SIZE] = size };
-    struct shape *shape = shape_slot(shape_key(nvtx_domain_of(domain), id), 1);
+    struct shape *shape = shape_slot(abi_schema_key(nvtx_domain_of(domain), id), 1);
     if (shape) {
         struct abi_extent extent = abi_enum_extent(size);
         shape->size = (uint32_t)extent.size;

@@ -15,7 +15,6 @@
 #define SCHEMAS_MAX 65536u
 #define COUNTERS_MAX 65536u
 #define POSTPONED_MAX 4096u
-#define DYNAMIC_ID (UINT64_C(1) << 32)
 
 struct counter {
     uint64_t key, schema;
@@ -37,12 +36,6 @@ struct nvtx_payload_state {
     size_t postponed_count, postponed_capacity;
     size_t told; /* descriptions since they were last tried again */
 };
-
-/* Static ids are unique in their domain, dynamic ones in the process. */
-static uint64_t key_of(uint32_t domain, uint64_t id)
-{
-    return id >= DYNAMIC_ID ? id : (uint64_t)(domain + 1) << 40 | id;
-}
 
 static struct nvtx_schema **slot_of(const struct nvtx_payload_state *state, uint64_t key)
 {
@@ -73,11 +66,11 @@ static struct nvtx_schema *schema_make(struct nvtx_process *process, uint32_t do
     struct nvtx_payload_state *state = process->payload;
     if (state->schema_count * 2 >= state->schema_slots && (state->schema_count >= SCHEMAS_MAX || grow(state) != 0))
         return NULL;
-    struct nvtx_schema **slot = slot_of(state, key_of(domain, id));
+    struct nvtx_schema **slot = slot_of(state, abi_schema_key(domain, id));
     if (!*slot) {
         if (!(*slot = calloc(1, sizeof **slot)))
             return NULL;
-        (*slot)->key = key_of(domain, id);
+        (*slot)->key = abi_schema_key(domain, id);
         (*slot)->is_enum = (uint8_t)is_enum;
         state->schema_count++;
     }
@@ -88,7 +81,7 @@ const struct nvtx_schema *nvtx_schema_find(const struct nvtx_process *process, u
 {
     if (!process->payload || !process->payload->schema_slots)
         return NULL;
-    const struct nvtx_schema *schema = *slot_of(process->payload, key_of(domain, id));
+    const struct nvtx_schema *schema = *slot_of(process->payload, abi_schema_key(domain, id));
     return schema && schema->has_head && schema->seen >= schema->count ? schema : NULL;
 }
 
@@ -267,7 +260,7 @@ static int scope_record(struct nvtx_process *process, const struct wire_record *
 static const struct counter *counter_find(const struct nvtx_payload_state *state, uint32_t domain, uint64_t id)
 {
     for (size_t i = 0; i < state->counter_count; i++)
-        if (state->counters[i].key == key_of(domain, id))
+        if (state->counters[i].key == abi_schema_key(domain, id))
             return &state->counters[i];
     return NULL;
 }
@@ -291,7 +284,7 @@ static int counter_record(struct nvtx_process *process, const struct wire_record
     char *name = strndup(texts.name, texts.name_length);
     if (name)
         state->counters[state->counter_count++] = (struct counter){
-            .key = key_of(record->a, record->body[WIRE_COUNTER_ID]),
+            .key = abi_schema_key(record->a, record->body[WIRE_COUNTER_ID]),
             .schema = record->body[WIRE_COUNTER_SCHEMA],
             .name = name,
         };
