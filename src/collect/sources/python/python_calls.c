@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
@@ -101,7 +102,7 @@ static int64_t id_of_text(struct collector *collector, const char *text, size_t 
     struct python_calls *calls = calls_of(collector);
     size_t before = calls->texts.count;
     int64_t place = intern_add(&calls->texts, text, length);
-    if (place < 0 || python_make_room(&calls->ids, &calls->room, calls->texts.count, sizeof *calls->ids) != 0)
+    if (place < 0 || array_reserve(&calls->ids, &calls->room, calls->texts.count, sizeof *calls->ids) != 0)
         return 0;
     if (calls->texts.count > before) {
         calls->ids[place] = ++calls->chains;
@@ -132,7 +133,7 @@ int python_calls_record(struct process *process, const struct wire_record *recor
         forget(numbers);
     int64_t id = length ? id_of_text(process->collector, text, length) : 0;
     int64_t place = id ? intern_add(&numbers->known, &record->body[0], sizeof record->body[0]) : -1;
-    if (place < 0 || python_make_room(&numbers->ids, &numbers->room, numbers->known.count, sizeof *numbers->ids) != 0)
+    if (place < 0 || array_reserve(&numbers->ids, &numbers->room, numbers->known.count, sizeof *numbers->ids) != 0)
         return -1;
     numbers->ids[place] = id;
     return 0;

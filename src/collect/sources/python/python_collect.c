@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
 #include "python_calls.h"
@@ -85,13 +86,13 @@ static int take_names(struct collector *collector, struct python *python)
     for (size_t at = 0; at < batch->codes.length;) {
         const char *name = batch->codes.bytes + at, *file = name + strlen(name) + 1;
         at = (size_t)(file - batch->codes.bytes) + strlen(file) + 1;
-        if (python_make_room(&python->codes, &python->code_room, python->code_count + 1, sizeof *python->codes) != 0)
+        if (array_reserve(&python->codes, &python->code_room, python->code_count + 1, sizeof *python->codes) != 0)
             return -1;
         python->codes[python->code_count].name = collector_string(collector, name);
         python->codes[python->code_count++].file = collector_string(collector, file);
     }
-    if (python_make_room(&python->places, &python->place_room, python->place_count + batch->place_count,
-                         sizeof *python->places) != 0)
+    if (array_reserve(&python->places, &python->place_room, python->place_count + batch->place_count,
+                      sizeof *python->places) != 0)
         return -1;
     if (batch->place_count)
         memcpy(python->places + python->place_count, batch->places, batch->place_count * sizeof *batch->places);
@@ -102,8 +103,7 @@ static int take_names(struct collector *collector, struct python *python)
 /* Other stacks may have ids in between. */
 static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
 {
-    if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) !=
-        0)
+    if (array_reserve(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) != 0)
         return -1;
     int64_t id = python->chain_ids[python->chain_count++] = python_next_chain(collector);
     for (uint32_t depth = 0; depth < count; depth++) {

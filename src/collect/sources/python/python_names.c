@@ -4,27 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
 #define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
-
-int python_make_room(void *array, size_t *room, size_t count, size_t size)
-{
-    if (count <= *room)
-        return 0;
-    size_t more = *room ? *room : 16;
-    while (more < count)
-        more *= 2;
-    void *memory = realloc(*(void **)array, more * size);
-    if (!memory)
-        return -1;
-    *(void **)array = memory;
-    *room = more;
-    return 0;
-}
 
 void python_batch_clear(struct python_batch *batch)
 {
@@ -43,7 +29,7 @@ void python_batch_free(struct python_batch *batch)
 
 void python_batch_add(struct python_batch *batch, const struct python_sample *sample)
 {
-    if (python_make_room(&batch->samples, &batch->sample_room, batch->sample_count + 1, sizeof *sample) == 0)
+    if (array_reserve(&batch->samples, &batch->sample_room, batch->sample_count + 1, sizeof *sample) == 0)
         batch->samples[batch->sample_count++] = *sample;
     else
         batch->failed = 1;
@@ -87,7 +73,7 @@ static int64_t number_place(struct python_names *names, uint32_t code, uint32_t 
     struct python_batch *batch = names->batch;
     struct python_place place = { code, line };
     int is_new;
-    if (python_make_room(&batch->places, &batch->place_room, batch->place_count + 1, sizeof place) != 0)
+    if (array_reserve(&batch->places, &batch->place_room, batch->place_count + 1, sizeof place) != 0)
         return -1;
     int64_t number = number_of(&names->places, &place, sizeof place, &is_new);
     if (is_new)
@@ -99,7 +85,7 @@ int64_t python_names_chain(struct python_names *names, const uint32_t *places, s
 {
     struct python_batch *batch = names->batch;
     int is_new;
-    if (python_make_room(&batch->chains, &batch->chain_room, batch->chain_words + count + 1, sizeof *places) != 0)
+    if (array_reserve(&batch->chains, &batch->chain_room, batch->chain_words + count + 1, sizeof *places) != 0)
         return -1;
     int64_t number = number_of(&names->chains, places, count * sizeof *places, &is_new);
     if (is_new) {

@@ -40,9 +40,6 @@ struct python_batch {
     int failed;        /* memory was short: something is missing */
 };
 
-/* Makes an array (a pointer to its pointer) large enough for `count` things: 0, or -1 when memory is short. */
-int python_make_room(void *array, size_t *room, size_t count, size_t size);
-
 void python_batch_clear(struct python_batch *batch); /* keeps the memory */
 void python_batch_free(struct python_batch *batch);
 void python_batch_add(struct python_batch *batch, const struct python_sample *sample);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define SHARE 4                    /* of the time, at most this part is spent in rounds */
@@ -165,8 +166,8 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
 {
     pthread_mutex_lock(&sampler->lock);
     if (place_of(sampler, process) == sampler->target_count &&
-        python_make_room(&sampler->targets, &sampler->target_room, sampler->target_count + 1,
-                         sizeof *sampler->targets) == 0) {
+        array_reserve(&sampler->targets, &sampler->target_room, sampler->target_count + 1, sizeof *sampler->targets) ==
+            0) {
         struct python_target *target = python_target_new(process, pid);
         if (target)
             sampler->targets[sampler->target_count++] = target;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "python_find.h"
 #include "thread_watch.h"
 
@@ -163,8 +164,7 @@ static void identify(struct python_target *target, struct thread *thread, const 
 
 static struct thread *add_thread(struct python_target *target)
 {
-    if (python_make_room(&target->threads, &target->thread_room, target->thread_count + 1, sizeof *target->threads) !=
-        0)
+    if (array_reserve(&target->threads, &target->thread_room, target->thread_count + 1, sizeof *target->threads) != 0)
         return NULL;
     return &target->threads[target->thread_count++];
 }
@@ -222,7 +222,7 @@ static int keep_stack(struct python_target *target, struct thread *thread, const
         thread->is_confirmed = 0;
     }
     thread->has_chain = thread->frame_count = 0;
-    if (chain < 0 || python_make_room(&thread->frames, &thread->frame_room, (size_t)count, sizeof *thread->frames) != 0)
+    if (chain < 0 || array_reserve(&thread->frames, &thread->frame_room, (size_t)count, sizeof *thread->frames) != 0)
         return -1;
     memcpy(thread->frames, target->frames, (size_t)count * sizeof *thread->frames);
     thread->frame_count = count;
