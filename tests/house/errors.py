@@ -1,0 +1,39 @@
+"""One idiom for errors in the folders of FOLDERS: an error leaves its function at once, by return or by goto to a label that frees, and the
+status variable is called `code`. So no line needs to ask whether everything before it went well (docs/decisions/087-errors-leave-at-once.md)."""
+
+import os
+import re
+import unittest
+
+SOURCE = os.environ["SOURCE"]
+FOLDERS = [
+]
+ASKS_FOR_SUCCESS = re.compile(r"\bcode == 0\b|!code\b|\bcode \? code\b|\bcode == ERR_OK\b|\berr->code == 0\b")
+OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_set")
+
+
+def sources():
+    for folder in FOLDERS:
+        for path, _, names in os.walk(os.path.join(SOURCE, "src", folder)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    yield os.path.join(path, name)
+
+
+class Errors(unittest.TestCase):
+    def find(self, pattern):
+        found = []
+        for path in sources():
+            with open(path) as text:
+                found += [f"{os.path.relpath(path, SOURCE)}:{number}: {line.strip()}" for number, line in enumerate(text, 1) if pattern.search(line)]
+        return found
+
+    def test_no_line_asks_whether_all_went_well(self):
+        self.assertEqual(self.find(ASKS_FOR_SUCCESS), [])
+
+    def test_the_status_variable_is_called_code(self):
+        self.assertEqual(self.find(OTHER_NAME), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
