@@ -77,7 +77,7 @@ static uint32_t fill_kernels(unsigned char *bytes, uint32_t first, uint32_t coun
 static uint32_t lend(struct bench *bench)
 {
     struct wire_cuda_buffer *buffers = wire_cuda_buffers(bench->arena, CHUNKS);
-    return wire_list_pop(&bench->arena->free_cuda_buffers, &bench->arena->cuda_buffers_taken, BUFFERS,
+    return wire_list_pop(&wire_cuda(bench->arena)->free_buffers, &wire_cuda(bench->arena)->buffers_taken, BUFFERS,
                          &buffers->next_free, sizeof *buffers);
 }
 
@@ -85,7 +85,7 @@ static void deliver(struct bench *bench, uint32_t index, uint32_t bytes)
 {
     struct wire_cuda_buffer *buffer = &wire_cuda_buffers(bench->arena, CHUNKS)[index];
     buffer->bytes = bytes;
-    buffer->number = atomic_fetch_add(&bench->arena->cuda_deliveries, 1);
+    buffer->number = atomic_fetch_add(&wire_cuda(bench->arena)->deliveries, 1);
     atomic_store(&buffer->state, WIRE_CUDA_DELIVERED);
     bench->bytes += bytes;
 }
@@ -115,8 +115,8 @@ static int set_up(struct bench *bench, const char *path)
     if (bench->arena == MAP_FAILED || clock_map_init(&bench->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
         writer_open(path, &(struct writer_options){ .overwrite = 1 }, &bench->writer, NULL) != 0)
         return -1;
-    atomic_store(&bench->arena->free_cuda_buffers, WIRE_LIST_EMPTY);
-    atomic_store(&bench->arena->cupti_version, 130001);
+    atomic_store(&wire_cuda(bench->arena)->free_buffers, WIRE_LIST_EMPTY);
+    atomic_store(&wire_cuda(bench->arena)->cupti_version, 130001);
     add_names(bench);
     struct cuda_setup setup = {
         .writer = bench->writer,

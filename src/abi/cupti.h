@@ -214,7 +214,7 @@ struct cupti_functions {
 
 /* 11.8, 12.0 and 12.1 all say 18, but records of kernels grew in 12.0. The driver call with this number came in 12.0:
  * where cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, …) fails, it is 11.8. What goes into
- * wire_header.cupti_version is made here, so that every layout has a number of its own. */
+ * wire_cuda_shared.cupti_version is made here, so that every layout has a number of its own. */
 #define CUPTI_CALL_OF_12_0 678 /* cuLibraryLoadData */
 #define CUPTI_VERSION_11_8 18u
 #define CUPTI_VERSION_12_0 19u

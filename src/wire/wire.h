@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 9 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 10 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events ------------------------------------------------------------------ */
 
 /* The rows of sources.def that have events, in its order. */
 enum wire_source {
-#define SOURCE(id, name, text, kinds, thread_bytes) WIRE_SOURCE_##id,
+#define SOURCE(id, ...) WIRE_SOURCE_##id,
 #include "sources.def"
     WIRE_SOURCE_NOTES, /* no source of events: bookkeeping (modules, exits, names). Only its losses are counted */
     WIRE_SOURCE_COUNT
@@ -28,7 +28,7 @@ _Static_assert(WIRE_SOURCE_COUNT <= 32, "a bit for each");
 static inline const char *wire_source_name(enum wire_source source)
 {
     static const char *const names[] = {
-#define SOURCE(id, name, text, kinds, thread_bytes) [WIRE_SOURCE_##id] = text,
+#define SOURCE(id, name, text, ...) [WIRE_SOURCE_##id] = text,
 #include "sources.def"
         [WIRE_SOURCE_NOTES] = "notes",
     };
@@ -89,17 +89,6 @@ enum wire_flag {
     WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
 };
 
-struct wire_cuda_settings {
-    uint32_t flags;             /* enum wire_cuda_flag */
-    uint32_t backtrace_groups;  /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
-    uint64_t backtrace_ns;      /* … once they take so long, … */
-    uint32_t backtrace_bytes;   /* … from so much of their stack */
-    uint32_t flush_interval_ms; /* 0: the agent's own */
-    uint32_t buffer_count;      /* struct wire_cuda_buffer */
-    uint64_t ns_per_tick;       /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
-};
-#define WIRE_SCALE_SHIFT 40
-
 /* The program has begun or ended a capture range. These are words of the header and no records: a full buffer must not
  * keep a capture from ending. The writer claims a number (switches_made), fills the switch, and publishes it with the
  * release store of `number`. The collector reads them in order. A writer that finds all of them unread adds to
@@ -118,11 +107,26 @@ static inline int wire_switches_full(uint32_t made, uint32_t read)
     return (int32_t)(made - read) >= (int32_t)WIRE_SWITCHES;
 }
 
-struct wire_sample_settings { /* where SAMPLES is among the sources */
-    uint64_t period_ns;       /* of a thread's CPU time */
-    uint32_t stack_bytes;     /* copied with each sample; 0: an address alone */
-    uint32_t sums;            /* 1: threads that end tell how long they ran and how often, with or without samples */
+/* A part of the header for each source: its settings, and words that both sides write. */
+enum wire_shared_place {
+    WIRE_SHARED_BEFORE = -1,
+#define PLACE(id, bytes) WIRE_SHARED_AT_##id, WIRE_SHARED_TO_##id = WIRE_SHARED_AT_##id + (bytes)-1,
+#define SOURCE(id, name, text, kinds, thread_bytes, shared_bytes) PLACE(id, shared_bytes)
+#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes, shared_bytes) PLACE(id, shared_bytes)
+#include "sources.def"
+#undef PLACE
+    WIRE_SHARED_BYTES
 };
+
+/* Defines function(arena), which returns the source's own part of the header: a constant offset, on a cache line of its
+ * own. */
+#define WIRE_SHARED(id, type, function)                                                                                \
+    _Static_assert(sizeof(type) == WIRE_SHARED_TO_##id + 1 - WIRE_SHARED_AT_##id && sizeof(type) % 64 == 0,            \
+                   "shared_bytes of its row");                                                                         \
+    static inline type *function(struct wire_header *arena)                                                            \
+    {                                                                                                                  \
+        return (type *)(arena->shared + WIRE_SHARED_AT_##id);                                                          \
+    }
 
 #define WIRE_SILENT_PATH 256
 #define WIRE_SILENT_EXEC 0x10000u
@@ -132,32 +136,20 @@ struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;
     uint32_t chunk_count;
-    uint32_t sources;              /* WIRE_BIT()s that this capture wants */
-    uint32_t clock;                /* enum wire_clock */
-    uint32_t flags;                /* enum wire_flag */
-    uint64_t osrt_threshold_ticks;
-    uint64_t osrt_backtrace_ticks; /* calls that take so long have their stack copied… */
-    uint32_t osrt_backtrace_bytes; /* …as much of it; 0: none has */
-    uint32_t capture;              /* enum wire_capture */
-    uint32_t capture_ends;         /* 0: the end of a capture range does not stop the recording */
-    /* Settings text: offsets into the text area, 0 for none. Lists are NUL-separated, ended by an empty string.
-     * A domain called "default" means the default domain. */
-    uint32_t domain_include, domain_exclude;
-    uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
-    uint32_t report_path;                   /* of the report, absolute */
-    struct wire_cuda_settings cuda;
-    struct wire_sample_settings samples;
-    uint32_t libraries;                     /* bits by row of libraries.def; the upper half: verbose */
-    uint32_t torch;                         /* enum wire_torch_flag */
-    uint32_t python;                        /* enum wire_python_flag */
-    uint32_t adopter, orphan_parent;        /* the collector, if only orphans are its children here; who
-                                             * would have them without it */
+    uint32_t sources;      /* WIRE_BIT()s that this capture wants */
+    uint32_t clock;        /* enum wire_clock */
+    uint32_t flags;        /* enum wire_flag */
+    uint32_t capture;      /* enum wire_capture */
+    uint32_t capture_ends; /* 0: the end of a capture range does not stop the recording */
+    /* A text of the settings is an offset into the text area, 0 for none. Lists are NUL-separated and end with an empty
+     * string. */
+    uint32_t report_path;            /* of the report, absolute */
+    uint32_t adopter, orphan_parent; /* the collector, if only orphans are its children here; who
+                                      * would have them without it */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording;    /* WIRE_BIT()s that record now */
     _Atomic uint32_t ranges_left;               /* capture ranges that may still begin */
-    _Atomic uint32_t timers_left;               /* timers for samples that may still be made; the
-                                                 * collector looks again now and then */
     _Alignas(64) _Atomic uint32_t switches_made;
     _Atomic uint32_t switches_read;             /* the collector's */
     _Atomic uint64_t switches_missed;           /* how many << 32 | on << 16 | cause of the last of them */
@@ -180,15 +172,7 @@ struct wire_header {
                                          * called exec, or that failed */
     char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
 
-    /* CUPTI's buffers, and the texts that their records point to: wire_cuda.h. */
-    _Alignas(64) _Atomic uint64_t free_cuda_buffers;
-    _Atomic uint32_t cuda_buffers_taken;
-    _Atomic uint32_t cupti_version;    /* cuptiGetVersion(), once it is in use; says how records are laid out */
-    _Atomic uint64_t cuda_deliveries;  /* counts up; numbers the buffers in the order of their delivery */
-    _Atomic uint64_t cuda_names_bytes; /* handed out of the area for texts */
-    _Atomic uint32_t cuda_thread;      /* tid of the agent's own thread, 0 for none: neither it nor its calls
-                                        * into CUDA are the program's */
-
+    _Alignas(64) unsigned char shared[WIRE_SHARED_BYTES]; /* with the sources: WIRE_SHARED() */
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
 
@@ -288,9 +272,11 @@ enum wire_type {
     WIRE_STACK,
 
 /* Then those of the sources, a range for each; the header of a source names its own. */
-#define SOURCE(id, name, text, kinds, thread_bytes) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
+#define TYPES(id, kinds) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
+#define SOURCE(id, name, text, kinds, ...) TYPES(id, kinds)
+#define UNCOUNTED_SOURCE(id, name, kinds, ...) TYPES(id, kinds)
 #include "sources.def"
+#undef TYPES
     WIRE_TYPE_COUNT
 };
 _Static_assert(WIRE_TYPE_COUNT <= 256, "wire_record.type is a byte");

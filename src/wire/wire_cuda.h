@@ -45,6 +45,29 @@ enum wire_cuda_flag {
     WIRE_CUDA_YIELD = 128,        /* a program that uses CUPTI itself may have it */
 };
 
+struct wire_cuda_settings {
+    uint32_t flags;             /* enum wire_cuda_flag */
+    uint32_t backtrace_groups;  /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
+    uint64_t backtrace_ns;      /* … once they take so long, … */
+    uint32_t backtrace_bytes;   /* … from so much of their stack */
+    uint32_t flush_interval_ms; /* 0: the agent's own */
+    uint32_t buffer_count;      /* struct wire_cuda_buffer */
+    uint64_t ns_per_tick;       /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
+};
+#define WIRE_SCALE_SHIFT 40
+
+struct wire_cuda_shared {
+    _Alignas(64) struct wire_cuda_settings settings;
+    _Alignas(64) _Atomic uint64_t free_buffers;
+    _Atomic uint32_t buffers_taken;
+    _Atomic uint32_t cupti_version; /* cuptiGetVersion(), once it is in use; says how records are laid out */
+    _Atomic uint64_t deliveries;    /* counts up; numbers the buffers in the order of their delivery */
+    _Atomic uint64_t names_bytes;   /* handed out of the area for texts */
+    _Atomic uint32_t thread;        /* tid of the agent's own thread, 0 for none: neither it nor its calls into CUDA are
+                                     * the program's */
+};
+WIRE_SHARED(CUDA, struct wire_cuda_shared, wire_cuda)
+
 #define WIRE_CUDA_BUFFER_BYTES (1u << 20)
 #define WIRE_CUDA_NAMES_BYTES (64u << 20)
 
@@ -55,7 +78,7 @@ struct wire_cuda_buffer {
     _Atomic uint32_t next_free;
     uint32_t bytes;       /* of records; when delivered */
     uint32_t names_words; /* how far the texts reached, in 8-byte words, when it was delivered; 0: not told */
-    uint64_t number;      /* wire_header.cuda_deliveries when it was delivered; until then the
+    uint64_t number;      /* wire_cuda_shared.deliveries when it was delivered; until then the
                            * agent's, ticks when it was lent */
     _Alignas(64) char end[0];
 };

@@ -1,6 +1,8 @@
-/* The numbers of the libraries in libraries.def: in records, and as bits of wire_header.libraries. */
+/* The numbers of the libraries in libraries.def: in records, and as bits of struct wire_library_shared. */
 #ifndef TACHO_WIRE_WIRE_LIBRARIES_H
 #define TACHO_WIRE_WIRE_LIBRARIES_H
+
+#include "wire.h"
 
 enum wire_library {
 #define LIBRARY(id, name, domain) WIRE_LIBRARY_##id,
@@ -13,5 +15,10 @@ _Static_assert(WIRE_LIBRARY_COUNT <= 16, "a bit for each, and one for its verbos
 #define WIRE_LIBRARIES_FILE "libtacho-libraries.so" /* interposes their functions; beside the agent */
 #define WIRE_LIBRARY_BIT(library) (1u << (library))
 #define WIRE_LIBRARY_VERBOSE(library) (0x10000u << (library))
+
+struct wire_library_shared {
+    _Alignas(64) uint32_t wanted; /* WIRE_LIBRARY_BIT()s and WIRE_LIBRARY_VERBOSE()s */
+};
+WIRE_SHARED(LIBRARY, struct wire_library_shared, wire_library)
 
 #endif

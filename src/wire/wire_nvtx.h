@@ -122,4 +122,13 @@ enum wire_sync {
 /* WIRE_NVTX_RESOURCE with this flag: destroyed; body: [identifier][handle] */
 #define WIRE_RESOURCE_DESTROYED 128
 
+struct wire_nvtx_shared {
+    /* Texts. A domain called "default" is the default domain. */
+    _Alignas(64) uint32_t domain_include;
+    uint32_t domain_exclude;
+    uint32_t capture_range,
+        capture_domain; /* the range that begins a capture; "*" as domain: any; 0: the default one */
+};
+WIRE_SHARED(NVTX, struct wire_nvtx_shared, wire_nvtx)
+
 #endif

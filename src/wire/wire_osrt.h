@@ -21,4 +21,11 @@ enum osrt_function {
     OSRT_FUNCTION_COUNT
 };
 
+struct wire_osrt_shared {
+    _Alignas(64) uint64_t threshold_ticks; /* shorter calls are only counted */
+    uint64_t backtrace_ticks;              /* calls that take so long have their stack copied… */
+    uint32_t backtrace_bytes;              /* …as much of it; 0: none has */
+};
+WIRE_SHARED(OSRT, struct wire_osrt_shared, wire_osrt)
+
 #endif

@@ -17,4 +17,9 @@ enum wire_python_flag {
     WIRE_PYTHON_SAMPLES = 2, /* …beside its samples */
 };
 
+struct wire_python_shared {
+    _Alignas(64) uint32_t flags; /* enum wire_python_flag */
+};
+WIRE_SHARED(PYTHON, struct wire_python_shared, wire_python)
+
 #endif

@@ -14,4 +14,13 @@ WIRE_TYPES_END_AT(SAMPLES, WIRE_THREAD_SUMS);
 
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
+struct wire_samples_shared {
+    _Alignas(64) uint64_t period_ns; /* of a thread's CPU time */
+    uint32_t stack_bytes;            /* copied with each sample; 0: an address alone */
+    uint32_t sums; /* 1: threads that end report how long they ran and how often, with or without samples */
+    /* Timers that may still be made. The collector looks again now and then. */
+    _Alignas(64) _Atomic uint32_t timers_left;
+};
+WIRE_SHARED(SAMPLES, struct wire_samples_shared, wire_samples)
+
 #endif

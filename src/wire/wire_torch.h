@@ -63,4 +63,9 @@ static inline uint64_t wire_torch_item(enum wire_torch_input kind, uint32_t type
     return (uint64_t)kind | (uint64_t)(type & 0xffff) << 16 | (uint64_t)count << 32;
 }
 
+struct wire_torch_shared {
+    _Alignas(64) uint32_t flags; /* enum wire_torch_flag */
+};
+WIRE_SHARED(TORCH, struct wire_torch_shared, wire_torch)
+
 #endif

@@ -34,7 +34,7 @@ static struct wire_header *fresh_arena(void)
         arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     else
         madvise(arena, bytes, MADV_DONTNEED);
-    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
+    atomic_store(&wire_cuda(arena)->free_buffers, WIRE_LIST_EMPTY);
     return arena;
 }
 
@@ -51,7 +51,7 @@ static void fill(struct wire_header *arena, const uint8_t *bytes, struct parts p
     buffers[0].bytes = (uint32_t)parts.delivered;
     atomic_store(&buffers[0].state, WIRE_CUDA_DELIVERED);
     atomic_store(&buffers[1].state, WIRE_CUDA_LENT);
-    atomic_store(&arena->cuda_buffers_taken, BUFFERS);
+    atomic_store(&wire_cuda(arena)->buffers_taken, BUFFERS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     parts.delivered = (left - parts.texts) * bytes[2] / 256;
     parts.lent = left - parts.texts - parts.delivered;
     fill(arena, bytes + 3, parts);
-    atomic_store(&arena->cupti_version, versions[bytes[0] % 16]);
+    atomic_store(&wire_cuda(arena)->cupti_version, versions[bytes[0] % 16]);
     struct clock_map clock;
     struct clock_pair first = { .ticks = 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
     struct cuda_gpus gpus = { .count = 0 };

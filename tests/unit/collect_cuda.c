@@ -219,7 +219,7 @@ static void calls_of_the_agent_are_left_out(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
     unsigned char calls[2 * 40] = { 0 };
-    atomic_store(&scene->arena->cuda_thread, 66);
+    atomic_store(&wire_cuda(scene->arena)->thread, 66);
     put_call(calls, 5, 1, 5, 2000, 2500, 66, 0);
     put_call(calls + 40, 5, 1, 6, 3000, 3001, 67, 0);
     scene_send(scene, calls, sizeof calls);
@@ -265,7 +265,7 @@ static void a_buffer_goes_back_as_zeros(void **state)
         scene_deliver(scene, index, bytes);
         scene_read(scene);
     }
-    assert_int_equal(atomic_load(&scene->arena->cuda_buffers_taken), 1);
+    assert_int_equal(atomic_load(&wire_cuda(scene->arena)->buffers_taken), 1);
     scene_finish(scene);
     assert_int_equal(scene_rows(scene, CALLS), sent);
     assert_int_equal(scene->counts.recorded, sent);
@@ -299,7 +299,7 @@ static void free_buffers_can_be_trimmed_and_used_again(void **state)
     scene_send(scene, call, sizeof call);
     cuda_trim(scene->cuda);
     scene_send(scene, call, sizeof call);
-    assert_int_equal(atomic_load(&scene->arena->cuda_buffers_taken), 2);
+    assert_int_equal(atomic_load(&wire_cuda(scene->arena)->buffers_taken), 2);
     scene_finish(scene);
     assert_int_equal(scene_rows(scene, CALLS), 2);
     scene_end(scene);

@@ -109,8 +109,8 @@ static void counts_of_buffers_are_not_believed(void **state)
     unsigned char bytes[40] = { 0 };
     put_calls(bytes, 1);
     scene_send(scene, bytes, sizeof bytes);
-    atomic_store(&scene->arena->cuda_buffers_taken, UINT32_MAX);
-    scene->arena->cuda.buffer_count = UINT32_MAX;
+    atomic_store(&wire_cuda(scene->arena)->buffers_taken, UINT32_MAX);
+    wire_cuda(scene->arena)->settings.buffer_count = UINT32_MAX;
     scene->arena->chunk_count = UINT32_MAX;
     scene_read(scene);
     cuda_trim(scene->cuda);
@@ -125,7 +125,7 @@ static void the_version_may_be_written_over_later(void **state)
     unsigned char kernel[208] = { 0 };
     put_kernel(kernel, 1, 5000, 5900, 0x1000);
     scene_send(scene, kernel, sizeof kernel);
-    atomic_store(&scene->arena->cupti_version, 130001);
+    atomic_store(&wire_cuda(scene->arena)->cupti_version, 130001);
     scene_send(scene, kernel, sizeof kernel);
     scene_finish(scene);
     assert_int_equal(scene_rows(scene, KERNELS), 2);

@@ -59,9 +59,9 @@ static struct scene *scene_begin(uint32_t version, uint32_t flags)
                         -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = SCENE_CHUNKS;
-    scene->arena->cuda.buffer_count = SCENE_BUFFERS;
-    atomic_store(&scene->arena->free_cuda_buffers, WIRE_LIST_EMPTY);
-    atomic_store(&scene->arena->cupti_version, version);
+    wire_cuda(scene->arena)->settings.buffer_count = SCENE_BUFFERS;
+    atomic_store(&wire_cuda(scene->arena)->free_buffers, WIRE_LIST_EMPTY);
+    atomic_store(&wire_cuda(scene->arena)->cupti_version, version);
     struct cuda_setup setup = {
         .writer = scene->writer,
         .clock = &scene->clock,
@@ -120,8 +120,8 @@ static inline unsigned char *scene_bytes(struct scene *scene, uint32_t index)
 static uint32_t scene_lend(struct scene *scene)
 {
     struct wire_cuda_buffer *buffers = wire_cuda_buffers(scene->arena, SCENE_CHUNKS);
-    uint32_t index = wire_list_pop(&scene->arena->free_cuda_buffers, &scene->arena->cuda_buffers_taken, SCENE_BUFFERS,
-                                   &buffers->next_free, sizeof *buffers);
+    uint32_t index = wire_list_pop(&wire_cuda(scene->arena)->free_buffers, &wire_cuda(scene->arena)->buffers_taken,
+                                   SCENE_BUFFERS, &buffers->next_free, sizeof *buffers);
     if (index != WIRE_NONE)
         atomic_store(&buffers[index].state, WIRE_CUDA_LENT);
     return index;
@@ -131,7 +131,7 @@ static void scene_deliver(struct scene *scene, uint32_t index, uint32_t bytes)
 {
     struct wire_cuda_buffer *buffer = scene_descriptor(scene, index);
     buffer->bytes = bytes;
-    buffer->number = atomic_fetch_add(&scene->arena->cuda_deliveries, 1);
+    buffer->number = atomic_fetch_add(&wire_cuda(scene->arena)->deliveries, 1);
     atomic_store(&buffer->state, WIRE_CUDA_DELIVERED);
 }
 

@@ -23,6 +23,11 @@ enum wire_toy_type {
 };
 WIRE_TYPES_END_AT(TOY, WIRE_TOY_POKE);
 
+struct wire_toy_shared {
+    _Alignas(64) uint64_t strength;
+};
+WIRE_SHARED(TOY, struct wire_toy_shared, wire_toy)
+
 /* ---- The agent's part ------------------------------------------------------------------------------------------ */
 
 static unsigned attached_count;
@@ -41,7 +46,7 @@ static void poke(uint64_t how_hard)
     if (!record)
         return;
     record->ticks = agent_ticks();
-    record->body[0] = how_hard;
+    record->body[0] = how_hard * wire_toy(agent.arena)->strength;
     emit_commit(lane, record);
 }
 
@@ -52,6 +57,11 @@ const struct agent_source agent_source_toy = { .attached = attached };
 struct toy {
     int64_t rows;
 };
+
+static void arena(const struct collector *collector, struct arena_texts *texts)
+{
+    wire_toy(texts->arena)->strength = 10;
+}
 
 static void poked(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
@@ -72,7 +82,9 @@ static void poked(const struct origin *origin, const struct wire_record *record,
 
 static const struct collect_records records[] = { { WIRE_TOY_POKE, WIRE_TOY_POKE, poked }, { 0 } };
 
-const struct collect_source collect_source_toy = { .state_bytes = sizeof(struct toy), .records = records };
+const struct collect_source collect_source_toy = { .state_bytes = sizeof(struct toy),
+                                                   .records = records,
+                                                   .arena = arena };
 
 /* ---- The test -------------------------------------------------------------------------------------------------- */
 
@@ -115,7 +127,7 @@ static void events_of_a_source_in_one_file_are_in_the_report(void **state)
     assert_int_equal(rows.rows, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(rows.values[0][i], i + 1);
-        assert_int_equal(rows.values[1][i], i + 7);
+        assert_int_equal(rows.values[1][i], 10 * (i + 7));
     }
     report_columns_free(&rows);
     assert_int_equal(count_in_report(report), 3);

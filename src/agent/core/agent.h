@@ -68,8 +68,8 @@ struct agent {
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* own_process.h */
     char session[256];      /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];     /* path of the agent itself */
-    char preload[2 * 4096]; /* what LD_PRELOAD must name: the agent, and with a colon the
-                             * stubs where they are in use */
+    char preload[2 * 4096]; /* what LD_PRELOAD must name: the agent, and with a colon each
+                             * library that a source needs beside it */
 };
 extern struct agent agent;
 

@@ -2,8 +2,8 @@
 #include "source.h"
 
 static const struct agent_source *const sources[] = {
-#define SOURCE(id, name, text, kinds, thread_bytes) &agent_source_##name,
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) &agent_source_##name,
+#define SOURCE(id, name, ...) &agent_source_##name,
+#define UNCOUNTED_SOURCE(id, name, ...) &agent_source_##name,
 #include "wire/sources.def"
 };
 #define SOURCES (sizeof sources / sizeof *sources)

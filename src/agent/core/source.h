@@ -65,8 +65,8 @@ struct agent_source {
     void (*show_signal_stack)(stack_t *stack);
 };
 
-#define SOURCE(id, name, text, kinds, thread_bytes) extern const struct agent_source agent_source_##name;
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) extern const struct agent_source agent_source_##name;
+#define SOURCE(id, name, ...) extern const struct agent_source agent_source_##name;
+#define UNCOUNTED_SOURCE(id, name, ...) extern const struct agent_source agent_source_##name;
 #include "wire/sources.def"
 
 /* ---- State in each thread -------------------------------------------------------------------------------------- */
@@ -74,8 +74,8 @@ struct agent_source {
 enum agent_thread_place {
     AGENT_THREAD_BEFORE = sizeof(struct agent_thread) - 1,
 #define PLACE(id, bytes) AGENT_THREAD_AT_##id, AGENT_THREAD_TO_##id = AGENT_THREAD_AT_##id + (bytes)-1,
-#define SOURCE(id, name, text, kinds, thread_bytes) PLACE(id, thread_bytes)
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) PLACE(id, thread_bytes)
+#define SOURCE(id, name, text, kinds, thread_bytes, ...) PLACE(id, thread_bytes)
+#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes, ...) PLACE(id, thread_bytes)
 #include "wire/sources.def"
 #undef PLACE
     AGENT_THREAD_BYTES /* of a thread, with all of it; zero when it begins */

@@ -343,7 +343,7 @@ extern void __tsan_init(void) __attribute__((weak));
 
 static void set_up(void)
 {
-    cuda.settings = agent.arena->cuda;
+    cuda.settings = wire_cuda(agent.arena)->settings;
     if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
         return;
     cuda.pid = agent.pid;
@@ -356,7 +356,7 @@ static void set_up(void)
     }
     learn_sizes();
     cuda_api_learn();
-    atomic_store_explicit(&agent.arena->cupti_version, cuda.version, memory_order_release);
+    atomic_store_explicit(&wire_cuda(agent.arena)->cupti_version, cuda.version, memory_order_release);
     uint64_t version = cuda.version;
     cuda_emit(&(struct cuda_note){
         .type = WIRE_CUDA_LOADED,

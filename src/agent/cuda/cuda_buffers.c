@@ -40,7 +40,7 @@ static uint32_t index_of(const uint8_t *buffer)
 /* In a program that never uses CUDA these two mappings are all that there is for it. */
 int cuda_buffers_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
-    uint32_t count = arena->cuda.buffer_count;
+    uint32_t count = wire_cuda(arena)->settings.buffer_count;
     size_t bytes = (size_t)wire_cuda_descriptor_bytes(count);
     if (wire_arena_bytes(arena->chunk_count, count) != arena->arena_bytes)
         return -EPROTO;
@@ -62,7 +62,7 @@ static uint8_t *take_from_arena(void)
     struct wire_cuda_buffer *all = cuda.descriptors;
     uint32_t index;
     do
-        index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken,
+        index = wire_list_pop(&wire_cuda(agent.arena)->free_buffers, &wire_cuda(agent.arena)->buffers_taken,
                               atomic_load_explicit(&cuda.buffers.mapped, memory_order_acquire), &all->next_free,
                               sizeof *all);
     while (index == WIRE_NONE && area_grow(&cuda.buffers) == 0);
@@ -108,7 +108,7 @@ void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records)
 /* Called by our thread: no thread that launches meets a page that is not there yet. Kernels before 5.14 refuse. */
 void cuda_buffers_prepare(void)
 {
-    uint32_t want = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed) + AHEAD;
+    uint32_t want = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed) + AHEAD;
     if (want > cuda.settings.buffer_count)
         want = cuda.settings.buffer_count;
     for (; prepared < want; prepared++) {
@@ -122,7 +122,7 @@ void cuda_buffers_prepare(void)
 int cuda_buffers_older_than(uint64_t ns)
 {
     const struct wire_cuda_buffer *all = cuda.descriptors;
-    uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
+    uint32_t taken = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed);
     uint64_t now = agent_ticks();
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
         if (atomic_load_explicit(&all[i].state, memory_order_acquire) == WIRE_CUDA_LENT &&
@@ -170,7 +170,7 @@ static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
 /* CUPTI fills them on meanwhile; where the zeros begin is the end. */
 void cuda_buffers_tell_names(void)
 {
-    uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
+    uint32_t taken = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed);
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
         if (atomic_load_explicit(&cuda.descriptors[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
             walk(area_unit(&cuda.buffers, i), WIRE_CUDA_BUFFER_BYTES);
@@ -221,10 +221,10 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
         walk(buffer, valid_bytes);
         descriptor->bytes = (uint32_t)valid_bytes;
-        descriptor->names_words = (uint32_t)(atomic_load_explicit(&agent.arena->cuda_names_bytes,
+        descriptor->names_words = (uint32_t)(atomic_load_explicit(&wire_cuda(agent.arena)->names_bytes,
                                                                   memory_order_relaxed) /
                                              8);
-        descriptor->number = atomic_fetch_add_explicit(&agent.arena->cuda_deliveries, 1, memory_order_relaxed);
+        descriptor->number = atomic_fetch_add_explicit(&wire_cuda(agent.arena)->deliveries, 1, memory_order_relaxed);
         atomic_store_explicit(&descriptor->state, WIRE_CUDA_DELIVERED, memory_order_release);
         atomic_fetch_sub_explicit(&cuda.lent, 1, memory_order_relaxed);
     }

@@ -31,7 +31,7 @@ static int may_pass(void)
     if (!agent_thread() || !(agent.sources & WIRE_BIT(CUDA)) || atomic_load(&cuda.state) == CUDA_OVER ||
         !agent_is_thread(agent_self))
         return 1;
-    if (agent.arena->cuda.flags & WIRE_CUDA_YIELD) {
+    if (wire_cuda(agent.arena)->settings.flags & WIRE_CUDA_YIELD) {
         yield_to_program();
         return atomic_load(&cuda.state) == CUDA_OVER;
     }

@@ -60,11 +60,11 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
 {
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = (uint32_t)(sizeof(struct wire_cuda_text) / 8) + emit_text_words(length);
-    uint64_t at = atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed);
+    uint64_t at = atomic_load_explicit(&wire_cuda(agent.arena)->names_bytes, memory_order_relaxed);
     if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at ||
         reach(at + (uint64_t)words * 8) != 0)
         return UINT32_MAX;
-    atomic_store_explicit(&agent.arena->cuda_names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
+    atomic_store_explicit(&wire_cuda(agent.arena)->names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
     struct wire_cuda_text *entry = (struct wire_cuda_text *)(cuda.names + at);
     entry->what = what;
     entry->key = key;

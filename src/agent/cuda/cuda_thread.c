@@ -241,7 +241,7 @@ static void *run(void *unused)
     atomic_fetch_add(&agent.own_threads, 1);
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
     /* before it has a slot */
-    atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release);
+    atomic_store_explicit(&wire_cuda(agent.arena)->thread, (uint32_t)sys_gettid(), memory_order_release);
     cuda.own_slot = thread_attach();
     agent_self = AGENT_OWN_THREAD;
     while (agent_attached() && !agent.left) {

@@ -42,7 +42,7 @@ static void prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
-    if (agent.arena->libraries)
+    if (wire_library(agent.arena)->wanted)
         add_stubs();
     atomic_store(&nvtx.domain_count, WIRE_LIBRARY_COUNT);
     for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
@@ -52,7 +52,7 @@ static void prepare(void)
 int library_owns(const struct nvtx_text *name)
 {
     for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARY)) && i < WIRE_LIBRARY_COUNT; i++)
-        if ((agent.arena->libraries & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, domain_names[i]))
+        if ((wire_library(agent.arena)->wanted & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, domain_names[i]))
             return 1;
     return 0;
 }
@@ -100,7 +100,7 @@ static int was_left(uintptr_t frame, uintptr_t now)
 static int is_wanted(const struct agent_library_call *call)
 {
     uint32_t bit = call->is_small ? WIRE_LIBRARY_VERBOSE(call->library) : WIRE_LIBRARY_BIT(call->library);
-    return call->library < WIRE_LIBRARY_COUNT && (agent.arena->libraries & bit);
+    return call->library < WIRE_LIBRARY_COUNT && (wire_library(agent.arena)->wanted & bit);
 }
 
 static int begin(const struct agent_library_call *call)

@@ -169,7 +169,7 @@ static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event
     int begins = atomic_load_explicit(&nvtx.domains[event->domain], memory_order_relaxed) & NVTX_DOMAIN_TRIGGER;
     if ((!begins && nvtx_elsewhere_told()) || agent_recording(WIRE_BIT(NVTX)))
         return;
-    uint32_t wanted = agent.arena->capture_range;
+    uint32_t wanted = wire_nvtx(agent.arena)->capture_range;
     if (wanted && wanted < WIRE_TEXT_BYTES && !nvtx_text_is(&event->text, agent.arena->text + wanted))
         return;
     if (!begins) {

@@ -299,8 +299,9 @@ static int listed(const char *list, const struct nvtx_text *name)
 /* name: NULL for the default domain. */
 static uint8_t domain_flags(const struct nvtx_text *name)
 {
-    const char *include = setting(agent.arena->domain_include), *exclude = setting(agent.arena->domain_exclude);
-    const char *trigger = setting(agent.arena->capture_domain);
+    const char *include = setting(wire_nvtx(agent.arena)->domain_include),
+               *exclude = setting(wire_nvtx(agent.arena)->domain_exclude);
+    const char *trigger = setting(wire_nvtx(agent.arena)->capture_domain);
     int on = (agent.sources & WIRE_BIT(NVTX)) && (!include || listed(include, name)) &&
              !(exclude && listed(exclude, name));
     int begins = !trigger ? !name
@@ -350,7 +351,7 @@ static _Atomic uint32_t trigger_string_count;
 
 static void note_trigger_string(const struct nvtx_text *text, uint32_t id)
 {
-    const char *wanted = setting(agent.arena->capture_range);
+    const char *wanted = setting(wire_nvtx(agent.arena)->capture_range);
     if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || !wanted || !nvtx_text_is(text, wanted))
         return;
     uint32_t place = atomic_fetch_add(&trigger_string_count, 1);

@@ -13,8 +13,8 @@ static void start(void)
 
 static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
-    os_settings.threshold_ticks = arena->osrt_threshold_ticks;
-    os_settings.backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
+    os_settings.threshold_ticks = wire_osrt(arena)->threshold_ticks;
+    os_settings.backtrace_ticks = wire_osrt(arena)->backtrace_bytes ? wire_osrt(arena)->backtrace_ticks : UINT64_MAX;
     return 0;
 }
 

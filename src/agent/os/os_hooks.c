@@ -45,7 +45,8 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
                                              uint64_t duration_and_error, int64_t value)
 {
     if (unlikely(duration_and_error >> 16 >= os_settings.backtrace_ticks))
-        stack_copy_emit(thread, &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, agent.arena->osrt_backtrace_bytes });
+        stack_copy_emit(thread,
+                        &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, wire_osrt(agent.arena)->backtrace_bytes });
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
     if (!record)

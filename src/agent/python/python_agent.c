@@ -112,7 +112,7 @@ int python_prepare(void)
 /* Python may be among the libraries that were loaded. */
 static void objects_changed(void)
 {
-    if (!agent.arena->python || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
+    if (!wire_python(agent.arena)->flags || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
         return;
     if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
@@ -353,7 +353,8 @@ uint64_t python_stack_of_operator(struct agent_thread *thread)
 static uint64_t frames(struct agent_thread *thread, enum agent_stack_use use)
 {
     uint32_t wanted = use == AGENT_STACK_OF_SAMPLE ? WIRE_PYTHON_SAMPLES : WIRE_PYTHON_CALLS;
-    if (!(agent.arena->python & wanted) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
+    if (!(wire_python(agent.arena)->flags & wanted) ||
+        atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
     return number_of_stack(thread, PYTHON_OF_CALL,
                            use == AGENT_STACK_OF_SAMPLE ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);

@@ -71,7 +71,7 @@ static int has_room(const stack_t *alternate, const char *here)
 
 static void emit_sample(struct agent_thread *thread, const ucontext_t *context, uint64_t periods)
 {
-    const struct wire_sample_settings *settings = &agent.arena->samples;
+    const struct wire_samples_shared *settings = wire_samples(agent.arena);
     uint32_t room = settings->stack_bytes & ~7u;
     uint64_t frames = has_room(&context->uc_stack, __builtin_frame_address(0))
                           ? sources_frames(thread, AGENT_STACK_OF_SAMPLE)
@@ -178,17 +178,17 @@ static void count_unsampled(enum wire_fate cause)
  * a descriptor of the program's. */
 static int take_spare_signal(void)
 {
-    uint32_t left = atomic_load_explicit(&agent.arena->timers_left, memory_order_relaxed);
+    uint32_t left = atomic_load_explicit(&wire_samples(agent.arena)->timers_left, memory_order_relaxed);
     do {
         if (left == 0)
             return 0;
-    } while (!atomic_compare_exchange_weak(&agent.arena->timers_left, &left, left - 1));
+    } while (!atomic_compare_exchange_weak(&wire_samples(agent.arena)->timers_left, &left, left - 1));
     return 1;
 }
 
 static void give_spare_signal(void)
 {
-    atomic_fetch_add(&agent.arena->timers_left, 1);
+    atomic_fetch_add(&wire_samples(agent.arena)->timers_left, 1);
 }
 
 /* True if there was one. Any thread may take away any other's, but only one does. */
@@ -233,7 +233,7 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
 
 static void thread_begin(struct agent_thread *thread)
 {
-    uint64_t period_ns = agent.arena->samples.period_ns;
+    uint64_t period_ns = wire_samples(agent.arena)->period_ns;
     if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
         return;
     enum wire_fate fate = take_signal() == 0 ? start_timer(thread, period_ns) : WIRE_UNSAMPLED_SIGNAL;
@@ -308,7 +308,7 @@ static void come_back(void)
         if (agent_is_thread(agent_self) && sample_of(agent_self)->signal_stack)
             sample_stack_give(agent_self);
     }
-    set_timers(agent.arena->samples.period_ns);
+    set_timers(wire_samples(agent.arena)->period_ns);
 }
 
 /* A forked child has one thread, and its parent's handlers and stack. */
@@ -338,7 +338,7 @@ void sample_give_signal_back(void)
 static void note_sums(void)
 {
     struct rusage usage;
-    if (!agent.arena->samples.sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
+    if (!wire_samples(agent.arena)->sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
         return;
     uint64_t sums[] = { sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + 1 };
     emit_note(WIRE_THREAD_SUMS, 0, sums, 2, NULL);

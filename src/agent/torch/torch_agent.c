@@ -577,7 +577,7 @@ static void found(void)
 static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
     if (origin != WIRE_ORIGIN_FORK) /* a child goes on with what its parent chose */
-        atomic_store(&torch_wanted, arena->torch);
+        atomic_store(&torch_wanted, wire_torch(arena)->flags);
     return 0;
 }
 

@@ -164,8 +164,6 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
     arena->capture = (uint32_t)options->range;
     arena->capture_ends = options->range_end != COLLECT_END_NONE;
     SOURCES_CALL(arena, collector, &texts);
-    arena->capture_range = arena_put_text(&texts, options->range_text);
-    arena->capture_domain = arena_put_text(&texts, options->range_domain);
     arena->report_path = arena_put_text(&texts, capture_of(collector)->absolute_path);
     atomic_store(&arena->ranges_left, recording->is_armed && !recording->is_done ? recording->ranges_left : 0);
     atomic_store(&arena->recording, collector->is_recording ? collector->sources : 0);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,12 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "collect/core/collect_sources.h"
 #include "drain.h"
 #include "process_end.h"
 #include "process_watch.h"
 #include "recording.h"
 #include "wire/wire_chunks.h"
-#include "wire/wire_libraries.h"
 
 #define PATIENCE_SECONDS 2
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
@@ -486,15 +487,15 @@ static void open_file_socket(struct session *session)
         session_folder_remove(&session->folder);
 }
 
-/* Whoever looks for the stubs looks beside the agent. */
-static void link_stubs(const struct session *session, const char *agent_path)
+/* Files of sources are looked for beside the agent, so a link to the agent has links to them beside it. */
+static void link_beside_agent(const struct session *session, const char *agent_path, const char *name)
 {
-    char stubs[4096], link[sizeof session->folder.path + sizeof WIRE_LIBRARIES_FILE];
     const char *slash = strrchr(agent_path, '/');
-    snprintf(link, sizeof link, "%s/" WIRE_LIBRARIES_FILE, session->folder.path);
-    int length = snprintf(stubs, sizeof stubs, "%.*s" WIRE_LIBRARIES_FILE, (int)(slash ? slash + 1 - agent_path : 0),
-                          agent_path);
-    if (length < (int)sizeof stubs && symlink(stubs, link) != 0)
+    char file[PATH_MAX], link[PATH_MAX];
+    int folder_bytes = (int)(slash ? slash + 1 - agent_path : 0);
+    int file_bytes = snprintf(file, sizeof file, "%.*s%s", folder_bytes, agent_path, name);
+    int link_bytes = snprintf(link, sizeof link, "%s/%s", session->folder.path, name);
+    if (file_bytes < (int)sizeof file && link_bytes < (int)sizeof link && symlink(file, link) != 0)
         unlink(link); /* as good as not there: the loader says so */
 }
 
@@ -503,7 +504,9 @@ const char *session_agent_path(struct session *session, const char *agent_path)
     if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->folder.path[0])
         return agent_path;
     snprintf(session->agent_link, sizeof session->agent_link, "%s/" FOLDER_AGENT, session->folder.path);
-    link_stubs(session, agent_path);
+    for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
+        if (collect_sources[i]->agent_file)
+            link_beside_agent(session, agent_path, collect_sources[i]->agent_file);
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 

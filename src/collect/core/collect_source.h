@@ -15,6 +15,7 @@
 #include "report/schema/schema.h"
 #include "wire/wire.h"
 
+struct chain_row;
 struct collect_options;
 struct collect_result;
 struct collector;
@@ -23,11 +24,12 @@ struct reader;
 struct symbols_mapping;
 struct text;
 struct variables;
+struct writer;
 
 /* Index of a source's state in struct collector, struct process and struct reader. */
 enum collect_source_id {
-#define SOURCE(id, name, text, kinds, thread_bytes) COLLECT_SOURCE_##id,
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) COLLECT_SOURCE_##id,
+#define SOURCE(id, ...) COLLECT_SOURCE_##id,
+#define UNCOUNTED_SOURCE(id, ...) COLLECT_SOURCE_##id,
 #define COLLECT_SOURCE(id, name) COLLECT_SOURCE_##id,
 #include "wire/sources.def"
     COLLECT_SOURCE_COUNT
@@ -76,6 +78,7 @@ struct collect_source {
     size_t state_bytes;                    /* of the capture: collector->state[], zeroed; 0: none */
     const struct collect_records *records; /* that agents write for it */
     const struct collect_table *tables;
+    const char *agent_file;                /* of its part in the program, in the folder of the agent; NULL: none */
     struct collect_cost cost;              /* of an event; for sources whose events are counted by fate */
     /* What else the events took, ns. */
     double (*extra_cost_ns)(const struct collect_result *result);
@@ -151,8 +154,13 @@ struct collect_source {
 
     /* It is read for the first time. May set reader->is_agents. */
     void (*thread_begin)(struct process *process, struct reader *reader, const struct wire_thread *slot);
-    /* Who makes the call of this source whose record comes next: a WIRE_STACK. */
+    /* Who makes the call of this source whose record comes next: a WIRE_STACK. A source with take_chains has chain_row.
+     */
     void (*take_chains)(const struct origin *origin, const struct wire_record *record, struct call_chains chains);
+    /* The most frames of such a chain; 0 or no function: all. */
+    uint32_t (*chain_depth)(const struct collector *collector);
+    /* Writes one line of such a chain into the source's table of call chains, once names are known. */
+    void (*chain_row)(struct writer *writer, const struct chain_row *row);
     /* It is read for the last time, and has not ended itself: what it was in the midst of. */
     void (*thread_cut)(const struct origin *origin, struct wire_thread *slot, int64_t end_ns);
     /* It has ended then, unless reader->end_ns says more (end_ns PROCESS_NO_TIME: it goes on): last rows, a better

@@ -7,21 +7,21 @@
 #include "collector.h"
 
 #define ROW(name) extern const struct collect_source collect_source_##name;
-#define SOURCE(id, name, text, kinds, thread_bytes) ROW(name)
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) ROW(name)
+#define SOURCE(id, name, ...) ROW(name)
+#define UNCOUNTED_SOURCE(id, name, ...) ROW(name)
 #define COLLECT_SOURCE(id, name) ROW(name)
 #include "wire/sources.def"
 #undef ROW
 
 const struct collect_source *const collect_sources[COLLECT_SOURCE_COUNT] = {
-#define SOURCE(id, name, text, kinds, thread_bytes) [COLLECT_SOURCE_##id] = &collect_source_##name,
-#define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes) [COLLECT_SOURCE_##id] = &collect_source_##name,
+#define SOURCE(id, name, ...) [COLLECT_SOURCE_##id] = &collect_source_##name,
+#define UNCOUNTED_SOURCE(id, name, ...) [COLLECT_SOURCE_##id] = &collect_source_##name,
 #define COLLECT_SOURCE(id, name) [COLLECT_SOURCE_##id] = &collect_source_##name,
 #include "wire/sources.def"
 };
 
 const struct collect_source *const collect_counted_sources[WIRE_SOURCE_COUNT] = {
-#define SOURCE(id, name, text, kinds, thread_bytes) [WIRE_SOURCE_##id] = &collect_source_##name,
+#define SOURCE(id, name, ...) [WIRE_SOURCE_##id] = &collect_source_##name,
 #include "wire/sources.def"
 };
 

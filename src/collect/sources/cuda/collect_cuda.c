@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/core/chain_row.h"
 #include "collect/core/collector.h"
 #include "collect/core/machine.h"
 #include "collect/core/record.h"
@@ -69,8 +70,8 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_header *arena = texts->arena;
-    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
-    arena->cuda = (struct wire_cuda_settings){
+    atomic_store(&wire_cuda(arena)->free_buffers, WIRE_LIST_EMPTY);
+    wire_cuda(arena)->settings = (struct wire_cuda_settings){
         .flags = options->cuda_flags,
         .backtrace_groups = options->cuda_backtrace_groups,
         .backtrace_ns = options->cuda_backtrace_ns,
@@ -143,6 +144,13 @@ static void take_chains(const struct origin *origin, const struct wire_record *r
                    (uint32_t)record->body[0], chains);
 }
 
+static void chain_row(struct writer *writer, const struct chain_row *from)
+{
+    struct row_CUDA_CALLCHAINS row = { 0 };
+    CHAIN_ROW_SET(CUDA_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_CUDA_CALLCHAINS, &row);
+}
+
 /* ---- Processes and threads ------------------------------------------------------------------------------------- */
 
 static void attach_process(struct process *process)
@@ -154,9 +162,9 @@ static void attach_process(struct process *process)
         .gpus = collector->state[COLLECT_SOURCE_CUDA],
         .arena = process->arena,
         .chunk_count = process->chunk_count,
-        .buffer_count = process->arena->cuda.buffer_count,
-        .ns_per_tick = process->arena->cuda.ns_per_tick,
-        .flags = process->arena->cuda.flags,
+        .buffer_count = wire_cuda(process->arena)->settings.buffer_count,
+        .ns_per_tick = wire_cuda(process->arena)->settings.ns_per_tick,
+        .flags = wire_cuda(process->arena)->settings.flags,
         .global_pid = process->global_pid,
         .pid = (uint32_t)process->pid,
         .own_pid = process->own_pid,
@@ -168,7 +176,7 @@ static void attach_process(struct process *process)
 /* The agent's own thread fetches CUPTI's records. */
 static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
 {
-    if (slot->tid && slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire))
+    if (slot->tid && slot->tid == atomic_load_explicit(&wire_cuda(process->arena)->thread, memory_order_acquire))
         reader->is_agents = 1;
 }
 
@@ -314,4 +322,5 @@ const struct collect_source collect_source_cuda = {
     .resource_named = resource_named,
     .thread_begin = thread_begin,
     .take_chains = take_chains,
+    .chain_row = chain_row,
 };

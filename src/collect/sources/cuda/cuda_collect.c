@@ -60,7 +60,7 @@ static int choose_layouts(struct cuda_process *cuda)
 {
     if (cuda->version)
         return 0;
-    cuda->version = atomic_load_explicit(&cuda->setup.arena->cupti_version, memory_order_acquire);
+    cuda->version = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->cupti_version, memory_order_acquire);
     if (!cuda->version)
         return -1;
     cupti_layouts_init(&cuda->layouts, cuda->version);
@@ -156,7 +156,7 @@ static void free_buffer(struct cuda_process *cuda, uint32_t index)
 {
     struct wire_cuda_buffer *buffers = buffers_of(cuda);
     atomic_store_explicit(&buffers[index].state, WIRE_CUDA_FREE, memory_order_relaxed);
-    wire_list_push(&cuda->setup.arena->free_cuda_buffers, index, &buffers->next_free, sizeof *buffers);
+    wire_list_push(&wire_cuda(cuda->setup.arena)->free_buffers, index, &buffers->next_free, sizeof *buffers);
 }
 
 static int get_copy(struct cuda_process *cuda)
@@ -197,7 +197,7 @@ static void recover_buffer(struct cuda_process *cuda, uint32_t index)
 
 static uint32_t buffers_taken(struct cuda_process *cuda)
 {
-    uint32_t taken = atomic_load_explicit(&cuda->setup.arena->cuda_buffers_taken, memory_order_acquire);
+    uint32_t taken = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->buffers_taken, memory_order_acquire);
     if (taken > cuda->setup.buffer_count)
         taken = cuda->setup.buffer_count;
     if (taken > cuda->buffers_seen)
@@ -232,7 +232,7 @@ void cuda_note(struct cuda_process *cuda)
     uint32_t taken = buffers_taken(cuda);
     cuda->noted_count = cuda->noted_next = 0;
     cuda->noted_ticks = ticks_now(cuda->clock.map);
-    cuda->own_thread = atomic_load_explicit(&cuda->setup.arena->cuda_thread, memory_order_relaxed);
+    cuda->own_thread = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->thread, memory_order_relaxed);
     if (taken > cuda->noted_capacity) {
         struct noted *more = realloc(cuda->noted, 2 * (size_t)taken * sizeof *more);
         if (!more)
@@ -262,7 +262,7 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
 void cuda_set_goal(struct cuda_process *cuda)
 {
     cuda->goal_ticks = ticks_now(cuda->clock.map);
-    cuda->goal = atomic_load_explicit(&cuda->setup.arena->cuda_deliveries, memory_order_relaxed);
+    cuda->goal = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->deliveries, memory_order_relaxed);
     buffers_taken(cuda); /* those that cuda_reached_goal() looks at */
 }
 
@@ -338,8 +338,8 @@ void cuda_trim(struct cuda_process *cuda)
     uint32_t limit = buffers_taken(cuda) / 2, count = 0;
     uint32_t *held = limit ? malloc(limit * sizeof *held) : NULL;
     while (held && count < limit) {
-        uint32_t index = wire_list_pop_free(&arena->free_cuda_buffers, cuda->setup.buffer_count, &buffers->next_free,
-                                            sizeof *buffers);
+        uint32_t index = wire_list_pop_free(&wire_cuda(arena)->free_buffers, cuda->setup.buffer_count,
+                                            &buffers->next_free, sizeof *buffers);
         if (index == WIRE_NONE)
             break;
         held[count++] = index;

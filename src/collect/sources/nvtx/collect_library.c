@@ -40,7 +40,7 @@ static void check(struct collector *collector, const char *agent_path)
 
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
-    texts->arena->libraries = collector->options->libraries;
+    wire_library(texts->arena)->wanted = collector->options->libraries;
 }
 
 static const struct collect_table tables[] = {
@@ -50,6 +50,7 @@ static const struct collect_table tables[] = {
 
 const struct collect_source collect_source_library = {
     .tables = tables,
+    .agent_file = WIRE_LIBRARIES_FILE,
     .cost = { .recorded_reads = 2, .recorded_ns = 65, .counted_reads = 2, .counted_ns = 50 },
     .preload = preload,
     .check = check,

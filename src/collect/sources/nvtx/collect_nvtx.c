@@ -13,8 +13,12 @@ static void environment(struct variables *variables, const struct collect_option
 
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
-    texts->arena->domain_include = arena_put_list(texts, collector->options->nvtx_domain_include);
-    texts->arena->domain_exclude = arena_put_list(texts, collector->options->nvtx_domain_exclude);
+    const struct collect_options *options = collector->options;
+    struct wire_nvtx_shared *shared = wire_nvtx(texts->arena);
+    shared->domain_include = arena_put_list(texts, options->nvtx_domain_include);
+    shared->domain_exclude = arena_put_list(texts, options->nvtx_domain_exclude);
+    shared->capture_range = arena_put_text(texts, options->range_text);
+    shared->capture_domain = arena_put_text(texts, options->range_domain);
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* OS runtime calls as a source: its row. */
 #include <stdio.h>
 
+#include "collect/core/chain_row.h"
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
 #include "collect/core/machine.h"
@@ -27,16 +28,29 @@ static void begin(struct collector *collector, pid_t pid)
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
-    struct wire_header *arena = texts->arena;
-    arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
-    arena->osrt_backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
-    arena->osrt_backtrace_bytes = options->osrt_backtrace_bytes;
+    struct wire_osrt_shared *shared = wire_osrt(texts->arena);
+    shared->threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
+    shared->backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
+    shared->backtrace_bytes = options->osrt_backtrace_bytes;
 }
 
 static void take_chains(const struct origin *origin, const struct wire_record *record, struct call_chains chains)
 {
     origin->reader->chains = chains;
     origin->reader->chains_ticks = record->ticks;
+}
+
+static uint32_t chain_depth(const struct collector *collector)
+{
+    return collector->options->osrt_backtrace_depth;
+}
+
+static void chain_row(struct writer *writer, const struct chain_row *from)
+{
+    struct row_OSRT_CALLCHAINS row = { 0 };
+    CHAIN_ROW_SET(OSRT_CALLCHAINS, &row, from);
+    CHAIN_ROW_SET_METHOD(OSRT_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
 }
 
 static struct call_chains chains_of(struct reader *reader, uint64_t ticks)
@@ -80,5 +94,7 @@ const struct collect_source collect_source_osrt = {
     .begin = begin,
     .arena = arena,
     .take_chains = take_chains,
+    .chain_depth = chain_depth,
+    .chain_row = chain_row,
     .thread_cut = thread_cut,
 };

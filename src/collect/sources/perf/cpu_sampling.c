@@ -52,11 +52,10 @@ static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
-    texts->arena->samples = (struct wire_sample_settings){
-        .period_ns = timer_period_ns(options),
-        .sums = (uint32_t)cpu_state(collector)->sched.wanted,
-        .stack_bytes = timer_stack_bytes(options),
-    };
+    struct wire_samples_shared *shared = wire_samples(texts->arena);
+    shared->period_ns = timer_period_ns(options);
+    shared->sums = (uint32_t)cpu_state(collector)->sched.wanted;
+    shared->stack_bytes = timer_stack_bytes(options);
 }
 
 /* How many timers a process may still make. An agent that has made one meanwhile knows better. */
@@ -64,8 +63,9 @@ static void count_timers(struct process *process)
 {
     if (!(process->collector->sources & WIRE_BIT(SAMPLES)))
         return;
-    uint32_t before = atomic_load(&process->arena->timers_left);
-    atomic_compare_exchange_strong(&process->arena->timers_left, &before, procfs_spare_signals(process->pid));
+    uint32_t before = atomic_load(&wire_samples(process->arena)->timers_left);
+    atomic_compare_exchange_strong(&wire_samples(process->arena)->timers_left, &before,
+                                   procfs_spare_signals(process->pid));
 }
 
 static void describe(struct collector *collector, const char *refusal)

@@ -156,8 +156,8 @@ static void told(const struct origin *origin, const struct wire_record *record, 
 
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
-    texts->arena->python = (collector->options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
-                           (collector->options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
+    wire_python(texts->arena)->flags = (collector->options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
+                                       (collector->options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
 }
 
 static void free_process(struct process *process)

@@ -6,31 +6,25 @@
 
 #include "base/array.h"
 #include "base/parallel.h"
+#include "collect/core/chain_row.h"
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
 #include "collect/sources/python/python_calls.h"
-
-enum stacks_use { STACKS_OSRT = 1, STACKS_CUDA = 2 };
 
 struct sample {
     int64_t id;
     uint32_t stack;
 };
 
-/* Ids in the writer's string pool, of one line of a frame; symbol 0: not asked for yet. */
-struct line_ids {
-    int64_t symbol, module, file;
-};
-
 struct stacks {
     struct symbols *symbols;
-    unsigned char *used; /* enum stacks_use bits, by stack */
+    uint16_t *used; /* by stack: bits by enum wire_source, whose events have it */
     size_t used_room;
     struct sample *samples;
     size_t sample_count, sample_room;
-    uint64_t unkept;      /* samples whose stack there was no memory for */
-    struct line_ids *ids; /* by line, once names are known */
+    uint64_t unkept;            /* samples whose stack there was no memory for */
+    struct chain_line_ids *ids; /* by line, once names are known */
 };
 
 /* Innermost frames in these files are not the program's. */
@@ -104,23 +98,20 @@ static void module_end(struct process *process, uint64_t address, uint64_t bytes
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-static int note_use(struct stacks *stacks, uint32_t stack, enum stacks_use use)
+_Static_assert(WIRE_SOURCE_COUNT <= 16, "a bit for each in stacks.used");
+
+static int note_use(struct stacks *stacks, uint32_t stack, enum wire_source source)
 {
-    if (stack >= stacks->used_room) {
-        size_t room = 2 * ((size_t)stack + 512);
-        unsigned char *more = realloc(stacks->used, room);
-        if (!more)
-            return -1;
-        memset(more + stacks->used_room, 0, room - stacks->used_room);
-        stacks->used = more;
-        stacks->used_room = room;
-    }
-    stacks->used[stack] |= (unsigned char)use;
+    if (array_reserve_zeroed(&stacks->used, &stacks->used_room, (size_t)stack + 1, sizeof *stacks->used) != 0)
+        return -1;
+    stacks->used[stack] |= (uint16_t)(1u << source);
     return 0;
 }
 
-static uint32_t stack_of(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use)
+static uint32_t stack_of(struct process *process, const struct wire_record *record, uint32_t words)
 {
+    enum wire_source id = record->a;
+    const struct collect_source *source = collect_counted_sources[id];
     struct stacks *stacks = stacks_of(process->collector);
     struct symbols_registers registers = { 0 };
     if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 3)
@@ -138,10 +129,10 @@ static uint32_t stack_of(struct process *process, const struct wire_record *reco
         .stack = at,
         .stack_bytes = (size_t)(end - at) * 8,
         .skip_files = own_files,
-        .depth_max = use == STACKS_OSRT ? process->collector->options->osrt_backtrace_depth : 0,
+        .depth_max = source->chain_depth ? source->chain_depth(process->collector) : 0,
     };
     uint32_t stack = symbols_unwind(process->space, &sample).stack;
-    return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, use) == 0 ? stack : SYMBOLS_NO_STACK;
+    return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, id) == 0 ? stack : SYMBOLS_NO_STACK;
 }
 
 void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack)
@@ -157,10 +148,10 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static const struct line_ids *ids_of(struct collector *collector, uint32_t number)
+static const struct chain_line_ids *ids_of(struct collector *collector, uint32_t number)
 {
     struct stacks *stacks = stacks_of(collector);
-    struct line_ids *ids = &stacks->ids[number];
+    struct chain_line_ids *ids = &stacks->ids[number];
     const struct symbols_line *line = symbols_line(stacks->symbols, number);
     if (!ids->symbol) {
         ids->symbol = collector_string(collector, *line->name ? line->name : "[Unknown]");
@@ -170,58 +161,11 @@ static const struct line_ids *ids_of(struct collector *collector, uint32_t numbe
     return ids;
 }
 
-/* One line of a frame of one stack, as every table of chains has it. */
-struct chain_row {
-    int64_t id;
-    uint32_t depth;
-    struct symbols_frame frame;
-    const struct symbols_line *line;
-    const struct line_ids *ids;
-};
-
-#define FILL(table, row, from)                                                                   \
-    do {                                                                                         \
-        ROW_SET(row, table, id, (from)->id);                                                     \
-        ROW_SET(row, table, symbol, (from)->ids->symbol);                                        \
-        ROW_SET(row, table, module, (from)->ids->module);                                        \
-        ROW_SET(row, table, originalIP, (int64_t)(from)->frame.address);                         \
-        ROW_SET(row, table, stackDepth, (from)->depth);                                          \
-        if ((from)->line->flags & SYMBOLS_UNRESOLVED)                                            \
-            ROW_SET(row, table, unresolved, 1);                                                  \
-        if ((from)->line->flags & SYMBOLS_INLINED)                                               \
-            ROW_SET(row, table, inlined, 1);                                                     \
-        if ((from)->ids->file)                                                                   \
-            ROW_SET(row, table, sourceFile, (from)->ids->file);                                  \
-        if ((from)->line->line)                                                                  \
-            ROW_SET(row, table, sourceLine, (from)->line->line);                                 \
-    } while (0)
-#define FILL_KERNEL(table, row, from)                                                            \
-    do {                                                                                         \
-        if ((from)->frame.is_kernel)                                                             \
-            ROW_SET(row, table, kernelMode, 1);                                                  \
-        ROW_SET(row, table, unwindMethod, (from)->frame.method);                                 \
-    } while (0)
-
-static void write_osrt(struct writer *writer, const struct chain_row *from)
-{
-    struct row_OSRT_CALLCHAINS row = { 0 };
-    FILL(OSRT_CALLCHAINS, &row, from);
-    FILL_KERNEL(OSRT_CALLCHAINS, &row, from);
-    writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
-}
-
-static void write_cuda(struct writer *writer, const struct chain_row *from)
-{
-    struct row_CUDA_CALLCHAINS row = { 0 };
-    FILL(CUDA_CALLCHAINS, &row, from);
-    writer_append(writer, TABLE_CUDA_CALLCHAINS, &row);
-}
-
 static void write_sampled(struct writer *writer, const struct chain_row *from)
 {
     struct row_SAMPLING_CALLCHAINS row = { 0 };
-    FILL(SAMPLING_CALLCHAINS, &row, from);
-    FILL_KERNEL(SAMPLING_CALLCHAINS, &row, from);
+    CHAIN_ROW_SET(SAMPLING_CALLCHAINS, &row, from);
+    CHAIN_ROW_SET_METHOD(SAMPLING_CALLCHAINS, &row, from);
     writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
 }
 
@@ -273,12 +217,10 @@ static void finish(struct collector *collector)
         write_counts(collector);
         return;
     }
-    for (uint32_t stack = 1; stack < stacks->used_room && stack < symbols_stack_count(stacks->symbols); stack++) {
-        if (stacks->used[stack] & STACKS_OSRT)
-            write_stack(collector, stack, stack, write_osrt);
-        if (stacks->used[stack] & STACKS_CUDA)
-            write_stack(collector, stack, stack, write_cuda);
-    }
+    for (uint32_t stack = 1; stack < stacks->used_room && stack < symbols_stack_count(stacks->symbols); stack++)
+        for (unsigned id = 0; stacks->used[stack] >> id; id++)
+            if (stacks->used[stack] >> id & 1)
+                write_stack(collector, stack, stack, collect_counted_sources[id]->chain_row);
     for (size_t i = 0; i < stacks->sample_count; i++)
         write_stack(collector, stacks->samples[i].id, stacks->samples[i].stack, write_sampled);
     write_counts(collector);
@@ -290,10 +232,10 @@ static void finish(struct collector *collector)
 static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;
-    if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains)
+    if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains || !source->chain_row)
         return;
     struct call_chains chains = {
-        .native = stack_of(origin->process, record, words, record->a == WIRE_SOURCE_OSRT ? STACKS_OSRT : STACKS_CUDA),
+        .native = stack_of(origin->process, record, words),
         .interpreted = python_calls_find(origin->process, record->body[1]),
     };
     source->take_chains(origin, record, chains);

@@ -10,7 +10,7 @@
 
 static void arena(const struct collector *collector, struct arena_texts *texts)
 {
-    texts->arena->torch = collector->options->torch_flags;
+    wire_torch(texts->arena)->flags = collector->options->torch_flags;
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
