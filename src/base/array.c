@@ -28,14 +28,13 @@ int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t elem
     return 0;
 }
 
-int array_reserve_zeroed(void *list, size_t *room, size_t wanted, size_t element_bytes)
+int array_grow_zeroed(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
 {
     size_t had = *room;
     unsigned char *bytes;
-    if (array_reserve(list, room, wanted, element_bytes) != 0)
+    if (array_grow(list, room, wanted, most, element_bytes) != 0)
         return -1;
     memcpy(&bytes, list, sizeof bytes);
-    if (*room > had)
-        memset(bytes + had * element_bytes, 0, (*room - had) * element_bytes);
+    memset(bytes + had * element_bytes, 0, (*room - had) * element_bytes);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes);
+int array_grow_zeroed(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes);
 
 /* Makes room for at least `wanted` elements. `list` is the address of the pointer to the first element; new elements
  * are not cleared. The capacity more than doubles when it is too small, so that appending one by one costs amortised
@@ -22,8 +23,16 @@ static inline int array_reserve_up_to(void *list, size_t *room, size_t wanted, s
     return wanted <= *room ? 0 : array_grow(list, room, wanted, most, element_bytes);
 }
 
-/* Does the same and clears all new elements, up to the end of the room. */
-int array_reserve_zeroed(void *list, size_t *room, size_t wanted, size_t element_bytes);
+/* These two do the same and clear all new elements, up to the end of the room. */
+static inline int array_reserve_zeroed(void *list, size_t *room, size_t wanted, size_t element_bytes)
+{
+    return wanted <= *room ? 0 : array_grow_zeroed(list, room, wanted, SIZE_MAX, element_bytes);
+}
+
+static inline int array_reserve_zeroed_up_to(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
+{
+    return wanted <= *room ? 0 : array_grow_zeroed(list, room, wanted, most, element_bytes);
+}
 
 /* The index of the first number that is not below `wanted`, or `count` if all are below. */
 #define ARRAY_SEARCH(name, number)                                                                                   \

@@ -87,6 +87,11 @@ static void test_zeroed(void **state)
             memset(list, 0xff, room);
             had = room;
         }
+        assert_int_equal(array_reserve_zeroed_up_to(&list, &room, had + 3, had + 2, 1), -1);
+        assert_int_equal(room, had);
+        assert_int_equal(array_reserve_zeroed_up_to(&list, &room, had + 1, had + 2, 1), 0);
+        assert_int_equal(room, had + 2);
+        assert_int_equal(list[had - 1] << 16 | list[had] << 8 | list[had + 1], 0xff0000);
         free(list);
     }
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "capture.h"
 #include "recording.h"
@@ -24,17 +25,9 @@
 
 static struct reader *reader_of(struct process *process, uint32_t slot)
 {
-    if (slot >= process->reader_count) {
-        uint32_t count = process->reader_count ? process->reader_count : 16;
-        while (count <= slot)
-            count *= 2;
-        struct reader *readers = realloc(process->readers, count * sizeof *readers);
-        if (!readers)
-            return NULL;
-        memset(readers + process->reader_count, 0, (count - process->reader_count) * sizeof *readers);
-        process->readers = readers;
-        process->reader_count = count;
-    }
+    size_t wanted = (size_t)slot + 1;
+    if (array_reserve_zeroed(&process->readers, &process->reader_count, wanted, sizeof *process->readers) != 0)
+        return NULL;
     return &process->readers[slot];
 }
 
@@ -107,7 +100,7 @@ static void take_counts(struct process *process, struct reader *reader, const st
 
 void drain_counts(struct process *process)
 {
-    for (uint32_t i = 0; i < process->reader_count; i++)
+    for (size_t i = 0; i < process->reader_count; i++)
         if (process->readers[i].active)
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
@@ -424,7 +417,7 @@ void drain_set_goals(struct collector *collector)
 
 static int reached_goals(const struct process *process)
 {
-    for (uint32_t i = 0; i < process->reader_count; i++) {
+    for (size_t i = 0; i < process->reader_count; i++) {
         const struct reader *reader = &process->readers[i];
         for (int lane = 0; reader->active && !reader->damaged && lane < WIRE_LANES; lane++)
             if (reader->lanes[lane].read_bytes < reader->lanes[lane].goal_bytes)

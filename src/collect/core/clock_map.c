@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #define READINGS 8
@@ -57,9 +58,7 @@ int clock_map_init(struct clock_map *map, enum wire_clock clock, const struct cl
 {
     memset(map, 0, sizeof *map);
     map->clock = clock;
-    map->capacity = 64;
-    map->stretches = malloc(map->capacity * sizeof *map->stretches);
-    if (!map->stretches)
+    if (array_reserve(&map->stretches, &map->capacity, 1, sizeof *map->stretches) != 0)
         return -1;
     map->origin_ns = second->monotonic_ns;
     map->stretches[0] = (struct clock_stretch){ second->ticks, 0, (uint64_t)(rate_between(first, second) * SLOPE_ONE) };
@@ -83,18 +82,10 @@ static const struct clock_pair *oldest_pair(const struct clock_map *map)
 
 void clock_map_add(struct clock_map *map, const struct clock_pair *pair, int64_t next_ns)
 {
-    const struct clock_stretch *last = &map->stretches[map->count - 1];
-    if ((int64_t)(pair->ticks - last->ticks) <= 0)
+    if ((int64_t)(pair->ticks - map->stretches[map->count - 1].ticks) <= 0 ||
+        array_reserve(&map->stretches, &map->capacity, map->count + 1, sizeof *map->stretches) != 0)
         return;
-    if (map->count == map->capacity) {
-        struct clock_stretch *more = realloc(map->stretches, 2 * map->capacity * sizeof *more);
-        if (!more)
-            return;
-        map->stretches = more;
-        map->capacity *= 2;
-        last = &map->stretches[map->count - 1];
-    }
-    int64_t here = clock_stretch_time(last, pair->ticks);
+    int64_t here = clock_stretch_time(&map->stretches[map->count - 1], pair->ticks);
     double rate = rate_between(oldest_pair(map), pair);
     double error = (double)(clock_map_monotonic(map, pair->monotonic_ns) - here);
     double correction = next_ns > 0 ? error / (double)next_ns : 0;

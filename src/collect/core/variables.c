@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 const char *variables_value(const struct collect_options *options, const char *name)
 {
     for (size_t i = options->environment_count; i-- > 0;)
@@ -16,15 +18,8 @@ void variables_add(struct variables *variables, const char *name, size_t name_le
 {
     size_t value_length = strlen(value);
     char *entry = malloc(name_length + value_length + 2);
-    if (variables->count + 1 >= variables->capacity) {
-        size_t capacity = variables->capacity ? 2 * variables->capacity : 64;
-        char **more = realloc(variables->entries, capacity * sizeof *more);
-        if (more) {
-            variables->entries = more;
-            variables->capacity = capacity;
-        }
-    }
-    if (!entry || variables->count + 1 >= variables->capacity) {
+    if (!entry || array_reserve(&variables->entries, &variables->capacity, variables->count + 2,
+                                sizeof *variables->entries) != 0) {
         free(entry);
         variables->failed = 1;
         return;

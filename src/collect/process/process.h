@@ -102,7 +102,7 @@ struct process {
     uint64_t arena_bytes;
     uint32_t chunk_count;
     struct reader *readers;
-    uint32_t reader_count;
+    size_t reader_count;
     uint32_t next_slot;                      /* where the next round goes on */
     uint32_t slots_seen;                     /* the most that were taken at any time: the program
                                               * may write over the number */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "cuda_state.h"
 
@@ -233,13 +234,8 @@ void cuda_note(struct cuda_process *cuda)
     cuda->noted_count = cuda->noted_next = 0;
     cuda->noted_ticks = ticks_now(cuda->clock.map);
     cuda->own_thread = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->thread, memory_order_relaxed);
-    if (taken > cuda->noted_capacity) {
-        struct noted *more = realloc(cuda->noted, 2 * (size_t)taken * sizeof *more);
-        if (!more)
-            return;
-        cuda->noted = more;
-        cuda->noted_capacity = 2 * taken;
-    }
+    if (array_reserve(&cuda->noted, &cuda->noted_capacity, taken, sizeof *cuda->noted) != 0)
+        return;
     for (uint32_t i = 0; i < taken; i++)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED)
             cuda->noted[cuda->noted_count++] = (struct noted){ buffers[i].number, i };

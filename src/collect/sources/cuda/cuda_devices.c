@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "collect/core/collector.h"
 #include "cuda_collect.h"
 #include "cuda_state.h"
@@ -232,17 +233,12 @@ static void stream_row(struct cuda_process *cuda, struct cuda_stream *stream, ui
 /* The stream of this context, known already or new; NULL when there are too many. */
 static struct cuda_stream *stream_of(struct cuda_target *target, uint32_t context, uint32_t id)
 {
-    for (uint32_t i = target->stream_count; i-- > 0;)
+    for (size_t i = target->stream_count; i-- > 0;)
         if (target->streams[i].id == id && target->streams[i].context == context)
             return &target->streams[i];
-    if (target->stream_count == target->stream_capacity) {
-        uint32_t capacity = target->stream_capacity ? 2 * target->stream_capacity : 64;
-        struct cuda_stream *more = capacity <= STREAMS_MAX ? realloc(target->streams, capacity * sizeof *more) : NULL;
-        if (!more)
-            return NULL;
-        target->streams = more;
-        target->stream_capacity = capacity;
-    }
+    if (array_reserve_up_to(&target->streams, &target->stream_capacity, target->stream_count + 1, STREAMS_MAX,
+                            sizeof *target->streams) != 0)
+        return NULL;
     target->streams[target->stream_count] = (struct cuda_stream){ .context = context, .id = id };
     return &target->streams[target->stream_count++];
 }
@@ -276,14 +272,9 @@ CUDA_TOLD(cuda_stream_told)
 void cuda_name_stream(struct cuda_process *cuda, uint64_t handle, int64_t name_id)
 {
     struct cuda_target *target = &cuda->target;
-    if (target->name_count == target->name_capacity) {
-        uint32_t capacity = target->name_capacity ? 2 * target->name_capacity : 16;
-        struct cuda_stream_name *more = capacity <= NAMES_MAX ? realloc(target->names, capacity * sizeof *more) : NULL;
-        if (!more)
-            return;
-        target->names = more;
-        target->name_capacity = capacity;
-    }
+    if (array_reserve_up_to(&target->names, &target->name_capacity, target->name_count + 1, NAMES_MAX,
+                            sizeof *target->names) != 0)
+        return;
     target->names[target->name_count++] = (struct cuda_stream_name){ handle, name_id };
 }
 

@@ -58,9 +58,9 @@ struct cuda_target {
     uint32_t context_count;
     int any_green;
     struct cuda_stream *streams;
-    uint32_t stream_count, stream_capacity;
+    size_t stream_count, stream_capacity;
     struct cuda_stream_name *names;
-    uint32_t name_count, name_capacity;
+    size_t name_count, name_capacity;
 };
 
 struct cuda_wait;
@@ -69,7 +69,7 @@ struct cuda_join;
 
 struct cuda_waits {
     struct cuda_wait *list; /* in the order they were read */
-    uint32_t count, capacity;
+    size_t count, capacity;
     struct cuda_events {
         struct cuda_event *list;
         uint32_t count, capacity;
@@ -120,7 +120,7 @@ struct cuda_process {
         uint64_t number;
         uint32_t index;
     } *noted;                  /* delivered buffers, the oldest first */
-    uint32_t noted_count, noted_next, noted_capacity;
+    size_t noted_count, noted_next, noted_capacity;
     uint32_t buffers_seen;     /* the most that were taken at any time */
     uint64_t noted_ticks;      /* when */
     uint64_t goal, goal_ticks; /* cuda_set_goal(): buffers with lower numbers; and when */

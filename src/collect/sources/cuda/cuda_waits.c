@@ -8,6 +8,7 @@
  * recordings, if it was asked to, is joined likewise. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "cuda_state.h"
 
@@ -274,7 +275,7 @@ static int by_ticks(const void *left, const void *right)
 void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks)
 {
     struct cuda_waits *waits = &cuda->waits;
-    uint32_t taken = 0;
+    size_t taken = 0;
     if (!waits->count)
         return;
     qsort(waits->list, waits->count, sizeof *waits->list, by_ticks);
@@ -289,17 +290,10 @@ CUDA_TOLD(cuda_wait_told)
     struct cuda_waits *waits = &cuda->waits;
     if (words < WIRE_HEAD_WORDS + 3 || record->a < CUDA_WAIT_EVENT_RECORD || record->a > CUDA_WAIT_FOR_CONTEXT)
         return -1;
-    if (waits->count == waits->capacity) {
-        uint32_t capacity = waits->capacity ? 2 * waits->capacity : 256;
-        struct cuda_wait *more = capacity <= LIST_MAX ? realloc(waits->list, capacity * sizeof *more) : NULL;
-        if (more) {
-            waits->list = more;
-            waits->capacity = capacity;
-        } else {
-            cuda_waits_settle(cuda, UINT64_MAX);
-        }
-        if (waits->count == waits->capacity)
-            return 0; /* no memory at all */
+    if (array_reserve_up_to(&waits->list, &waits->capacity, waits->count + 1, LIST_MAX, sizeof *waits->list) != 0) {
+        cuda_waits_settle(cuda, UINT64_MAX);
+        if (!waits->capacity) /* no memory at all */
+            return 0;
     }
     int whole_context = record->a == CUDA_WAIT_FOR_CONTEXT;
     waits->list[waits->count++] = (struct cuda_wait){

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "collect/core/clock_map.h"
 #include "nvtx_library.h"
@@ -143,16 +144,10 @@ static int is_complete(const struct nvtx_process *process, const struct nvtx_eve
 
 static void wait_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
-    if (process->waiting_count == process->waiting_capacity) {
-        size_t capacity = process->waiting_capacity ? process->waiting_capacity * 2 : 64;
-        struct nvtx_row *waiting = capacity <= WAITING_MAX ? realloc(process->waiting, capacity * sizeof *waiting)
-                                                           : NULL;
-        if (!waiting) {
-            nvtx_write_row(process, event, place);
-            return;
-        }
-        process->waiting = waiting;
-        process->waiting_capacity = capacity;
+    if (array_reserve_up_to(&process->waiting, &process->waiting_capacity, process->waiting_count + 1, WAITING_MAX,
+                            sizeof *process->waiting) != 0) {
+        nvtx_write_row(process, event, place);
+        return;
     }
     process->waiting[process->waiting_count++] = (struct nvtx_row){ .event = *event, .place = *place };
 }
@@ -220,32 +215,14 @@ static int read_event(struct nvtx_thread *thread, const struct wire_record *reco
 static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_thread *thread, uint16_t domain,
                                                                uint16_t level)
 {
-    if (domain >= thread->stack_count) {
-        uint32_t count = thread->stack_count ? thread->stack_count : 4;
-        while (count <= domain)
-            count *= 2;
-        struct nvtx_stack *stacks = realloc(thread->stacks, count * sizeof *stacks);
-        if (!stacks)
-            return NULL;
-        memset(stacks + thread->stack_count, 0, (count - thread->stack_count) * sizeof *stacks);
-        thread->stacks = stacks;
-        thread->stack_count = count;
-    }
+    if (array_reserve_zeroed(&thread->stacks, &thread->stack_count, domain + (size_t)1, sizeof *thread->stacks) != 0)
+        return NULL;
     struct nvtx_stack *stack = &thread->stacks[domain];
-    if (level >= stack->capacity) {
-        uint32_t capacity = stack->capacity ? stack->capacity : 8;
-        while (capacity <= level)
-            capacity *= 2;
-        if (thread->level_total + capacity - stack->capacity > LEVELS_MAX)
-            return NULL;
-        struct nvtx_event *levels = realloc(stack->levels, capacity * sizeof *levels);
-        if (!levels)
-            return NULL;
-        memset(levels + stack->capacity, 0, (capacity - stack->capacity) * sizeof *levels);
-        thread->level_total += capacity - stack->capacity;
-        stack->levels = levels;
-        stack->capacity = capacity;
-    }
+    size_t of_others = thread->level_total - stack->capacity;
+    if (array_reserve_zeroed_up_to(&stack->levels, &stack->capacity, level + (size_t)1, LEVELS_MAX - of_others,
+                                   sizeof *stack->levels) != 0)
+        return NULL;
+    thread->level_total = of_others + stack->capacity;
     return &stack->levels[level];
 }
 

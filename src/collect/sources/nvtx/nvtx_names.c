@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "collect/core/clock_map.h"
 #include "nvtx_collect.h"
 #include "nvtx_library.h"
@@ -26,27 +27,14 @@ static void set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uin
     row->event.text = nvtx_text_id(thread->process, words, count);
 }
 
-static int make_strings(struct nvtx_process *process, uint64_t id)
-{
-    uint32_t capacity = process->string_capacity ? process->string_capacity : 64;
-    while (capacity <= id)
-        capacity *= 2;
-    struct nvtx_string *strings = realloc(process->strings, capacity * sizeof *strings);
-    if (!strings)
-        return -1;
-    memset(strings + process->string_capacity, 0, (capacity - process->string_capacity) * sizeof *strings);
-    process->strings = strings;
-    process->string_capacity = capacity;
-    return 0;
-}
-
 static int string_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
     struct nvtx_process *process = thread->process;
     uint64_t id = body ? record->body[0] : 0;
     if (body < 2 || id == 0 || id >= STRINGS_MAX)
         return -1;
-    if (id >= process->string_capacity && make_strings(process, id) != 0)
+    if (array_reserve_zeroed_up_to(&process->strings, &process->string_capacity, id + 1, STRINGS_MAX,
+                                   sizeof *process->strings) != 0)
         return 0;
     const char *bytes = (const char *)(record->body + 1);
     size_t length = nvtx_text_length(record->body + 1, body - 1);
@@ -61,16 +49,9 @@ static int string_record(struct nvtx_thread *thread, const struct wire_record *r
 
 static void keep_thread_name(struct nvtx_process *process, uint32_t tid, int64_t id)
 {
-    if (process->thread_name_count == process->thread_name_capacity) {
-        size_t capacity = process->thread_name_capacity ? process->thread_name_capacity * 2 : 16;
-        struct nvtx_thread_name *names = capacity <= THREAD_NAMES_MAX
-                                             ? realloc(process->thread_names, capacity * sizeof *names)
-                                             : NULL;
-        if (!names)
-            return;
-        process->thread_names = names;
-        process->thread_name_capacity = capacity;
-    }
+    if (array_reserve_up_to(&process->thread_names, &process->thread_name_capacity, process->thread_name_count + 1,
+                            THREAD_NAMES_MAX, sizeof *process->thread_names) != 0)
+        return;
     process->thread_names[process->thread_name_count++] = (struct nvtx_thread_name){ .tid = tid, .id = id };
 }
 

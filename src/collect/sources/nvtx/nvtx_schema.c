@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/nvtx_layout.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "collect/core/clock_map.h"
 #include "wire/wire_nvtx.h"
@@ -88,19 +89,9 @@ const struct nvtx_schema *nvtx_schema_find(const struct nvtx_process *process, u
 /* The entry's place; NULL if it is already taken or there is no memory. */
 static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
 {
-    if (index >= NVTX_ENTRIES_MAX)
+    if (index >= NVTX_ENTRIES_MAX || array_reserve_zeroed_up_to(&schema->entries, &schema->capacity, index + 1,
+                                                                NVTX_ENTRIES_MAX, sizeof *schema->entries) != 0)
         return NULL;
-    if (index >= schema->capacity) {
-        uint32_t capacity = schema->capacity ? schema->capacity : 8;
-        while (capacity <= index)
-            capacity *= 2;
-        struct nvtx_entry *entries = realloc(schema->entries, capacity * sizeof *entries);
-        if (!entries)
-            return NULL;
-        memset(entries + schema->capacity, 0, (capacity - schema->capacity) * sizeof *entries);
-        schema->entries = entries;
-        schema->capacity = capacity;
-    }
     return schema->entries[index].name ? NULL : &schema->entries[index];
 }
 
@@ -270,16 +261,10 @@ static int counter_record(struct nvtx_process *process, const struct wire_record
     struct nvtx_payload_state *state = process->payload;
     if (body < WIRE_COUNTER_WORDS)
         return -1;
-    if (counter_find(state, record->a, record->body[WIRE_COUNTER_ID]) || state->counter_count >= COUNTERS_MAX)
+    if (counter_find(state, record->a, record->body[WIRE_COUNTER_ID]) ||
+        array_reserve_up_to(&state->counters, &state->counter_capacity, state->counter_count + 1, COUNTERS_MAX,
+                            sizeof *state->counters) != 0)
         return 0;
-    if (state->counter_count == state->counter_capacity) {
-        size_t capacity = state->counter_capacity ? state->counter_capacity * 2 : 16;
-        struct counter *counters = realloc(state->counters, capacity * sizeof *counters);
-        if (!counters)
-            return 0;
-        state->counters = counters;
-        state->counter_capacity = capacity;
-    }
     struct texts texts = texts_of(record, WIRE_COUNTER_WORDS, body);
     char *name = strndup(texts.name, texts.name_length);
     if (name)
@@ -408,17 +393,9 @@ static int sample_record(const struct sample *sample, uint32_t body, int force)
 
 static void postpone(struct nvtx_payload_state *state, const struct sample *sample, uint32_t words)
 {
-    if (state->postponed_count == state->postponed_capacity) {
-        size_t capacity = state->postponed_capacity ? state->postponed_capacity * 2 : 16;
-        struct postponed *all = capacity <= POSTPONED_MAX ? realloc(state->postponed, capacity * sizeof *all) : NULL;
-        if (!all) {
-            sample_record(sample, words - WIRE_HEAD_WORDS, 1);
-            return;
-        }
-        state->postponed = all;
-        state->postponed_capacity = capacity;
-    }
-    struct wire_record *copy = malloc((size_t)words * 8);
+    int has_room = array_reserve_up_to(&state->postponed, &state->postponed_capacity, state->postponed_count + 1,
+                                       POSTPONED_MAX, sizeof *state->postponed) == 0;
+    struct wire_record *copy = has_room ? malloc((size_t)words * 8) : NULL;
     if (!copy) {
         sample_record(sample, words - WIRE_HEAD_WORDS, 1);
         return;

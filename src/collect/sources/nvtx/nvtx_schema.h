@@ -15,8 +15,9 @@ struct nvtx_schema {
     uint64_t key;
     uint8_t is_enum, has_head;
     uint64_t type, size, align;
-    uint32_t count, seen, capacity; /* entries: as the head says, as have come, as there is room for */
+    uint32_t count, seen; /* entries that the head announces; entries that have come */
     struct nvtx_entry *entries;
+    size_t capacity;
 };
 
 /* The schema or enum with this id, all of it known; NULL if not. */

@@ -94,7 +94,7 @@ struct nvtx_process {
     struct nvtx_cached *cache;
 
     struct nvtx_string *strings; /* registered ones, by id */
-    uint32_t string_capacity;
+    size_t string_capacity;
     struct arena string_texts;
 
     struct nvtx_thread_name *thread_names; /* as they came: the last one of a thread counts */
@@ -115,14 +115,14 @@ struct nvtx_process {
 
 struct nvtx_stack {
     struct nvtx_event *levels;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct nvtx_thread {
     struct nvtx_process *process;
     int64_t tid;
     struct nvtx_stack *stacks;                /* by domain */
-    uint32_t stack_count;
+    size_t stack_count;
     size_t level_total;                       /* of all stacks: bounded */
     struct nvtx_row pending;                  /* an event whose WIRE_NVTX_BINARY records follow */
     uint8_t pending_type;                     /* enum wire_type of it, 0: none */

@@ -54,7 +54,8 @@ static int by_address(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Late spans take their place, neighbours become one, and what nobody asked for in a long time goes. */
+/* Sorts late spans in, merges neighbours, and drops spans that nobody has used for a long time. Overlapping spans that
+ * are too large to be merged stay two: find() takes the last one that begins at or before an address. */
 static void plan_anew(struct snapshot *snapshot)
 {
     size_t kept = 0, total = 0;
@@ -85,20 +86,9 @@ static void plan_anew(struct snapshot *snapshot)
     }
 }
 
-/* Overlapping spans that are too large to be one stay two: the first that holds an address serves it. */
 static int grow(struct snapshot *snapshot, size_t bytes)
 {
-    if (bytes > snapshot->room) {
-        size_t room = snapshot->room ? snapshot->room : 65536;
-        while (room < bytes)
-            room *= 2;
-        unsigned char *more = realloc(snapshot->bytes, room);
-        if (!more)
-            return -1;
-        snapshot->bytes = more;
-        snapshot->room = room;
-    }
-    return 0;
+    return array_reserve(&snapshot->bytes, &snapshot->room, bytes, 1);
 }
 
 /* Spans from `first` on with one call. The kernel stops at the first that it cannot read: where to go on. */
