@@ -132,7 +132,7 @@ static inline int map_is_same_number(uint64_t a, uint64_t b)
                 hole = at;                                                                                             \
             }                                                                                                          \
         }                                                                                                              \
-        memset(&map->slots[hole], 0, sizeof map->slots[hole]);                                                         \
+        map->slots[hole].used = 0;                                                                                     \
         map->count--;                                                                                                  \
     }                                                                                                                  \
                                                                                                                        \
