@@ -41,13 +41,6 @@ struct symbols_process *symbols_process_fork(struct symbols_process *parent, pid
     return process;
 }
 
-static void forget_places(struct symbols_process *process)
-{
-    free(process->places);
-    process->places = NULL;
-    process->place_count = process->place_mask = 0;
-}
-
 void symbols_process_end(struct symbols_process *process)
 {
     process->is_gone = 1;
@@ -108,7 +101,7 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
     memmove(process->mappings + at, process->mappings + gone,
             (process->mapping_count - gone) * sizeof *process->mappings);
     process->mapping_count -= gone - at;
-    forget_places(process);
+    symbols_place_map_free(&process->places);
     return 1;
 }
 

@@ -1,80 +1,36 @@
-/* Open addressing over an array that grows: see item_table.h. Keys are plain bytes, so structs
- * must have no holes in them. */
+/* An array that grows, and an index by the items' hashes: see item_table.h. Keys are compared as plain bytes, so
+ * structs must have no holes in them. */
 #include "item_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/array.h"
 
-#define FIRST_CAPACITY 256u
 #define COUNT_MAX (UINT32_C(1) << 30)
 
-void item_table_init(struct item_table *kept, size_t item_bytes, size_t key_bytes)
+void item_table_init(struct item_table *table, size_t item_bytes, size_t key_bytes)
 {
-    *kept = (struct item_table){ .item_bytes = item_bytes, .key_bytes = key_bytes };
+    *table = (struct item_table){ .item_bytes = item_bytes, .key_bytes = key_bytes };
 }
 
-void item_table_free(struct item_table *kept)
+void item_table_free(struct item_table *table)
 {
-    free(kept->items);
-    free(kept->slots);
-    item_table_init(kept, kept->item_bytes, kept->key_bytes);
+    free(table->items);
+    hash_index_free(&table->index);
+    item_table_init(table, table->item_bytes, table->key_bytes);
 }
 
-static uint64_t word_of(const void *item)
+uint32_t item_table_add(struct item_table *table, const void *item)
 {
-    uint64_t word;
-    memcpy(&word, item, sizeof word);
-    return word;
-}
-
-/* A stack's node is one word, and the most frequent of all. */
-static uint32_t hash(const struct item_table *kept, const void *item)
-{
-    return kept->key_bytes == sizeof(uint64_t) ? (uint32_t)(hash_number(word_of(item)) >> 20)
-                                               : (uint32_t)hash_bytes(item, kept->key_bytes);
-}
-
-static int is_equal(const struct item_table *kept, const void *a, const void *b)
-{
-    return kept->key_bytes == sizeof(uint64_t) ? word_of(a) == word_of(b) : memcmp(a, b, kept->key_bytes) == 0;
-}
-
-static int grow(struct item_table *kept)
-{
-    uint32_t capacity = kept->capacity ? 2 * kept->capacity : FIRST_CAPACITY;
-    if (capacity > COUNT_MAX)
-        return -1;
-    unsigned char *items = realloc(kept->items, (size_t)capacity * kept->item_bytes);
-    if (!items)
-        return -1;
-    kept->items = items;
-    uint32_t *slots = calloc((size_t)capacity * 2, sizeof *slots);
-    if (!slots)
-        return -1;
-    free(kept->slots);
-    kept->slots = slots;
-    kept->slot_mask = capacity * 2 - 1;
-    kept->capacity = capacity;
-    for (uint32_t i = 0; i < kept->count; i++) {
-        uint32_t at = hash(kept, item_table_item(kept, i)) & kept->slot_mask;
-        while (slots[at])
-            at = (at + 1) & kept->slot_mask;
-        slots[at] = i + 1;
-    }
-    return 0;
-}
-
-uint32_t item_table_add(struct item_table *kept, const void *item)
-{
-    if (kept->count == kept->capacity && grow(kept) != 0)
+    const struct hash_entry added = { (uint32_t)hash_bytes(item, table->key_bytes), table->count + 1 },
+                            *known = hash_index_find(&table->index, added.hash);
+    for (; known; known = hash_index_find_next(&table->index, known))
+        if (memcmp(item_table_item(table, known->number_plus_1 - 1), item, table->key_bytes) == 0)
+            return known->number_plus_1 - 1;
+    if (array_reserve_up_to(&table->items, &table->room, table->count + (size_t)1, COUNT_MAX, table->item_bytes) != 0 ||
+        !hash_index_add(&table->index, &added))
         return ITEM_TABLE_FULL;
-    uint32_t at = hash(kept, item) & kept->slot_mask;
-    for (; kept->slots[at]; at = (at + 1) & kept->slot_mask)
-        if (is_equal(kept, item_table_item(kept, kept->slots[at] - 1), item))
-            return kept->slots[at] - 1;
-    memcpy(item_table_item(kept, kept->count), item, kept->item_bytes);
-    kept->slots[at] = ++kept->count;
-    return kept->count - 1;
+    memcpy(item_table_item(table, table->count), item, table->item_bytes);
+    return table->count++;
 }

@@ -227,13 +227,12 @@ static int by_place(const void *a, const void *b, void *context)
     return (x->inside > y->inside) - (x->inside < y->inside);
 }
 
-/* Frames that wait for names, sorted; those that were named from elsewhere are in no module. */
+/* Frames that wait for names, sorted. */
 static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
 {
     size_t count = 0;
     for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
-        if (((const struct symbols_frame_item *)item_table_item(&symbols->frames, i))->module != UINT32_MAX)
-            order[count++] = i;
+        order[count++] = i;
     qsort_r(order, count, sizeof *order, by_place, symbols);
     return count;
 }
@@ -271,24 +270,4 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
     free(order);
     free(jobs);
     return result;
-}
-
-uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line)
-{
-    struct symbols_named_item named = { .line = *line };
-    named.line.name = symbols_text(symbols, line->name, strlen(line->name));
-    named.line.module = symbols_text(symbols, line->module, strlen(line->module));
-    named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
-    uint32_t before = symbols->named.count, number = item_table_add(&symbols->named, &named);
-    if (number == ITEM_TABLE_FULL)
-        return 0;
-    struct symbols_named_item *known = item_table_item(&symbols->named, number);
-    if (symbols->named.count > before) {
-        struct symbols_frame_item frame = {
-            .inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1
-        };
-        if (add_line(symbols, &named.line) == 0)
-            known->frame = item_table_add(&symbols->frames, &frame);
-    }
-    return known->frame == ITEM_TABLE_FULL ? 0 : known->frame;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbols_state.h"
 
 struct symbols *symbols_new(const struct symbols_settings *settings)
@@ -20,12 +21,11 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
     symbols->machine = EM_X86_64;
 #endif
     intern_init(&symbols->texts);
-    item_table_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
     item_table_init(&symbols->frames, sizeof(struct symbols_frame_item), FRAME_KEY_BYTES);
     item_table_init(&symbols->plans, sizeof(struct unwind_plan), sizeof(struct unwind_plan));
-    item_table_init(&symbols->named, sizeof(struct symbols_named_item), NAMED_KEY_BYTES);
     /* Number 0 of both is no stack and no frame. */
-    if (item_table_add(&symbols->nodes, &(struct symbols_node){ 0 }) != 0 ||
+    symbols->node_count = 1;
+    if (array_reserve_zeroed(&symbols->nodes, &symbols->node_room, symbols->node_count, sizeof *symbols->nodes) != 0 ||
         item_table_add(&symbols->frames, &(struct symbols_frame_item){ .inside = UINT64_MAX, .module = UINT32_MAX }) !=
             0) {
         symbols_delete(symbols);
@@ -44,17 +44,17 @@ void symbols_delete(struct symbols *symbols)
         if (process->root >= 0)
             close(process->root);
         free(process->mappings);
-        free(process->places);
+        symbols_place_map_free(&process->places);
         free(process);
     }
     for (size_t i = 0; i < symbols->module_count; i++)
         module_delete(symbols->modules[i]);
     free(symbols->modules);
     free(symbols->lines);
-    item_table_free(&symbols->nodes);
+    free(symbols->nodes);
+    hash_index_free(&symbols->node_index);
     item_table_free(&symbols->frames);
     item_table_free(&symbols->plans);
-    item_table_free(&symbols->named);
     intern_free(&symbols->texts);
     free(symbols);
 }
@@ -67,7 +67,7 @@ const char *symbols_text(struct symbols *symbols, const char *bytes, size_t leng
 
 uint32_t symbols_stack_count(const struct symbols *symbols)
 {
-    return symbols->nodes.count;
+    return symbols->node_count;
 }
 
 uint32_t symbols_frame_count(const struct symbols *symbols)
@@ -82,7 +82,7 @@ uint32_t symbols_line_count(const struct symbols *symbols)
 
 struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack)
 {
-    return *(const struct symbols_node *)item_table_item(&symbols->nodes, stack);
+    return symbols->nodes[stack];
 }
 
 struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame)

@@ -111,11 +111,6 @@ struct symbols_chain {
 };
 struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain);
 
-/* A frame that is named by the caller (an interpreter's), and a stack with one more frame, called by the rest. */
-struct symbols_line;
-uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line);
-uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame);
-
 /* ---- What they are called -------------------------------------------------------------------------------------- */
 
 /* Finds the names of all frames that have none yet. pool may be NULL. May be called again after more stacks have

@@ -4,7 +4,7 @@
  *     address_space.c     the mappings of a process; proc_maps.c reads them from /proc
  *     unwind.c            stacks from copies of memory and from chains of addresses
  *     unwind_plan.c       one step from a frame to its caller
- *     item_table.c        stacks, frames and plans, each stored once
+ *     item_table.c        frames and plans, each stored once
  *     resolve.c           the names of all frames, after the capture
  *     runtime_names.c     names of code in no file: the kernel's, code made at run time
  *     debug_file.c        the file that holds a module's debug information
@@ -15,6 +15,7 @@
 #define TACHO_SYMBOLS_SYMBOLS_STATE_H
 
 #include "base/intern.h"
+#include "base/map.h"
 #include "item_table.h"
 #include "symbols.h"
 #include "symbols/cfi/cfi.h"
@@ -44,12 +45,13 @@ struct space_mapping {
     int is_whole;
 };
 
-/* What is known of an address in one process: its frame and how to leave it. */
+/* The frame of an address in one process, and the plan to leave it. */
 struct symbols_place {
-    uint64_t key; /* address << 2 | PLACE_ bits; 0: empty */
-    uint32_t frame, plan;
+    uint64_t key;         /* address << 2 | PLACE_ bits */
+    uint32_t frame, plan; /* no address has frame 0 */
 };
 enum { PLACE_RETURN = 1, PLACE_CHAIN = 2 };
+MAP(symbols_place_map, struct symbols_place, uint64_t, key, frame, hash_number, map_is_same_number)
 
 struct symbols_process {
     struct symbols_process *next;
@@ -60,10 +62,9 @@ struct symbols_process {
     uid_t user;                     /* that it was when last looked at */
     struct space_mapping *mappings; /* by address */
     size_t mapping_count, mapping_capacity, last_mapping;
-    struct symbols_place *places;
-    size_t place_count, place_mask;
-    int64_t looked_ns; /* at /proc, last; 0: never */
-    uint32_t jit;      /* number of its module for code without a file, + 1; 0: none */
+    struct symbols_place_map places;
+    int64_t looked_ns;              /* at /proc, last; 0: never */
+    uint32_t jit;                   /* number of its module for code without a file, + 1; 0: none */
 };
 
 /* A frame, by where it is. Frames are equal if all but their lines are. */
@@ -74,13 +75,6 @@ struct symbols_frame_item {
     uint32_t first_line, line_count;
 };
 #define FRAME_KEY_BYTES offsetof(struct symbols_frame_item, first_line)
-
-/* A frame that somebody else has named; equal if its line is. */
-struct symbols_named_item {
-    struct symbols_line line;
-    uint32_t frame, unused;
-};
-#define NAMED_KEY_BYTES offsetof(struct symbols_named_item, frame)
 
 /* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and
  * what was put away lies in whole words from there. Anything else is complex and worked out each time. */
@@ -106,7 +100,11 @@ struct symbols {
     struct symbols_module **modules;
     size_t module_count, module_capacity;
     struct intern texts;
-    struct item_table nodes, frames, plans, named;
+    struct symbols_node *nodes; /* of the tree of stacks; the first is the empty stack */
+    size_t node_room;
+    uint32_t node_count;
+    struct hash_index node_index;
+    struct item_table frames, plans;
     struct symbols_line *lines;
     size_t line_capacity;
     uint32_t line_count, resolved_frames;

@@ -1,52 +1,20 @@
 /* Unwinds stacks from copies of memory, and takes chains of addresses: see symbols.h.
  *
- * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it.
- * Only frames that a plan cannot describe (signal frames, PLTs) are unwound by call frame information each time. */
+ * For an address that this process has had before, one lookup gives its frame and the plan to leave it. Only frames
+ * that a plan cannot describe (signal frames, PLTs) are unwound by call frame information each time. */
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/array.h"
 #include "symbols/cfi/cfi_expression.h"
 #include "symbols_state.h"
 #include "unwind_plan.h"
 
-#define PLACES_FIRST 1024u
-#define PLACES_MAX (1u << 22)
+#define NODES_MAX (1u << 30)
+#define PLACES_MAX (1u << 21) /* of one process: then all are forgotten */
 
 /* ---- Places ---------------------------------------------------------------------------------------------------- */
-
-static struct symbols_place *slot_of(const struct symbols_process *process, uint64_t key)
-{
-    size_t at = hash_number(key) >> 20 & process->place_mask;
-    while (process->places[at].key && process->places[at].key != key)
-        at = (at + 1) & process->place_mask;
-    return &process->places[at];
-}
-
-/* Makes room for one more; when there are very many, the table is emptied. */
-static int prepare_places(struct symbols_process *process)
-{
-    size_t slots = process->places ? process->place_mask + 1 : 0;
-    if (process->places && process->place_count < slots / 2)
-        return 0;
-    size_t more = slots ? 2 * slots : PLACES_FIRST;
-    if (more > PLACES_MAX) {
-        memset(process->places, 0, slots * sizeof *process->places);
-        process->place_count = 0;
-        return 0;
-    }
-    struct symbols_place *old = process->places, *places = calloc(more, sizeof *places);
-    if (!places)
-        return -1;
-    process->places = places;
-    process->place_mask = more - 1;
-    for (size_t i = 0; i < slots; i++)
-        if (old[i].key)
-            *slot_of(process, old[i].key) = old[i];
-    free(old);
-    return 0;
-}
 
 static uint64_t address_in_file(const struct symbols_module *module, const struct space_mapping *mapping,
                                 uint64_t address)
@@ -72,15 +40,16 @@ static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t in
     return item_table_add(&symbols->frames, &frame);
 }
 
-/* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
+/* Finds the frame of an address and the plan to leave it. Returns 0, or -1 if nothing is mapped there. bits: PLACE_
+ * bits. */
 static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method,
                       struct symbols_place *place)
 {
     uint64_t key = address << 2 | bits;
-    if (process->places) {
-        *place = *slot_of(process, key);
-        if (place->key == key)
-            return 0;
+    const struct symbols_place *known = symbols_place_map_find(&process->places, key);
+    if (known) {
+        *place = *known;
+        return 0;
     }
     struct symbols *symbols = process->symbols;
     /* a call is the last instruction before the address it returns to */
@@ -97,16 +66,15 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open &&
         unwind_plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
         plan = (struct unwind_plan){ .kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL };
-    if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
+    if (plan.flags & PLAN_IS_SIGNAL) /* no call returns there: the kernel has put its address on the stack */
         inside += bits & PLACE_RETURN;
     *place = (struct symbols_place){ key, add_frame(symbols, address, inside, module, plan.method),
                                      item_table_add(&symbols->plans, &plan) };
     if (place->frame == ITEM_TABLE_FULL || place->plan == ITEM_TABLE_FULL)
         return -1;
-    if (key && prepare_places(process) == 0) {
-        *slot_of(process, key) = *place;
-        process->place_count++;
-    }
+    if (process->places.count == PLACES_MAX)
+        symbols_place_map_clear(&process->places);
+    symbols_place_map_add(&process->places, place); /* without memory for it, the next walk does all this again */
     return 0;
 }
 
@@ -117,20 +85,32 @@ struct gathered { /* frames, innermost first */
     uint32_t count;
 };
 
-/* No stack when memory is short: a part would look like the whole. */
+/* Returns the stack that this frame makes with its callers: known already, or a new one. */
+static uint32_t push(struct symbols *symbols, uint32_t caller, uint32_t frame)
+{
+    const struct hash_entry added = { (uint32_t)hash_number((uint64_t)caller << 32 | frame), symbols->node_count + 1 },
+                            *known = hash_index_find(&symbols->node_index, added.hash);
+    for (; known; known = hash_index_find_next(&symbols->node_index, known)) {
+        const struct symbols_node *node = &symbols->nodes[known->number_plus_1 - 1];
+        if (node->caller == caller && node->frame == frame)
+            return known->number_plus_1 - 1;
+    }
+    if (array_reserve_up_to(&symbols->nodes, &symbols->node_room, symbols->node_count + (size_t)1, NODES_MAX,
+                            sizeof *symbols->nodes) != 0 ||
+        !hash_index_add(&symbols->node_index, &added))
+        return SYMBOLS_NO_STACK;
+    symbols->nodes[symbols->node_count] = (struct symbols_node){ caller, frame };
+    return symbols->node_count++;
+}
+
+/* Returns no stack when memory is short: a part would look like the whole. */
 static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathered)
 {
     uint32_t stack = SYMBOLS_NO_STACK;
     for (uint32_t i = gathered->count; i-- > 0;)
-        if ((stack = symbols_stack_push(symbols, stack, gathered->frames[i])) == SYMBOLS_NO_STACK)
+        if ((stack = push(symbols, stack, gathered->frames[i])) == SYMBOLS_NO_STACK)
             break;
     return stack;
-}
-
-uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
-{
-    uint32_t stack = item_table_add(&symbols->nodes, &(struct symbols_node){ caller, frame });
-    return stack == ITEM_TABLE_FULL ? SYMBOLS_NO_STACK : stack;
 }
 
 static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)

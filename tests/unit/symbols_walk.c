@@ -477,7 +477,8 @@ static void from_the_vdso(void **state)
 }
 #endif
 
-/* A call through a pointer to nowhere. */
+/* A call through a null pointer, in a process that nothing is known of yet, and in one whose other addresses are known.
+ */
 static void from_nowhere(void **state)
 {
     leaf();
@@ -495,8 +496,13 @@ static void from_nowhere(void **state)
 #endif
     struct symbols_sample sample = { .registers = &registers, .stack = stack, .stack_bytes = taken.stack_bytes };
     struct scene scene = look(&sample);
-    assert_int_equal(scene.walk.end, SYMBOLS_WHOLE);
-    assert_int_equal(scene.walk.frames, taken.truth_count);
+    for (int walks = 0; walks < 2; walks++) {
+        assert_int_equal(scene.walk.end, SYMBOLS_WHOLE);
+        assert_int_equal(scene.walk.frames, taken.truth_count);
+        for (int i = 1; i < taken.truth_count; i++)
+            assert_ptr_equal((void *)address_at(&scene, (uint32_t)i), taken.truth[i]);
+        scene.walk = symbols_unwind(scene.process, &sample);
+    }
     done(&scene);
 }
 
