@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "collect/core/clock_map.h"
 #include "nvtx_library.h"
 #include "nvtx_state.h"
@@ -304,61 +303,10 @@ static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t lev
 
 /* ---- Start and end --------------------------------------------------------------------------------------------- */
 
-static struct nvtx_range *range_slot(const struct nvtx_process *process, uint64_t id)
-{
-    size_t mask = process->range_slots - 1, at = hash_number(id) & mask;
-    while (process->ranges[at].id && process->ranges[at].id != id)
-        at = (at + 1) & mask;
-    return &process->ranges[at];
-}
-
-static int grow_ranges(struct nvtx_process *process)
-{
-    struct nvtx_range *old = process->ranges;
-    size_t count = process->range_slots, slots = count ? count * 2 : 64;
-    struct nvtx_range *ranges = calloc(slots, sizeof *ranges);
-    if (!ranges)
-        return -1;
-    process->ranges = ranges;
-    process->range_slots = slots;
-    for (size_t i = 0; i < count; i++)
-        if (old[i].id)
-            *range_slot(process, old[i].id) = old[i];
-    free(old);
-    return 0;
-}
-
-/* Keeps one half of a range until the other one comes: 0, or -1 when there is no place for it. */
+/* Keeps one half of a range until the other one comes. Returns 0, or -1 when there is no room for it. */
 static int keep_half(struct nvtx_process *process, const struct nvtx_range *half)
 {
-    if (process->range_count >= RANGES_MAX ||
-        (process->range_count * 2 >= process->range_slots && grow_ranges(process) != 0))
-        return -1;
-    *range_slot(process, half->id) = *half;
-    process->range_count++;
-    return 0;
-}
-
-/* The other half, taken out of the table: 0, or -1 if it is not there. */
-static int take_half(struct nvtx_process *process, uint64_t id, int ended, struct nvtx_range *out)
-{
-    if (process->range_slots == 0)
-        return -1;
-    struct nvtx_range *slot = range_slot(process, id);
-    if (!slot->id || slot->ended != ended)
-        return -1;
-    *out = *slot;
-    size_t mask = process->range_slots - 1, hole = (size_t)(slot - process->ranges);
-    for (size_t at = (hole + 1) & mask; process->ranges[at].id; at = (at + 1) & mask) {
-        size_t home = hash_number(process->ranges[at].id) & mask;
-        if (((at - home) & mask) >= ((at - hole) & mask)) { /* may move back to the hole */
-            process->ranges[hole] = process->ranges[at];
-            hole = at;
-        }
-    }
-    process->ranges[hole].id = 0;
-    process->range_count--;
-    return 0;
+    return process->ranges.count < RANGES_MAX && nvtx_range_map_add(&process->ranges, half) ? 0 : -1;
 }
 
 static void finish_range(struct nvtx_process *process, struct nvtx_row *start, const struct nvtx_row *end)
@@ -376,14 +324,16 @@ static void keep_start(struct nvtx_thread *thread, struct nvtx_row *row)
     uint64_t id = row->place.range;
     row->place.type = NVTX_ROW_START_END;
     row->place.tid = thread->tid;
-    struct nvtx_range half = { .id = id, .row = *row }, other;
-    if (take_half(process, id, 1, &other) == 0) {
-        finish_range(process, row, &other.row);
-    } else if (take_half(process, id, 0, &other) == 0) { /* ids are never used twice: this memory was overwritten */
+    struct nvtx_range *other = nvtx_range_map_find(&process->ranges, id);
+    if (other && other->ended) {
+        finish_range(process, row, &other->row);
+        nvtx_range_map_remove(&process->ranges, other);
+    } else if (other) { /* ids are never used twice: this memory was overwritten */
         process->counts.damaged++;
-        nvtx_parts_free(other.row.event.parts);
+        nvtx_parts_free(other->row.event.parts);
         nvtx_parts_free(row->event.parts);
-    } else if (keep_half(process, &half) != 0) {
+        nvtx_range_map_remove(&process->ranges, other);
+    } else if (keep_half(process, &(struct nvtx_range){ .id = id, .row = *row }) != 0) {
         finish_row(process, &row->event, &row->place);
     }
 }
@@ -394,18 +344,15 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
     uint64_t id = row->place.range;
     row->place.end = row->event.start;
     row->place.end_tid = thread->tid;
-    struct nvtx_range half = { .id = id, .ended = 1, .row = *row }, other;
-    if (take_half(process, id, 0, &other) == 0) {
-        finish_range(process, &other.row, row);
-        return;
+    struct nvtx_range *other = nvtx_range_map_find(&process->ranges, id);
+    if (other && !other->ended) {
+        finish_range(process, &other->row, row);
+        nvtx_range_map_remove(&process->ranges, other);
+    } else if (other) {
+        nvtx_parts_free(row->event.parts); /* the program ended it twice, which is no event: the first end counts */
+    } else if (keep_half(process, &(struct nvtx_range){ .id = id, .ended = 1, .row = *row }) != 0) {
+        nvtx_parts_free(row->event.parts); /* no event is lost: the start has a row, or gets one without an end */
     }
-    if (take_half(process, id, 1, &other) == 0) { /* the program ended it twice, which is no
-                                                   * event: the first end counts */
-        nvtx_parts_free(row->event.parts);
-        half = other;
-    }
-    if (keep_half(process, &half) != 0) /* the start is the event: it has its row, or will have one, without an end */
-        nvtx_parts_free(half.row.event.parts);
 }
 
 /* ---- Events, and the payloads behind them ---------------------------------------------------------------------- */
@@ -564,18 +511,17 @@ void nvtx_thread_finish(struct nvtx_thread *thread)
 
 void nvtx_process_finish(struct nvtx_process *process, struct nvtx_counts *counts)
 {
-    for (size_t i = 0; i < process->range_slots; i++) {
-        struct nvtx_range *range = &process->ranges[i];
-        if (range->id && !range->ended)
-            finish_row(process, &range->row.event, &range->row.place);
-        else if (range->id)
+    for (struct nvtx_range *range = nvtx_range_map_next(&process->ranges, NULL); range;
+         range = nvtx_range_map_next(&process->ranges, range))
+        if (range->ended)
             nvtx_parts_free(range->row.event.parts);
-    }
+        else
+            finish_row(process, &range->row.event, &range->row.place);
     nvtx_write_waiting(process, 1);
     nvtx_payload_finish(process);
     if (counts)
         *counts = process->counts;
-    free(process->ranges);
+    nvtx_range_map_free(&process->ranges);
     free(process->waiting);
     free(process->strings);
     free(process->thread_names);

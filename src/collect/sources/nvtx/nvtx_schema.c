@@ -9,7 +9,7 @@
 
 #include "abi/nvtx_layout.h"
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "collect/core/clock_map.h"
 #include "wire/wire_nvtx.h"
 
@@ -28,9 +28,14 @@ struct postponed {
     struct wire_record *record; /* a copy */
 };
 
+struct schema_key {
+    uint64_t key;               /* abi_schema_key() */
+    struct nvtx_schema *schema; /* owned */
+};
+MAP(schema_map, struct schema_key, uint64_t, key, schema, hash_number, map_is_same_number)
+
 struct nvtx_payload_state {
-    struct nvtx_schema **schemas; /* a hash table */
-    size_t schema_count, schema_slots;
+    struct schema_map schemas;
     struct counter *counters;
     size_t counter_count, counter_capacity;
     struct postponed *postponed;
@@ -38,52 +43,28 @@ struct nvtx_payload_state {
     size_t told; /* descriptions since they were last tried again */
 };
 
-static struct nvtx_schema **slot_of(const struct nvtx_payload_state *state, uint64_t key)
-{
-    size_t mask = state->schema_slots - 1, at = hash_number(key) & mask;
-    while (state->schemas[at] && state->schemas[at]->key != key)
-        at = (at + 1) & mask;
-    return &state->schemas[at];
-}
-
-static int grow(struct nvtx_payload_state *state)
-{
-    struct nvtx_schema **old = state->schemas;
-    size_t count = state->schema_slots;
-    struct nvtx_schema **schemas = calloc(count ? count * 2 : 64, sizeof *schemas);
-    if (!schemas)
-        return -1;
-    state->schemas = schemas;
-    state->schema_slots = count ? count * 2 : 64;
-    for (size_t i = 0; i < count; i++)
-        if (old[i])
-            *slot_of(state, old[i]->key) = old[i];
-    free(old);
-    return 0;
-}
-
 static struct nvtx_schema *schema_make(struct nvtx_process *process, uint32_t domain, uint64_t id, int is_enum)
 {
-    struct nvtx_payload_state *state = process->payload;
-    if (state->schema_count * 2 >= state->schema_slots && (state->schema_count >= SCHEMAS_MAX || grow(state) != 0))
+    struct schema_map *schemas = &process->payload->schemas;
+    struct schema_key added = { .key = abi_schema_key(domain, id) };
+    const struct schema_key *known = schema_map_find(schemas, added.key);
+    if (known)
+        return known->schema->is_enum == is_enum ? known->schema : NULL;
+    if (schemas->count == SCHEMAS_MAX || !(added.schema = calloc(1, sizeof *added.schema)))
         return NULL;
-    struct nvtx_schema **slot = slot_of(state, abi_schema_key(domain, id));
-    if (!*slot) {
-        if (!(*slot = calloc(1, sizeof **slot)))
-            return NULL;
-        (*slot)->key = abi_schema_key(domain, id);
-        (*slot)->is_enum = (uint8_t)is_enum;
-        state->schema_count++;
-    }
-    return (*slot)->is_enum == is_enum ? *slot : NULL;
+    added.schema->is_enum = (uint8_t)is_enum;
+    if (schema_map_add(schemas, &added))
+        return added.schema;
+    free(added.schema);
+    return NULL;
 }
 
 const struct nvtx_schema *nvtx_schema_find(const struct nvtx_process *process, uint32_t domain, uint64_t id)
 {
-    if (!process->payload || !process->payload->schema_slots)
-        return NULL;
-    const struct nvtx_schema *schema = *slot_of(process->payload, abi_schema_key(domain, id));
-    return schema && schema->has_head && schema->seen >= schema->count ? schema : NULL;
+    const struct schema_key *known = process->payload
+                                         ? schema_map_find(&process->payload->schemas, abi_schema_key(domain, id))
+                                         : NULL;
+    return known && known->schema->has_head && known->schema->seen >= known->schema->count ? known->schema : NULL;
 }
 
 /* The entry's place; NULL if it is already taken or there is no memory. */
@@ -467,17 +448,16 @@ void nvtx_payload_finish(struct nvtx_process *process)
     if (!state)
         return;
     retry(process, 1);
-    for (size_t i = 0; i < state->schema_slots; i++) {
-        struct nvtx_schema *schema = state->schemas[i];
-        for (uint32_t entry = 0; schema && entry < schema->capacity; entry++)
-            free(schema->entries[entry].name);
-        if (schema)
-            free(schema->entries);
-        free(schema);
+    for (const struct schema_key *known = schema_map_next(&state->schemas, NULL); known;
+         known = schema_map_next(&state->schemas, known)) {
+        for (size_t entry = 0; entry < known->schema->capacity; entry++)
+            free(known->schema->entries[entry].name);
+        free(known->schema->entries);
+        free(known->schema);
     }
     for (size_t i = 0; i < state->counter_count; i++)
         free(state->counters[i].name);
-    free(state->schemas);
+    schema_map_free(&state->schemas);
     free(state->counters);
     free(state->postponed);
     free(state);

@@ -12,7 +12,6 @@ struct nvtx_entry {
 };
 
 struct nvtx_schema {
-    uint64_t key;
     uint8_t is_enum, has_head;
     uint64_t type, size, align;
     uint32_t count, seen; /* entries that the head announces; entries that have come */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "nvtx_counts.h"
 #include "report/writer/writer.h"
@@ -59,11 +60,13 @@ enum nvtx_row_type {
     NVTX_ROW_CUDA_STREAM,
 };
 
-struct nvtx_range { /* a slot of the table of ranges that lack their other half */
-    uint64_t id;    /* 0: empty */
-    uint8_t ended;  /* the end came first: `row` holds the end only */
+/* A range whose start or end has not been read yet. */
+struct nvtx_range {
+    uint64_t id;   /* never 0 */
+    uint8_t ended; /* the end came first: `row` holds the end only */
     struct nvtx_row row;
 };
+MAP(nvtx_range_map, struct nvtx_range, uint64_t, id, id, hash_number, map_is_same_number)
 
 #define STRINGS_MAX (1u << 24)
 struct nvtx_string {
@@ -100,8 +103,7 @@ struct nvtx_process {
     struct nvtx_thread_name *thread_names; /* as they came: the last one of a thread counts */
     size_t thread_name_count, thread_name_capacity;
 
-    struct nvtx_range *ranges;
-    size_t range_count, range_slots;
+    struct nvtx_range_map ranges;
 
     struct nvtx_row *waiting; /* rows whose string or schema has not been read yet */
     size_t waiting_count, waiting_capacity;
