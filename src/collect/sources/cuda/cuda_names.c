@@ -6,48 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "cuda_state.h"
 #include "symbols/names/demangle.h"
 
-#define CAPACITY_FIRST 256u
-#define CAPACITY_MAX (1u << 20)
+#define NAMES_MAX (1u << 19)
 
 void cuda_names_free(struct cuda_process *cuda)
 {
-    free(cuda->names.slots);
+    cuda_name_map_free(&cuda->names.by_pointer);
     free(cuda->calls[CUDA_RUNTIME]);
     free(cuda->calls[CUDA_DRIVER]);
 }
 
 /* ---- By pointer ------------------------------------------------------------------------------------------------ */
-
-static struct cuda_name *slot_of(const struct cuda_names *names, uint64_t pointer)
-{
-    uint32_t at = (uint32_t)(hash_number(pointer) >> 16) & (names->capacity - 1);
-    while (names->slots[at].pointer && names->slots[at].pointer != pointer)
-        at = (at + 1) & (names->capacity - 1);
-    return &names->slots[at];
-}
-
-static int make_room(struct cuda_names *names)
-{
-    if (names->capacity && names->count < names->capacity / 2)
-        return 0;
-    if (names->capacity == CAPACITY_MAX)
-        return -1;
-    struct cuda_names more = { .capacity = names->capacity ? 2 * names->capacity : CAPACITY_FIRST,
-                               .count = names->count };
-    more.slots = calloc(more.capacity, sizeof *more.slots);
-    if (!more.slots)
-        return -1;
-    for (uint32_t i = 0; i < names->capacity; i++)
-        if (names->slots[i].pointer)
-            *slot_of(&more, names->slots[i].pointer) = names->slots[i];
-    free(names->slots);
-    *names = more;
-    return 0;
-}
 
 static int64_t intern(struct cuda_process *cuda, const struct text *text)
 {
@@ -75,24 +46,26 @@ static void add_torch_name(struct cuda_process *cuda, const char *mangled, const
 
 static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, const char *text)
 {
-    if (make_room(&cuda->names) != 0)
+    struct cuda_name *known = cuda_name_map_find(&cuda->names.by_pointer, pointer);
+    if (!known && cuda->names.by_pointer.count == NAMES_MAX)
         return NULL;
     struct text demangled = { 0 }, bare = { 0 };
     symbol_demangle_kernel(text, &demangled);
     symbol_short(text_string(&demangled), &bare);
-    struct cuda_name *slot = slot_of(&cuda->names, pointer);
-    cuda->names.count += !slot->pointer;
-    *slot = (struct cuda_name){
+    const struct cuda_name name = {
         .pointer = pointer,
         .text_id = writer_string(cuda->writer, text, strlen(text)),
         .demangled_id = intern(cuda, &demangled),
         .short_id = intern(cuda, &bare),
     };
-    cuda->names.last = NULL;
     add_torch_name(cuda, text, &demangled);
     text_free(&demangled);
     text_free(&bare);
-    return slot;
+    cuda->names.last = NULL; /* adding moves entries */
+    if (!known)
+        return cuda_name_map_add(&cuda->names.by_pointer, &name);
+    *known = name;
+    return known;
 }
 
 const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t pointer)
@@ -103,8 +76,8 @@ const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t poin
         return names->last;
     if (!pointer)
         return &nothing;
-    const struct cuda_name *name = names->capacity ? slot_of(names, pointer) : NULL;
-    if (!name || !name->pointer) { /* a process that died before it could tell: the address is all there is */
+    const struct cuda_name *name = cuda_name_map_find(&names->by_pointer, pointer);
+    if (!name) { /* the process died before it could tell the text: the address is all that is known */
         char address[24];
         snprintf(address, sizeof address, "0x%" PRIx64, pointer);
         name = add_name(cuda, pointer, address);

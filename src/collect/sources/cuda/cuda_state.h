@@ -7,6 +7,7 @@
 #include "abi/cuda_calls.h"
 #include "abi/cupti.h"
 #include "abi/cupti_layout.h"
+#include "base/map.h"
 #include "collect/core/clock_map.h"
 #include "collect/process/process.h"
 #include "cuda_clock.h"
@@ -18,14 +19,14 @@
 
 /* A text that records point to; ids in the writer's string pool. */
 struct cuda_name {
-    uint64_t pointer; /* 0: an empty slot */
+    uint64_t pointer; /* never 0 */
     int64_t text_id, demangled_id, short_id;
 };
+MAP(cuda_name_map, struct cuda_name, uint64_t, pointer, pointer, hash_number, map_is_same_number)
 
 struct cuda_names {
-    struct cuda_name *slots;
-    uint32_t capacity, count;
-    const struct cuda_name *last; /* mostly the next one too */
+    struct cuda_name_map by_pointer;
+    const struct cuda_name *last; /* found last: mostly the next record names it too. NULL: none */
 };
 
 /* What a callback id stands for. */
@@ -63,22 +64,36 @@ struct cuda_target {
     size_t name_count, name_capacity;
 };
 
-struct cuda_wait;
-struct cuda_event;
-struct cuda_join;
+/* A call that orders streams or waits, as the agent has told of it. */
+struct cuda_wait {
+    uint64_t ticks, event;
+    uint32_t correlation, device, context, stream;
+    uint8_t what;              /* enum cuda_wait_kind */
+    int64_t event_id, sync_id; /* set once all calls before it are known */
+};
+
+struct cuda_event {
+    uint64_t handle;     /* never 0 */
+    int64_t id, sync_id; /* sync_id: of its last recording; CUDA_NOTHING: none yet */
+};
+MAP(cuda_event_map, struct cuda_event, uint64_t, handle, handle, hash_number, map_is_same_number)
+
+/* One half of a wait or a recording: the other half has the same correlation id. */
+struct cuda_join {
+    uint32_t state;           /* enum cuda_join_state */
+    uint32_t correlation;
+    struct cuda_wait wait;    /* of CUDA_JOIN_WAIT and CUDA_JOIN_GPU */
+    int64_t start_ns, end_ns; /* of CUDA_JOIN_CALL: the call's; of CUDA_JOIN_GPU: when the GPU got there, or 0 */
+};
+enum cuda_join_state { CUDA_JOIN_WAIT = 1, CUDA_JOIN_CALL = 2, CUDA_JOIN_GPU = 4 };
+MAP(cuda_join_map, struct cuda_join, uint32_t, correlation, state, hash_number, map_is_same_number)
 
 struct cuda_waits {
-    struct cuda_wait *list; /* in the order they were read */
+    struct cuda_wait *list;                   /* in the order they were read */
     size_t count, capacity;
-    struct cuda_events {
-        struct cuda_event *list;
-        uint32_t count, capacity;
-    } /* by handle, open addressing */
-    events,
-        old_events;          /* two generations: those that are used are moved into the younger */
+    struct cuda_event_map events, old_events; /* two generations: those that are used are moved into the younger */
     int64_t last_event_id;
-    struct cuda_join *joins; /* by correlation id */
-    uint32_t join_count;
+    struct cuda_join_map joins;
     int64_t last_sync_id;
 };
 

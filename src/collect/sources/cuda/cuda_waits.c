@@ -9,43 +9,18 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "cuda_state.h"
 
-#define LIST_MAX (1u << 18)       /* 14 MiB: then the order is taken as it is */
-#define JOINS (1u << 14)          /* a power of two; of them, half may be in use */
-#define EVENTS_FIRST 256u
-/* half of them in use, and twice that: 48 MiB. Handles that were not used for longest are forgotten */
-#define EVENTS_MAX (1u << 20)
-
-struct cuda_wait {
-    uint64_t ticks, event;
-    uint32_t correlation, device, context, stream;
-    uint8_t what;              /* enum cuda_wait_kind */
-    int64_t event_id, sync_id; /* once it is its turn */
-};
-
-struct cuda_event {
-    uint64_t handle;     /* 0: an empty slot */
-    int64_t id, sync_id; /* of its last recording; CUDA_NOTHING: none yet */
-};
-
-/* Halves of one thing that have the same correlation id. */
-enum join_state { JOIN_WAIT = 1, JOIN_CALL = 2, JOIN_GPU = 4 };
-
-struct cuda_join {
-    uint32_t state;           /* 0: an empty slot */
-    uint32_t correlation;
-    struct cuda_wait wait;    /* JOIN_WAIT, JOIN_GPU */
-    int64_t start_ns, end_ns; /* JOIN_CALL: of the call. JOIN_GPU: when the GPU got there, 0 if that is not known */
-};
+#define LIST_MAX (1u << 18)   /* 14 MiB: then the order is taken as it is */
+#define JOINS_MAX (1u << 13)  /* then none of them waits any longer */
+#define EVENTS_MAX (1u << 19) /* of each generation, 24 MiB: then the older one is forgotten */
 
 void cuda_waits_free(struct cuda_process *cuda)
 {
     free(cuda->waits.list);
-    free(cuda->waits.events.list);
-    free(cuda->waits.old_events.list);
-    free(cuda->waits.joins);
+    cuda_event_map_free(&cuda->waits.events);
+    cuda_event_map_free(&cuda->waits.old_events);
+    cuda_join_map_free(&cuda->waits.joins);
     cuda->waits = (struct cuda_waits){ 0 };
 }
 
@@ -93,163 +68,96 @@ static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, in
 
 /* ---- Halves ---------------------------------------------------------------------------------------------------- */
 
-static struct cuda_join *join_of(const struct cuda_waits *waits, uint32_t correlation)
-{
-    uint32_t at = (uint32_t)(hash_number(correlation) >> 20) & (JOINS - 1);
-    while (waits->joins[at].state && waits->joins[at].correlation != correlation)
-        at = (at + 1) & (JOINS - 1);
-    return &waits->joins[at];
-}
-
-static void remove_join(struct cuda_waits *waits, struct cuda_join *join)
-{
-    uint32_t hole = (uint32_t)(join - waits->joins);
-    for (uint32_t at = (hole + 1) & (JOINS - 1); waits->joins[at].state; at = (at + 1) & (JOINS - 1)) {
-        uint32_t home = (uint32_t)(hash_number(waits->joins[at].correlation) >> 20) & (JOINS - 1);
-        if (((at - home) & (JOINS - 1)) >= ((at - hole) & (JOINS - 1))) {
-            waits->joins[hole] = waits->joins[at];
-            hole = at;
-        }
-    }
-    waits->joins[hole].state = 0;
-    waits->join_count--;
-}
-
 /* A half whose other one did not come. A wait is then a moment; a call that nothing was told of
  * has its own row elsewhere. */
 static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
 {
     const struct cuda_wait *wait = &join->wait;
     int64_t time_ns = clock_map_time(cuda->clock.map, wait->ticks);
-    if (join->state & JOIN_GPU)
+    if (join->state & CUDA_JOIN_GPU)
         event_row(cuda, wait, join->start_ns);
-    else if (join->state & JOIN_WAIT && wait->what == CUDA_WAIT_EVENT_RECORD)
+    else if (join->state & CUDA_JOIN_WAIT && wait->what == CUDA_WAIT_EVENT_RECORD)
         event_row(cuda, wait, 0);
-    else if (join->state & JOIN_WAIT)
+    else if (join->state & CUDA_JOIN_WAIT)
         sync_row(cuda, wait, time_ns, time_ns);
 }
 
 static void settle_joins(struct cuda_process *cuda)
 {
-    struct cuda_waits *waits = &cuda->waits;
-    for (uint32_t i = 0; waits->joins && i < JOINS; i++)
-        if (waits->joins[i].state)
-            settle_join(cuda, &waits->joins[i]);
-    if (waits->joins)
-        memset(waits->joins, 0, JOINS * sizeof *waits->joins);
-    waits->join_count = 0;
+    struct cuda_join_map *joins = &cuda->waits.joins;
+    for (const struct cuda_join *join = cuda_join_map_next(joins, NULL); join; join = cuda_join_map_next(joins, join))
+        settle_join(cuda, join);
+    cuda_join_map_clear(joins);
 }
 
-/* The half that is here already, or a new one with state 0; NULL when memory is short. */
-static struct cuda_join *get_join(struct cuda_process *cuda, uint32_t correlation)
+/* Keeps a half until the other one comes; when there is no room, those that wait are written without theirs. */
+static void add_join(struct cuda_process *cuda, const struct cuda_join *join)
 {
-    struct cuda_waits *waits = &cuda->waits;
-    if (!waits->joins)
-        waits->joins = calloc(JOINS, sizeof *waits->joins);
-    if (!waits->joins)
-        return NULL;
-    if (waits->join_count >= JOINS / 2)
-        settle_joins(cuda);
-    return join_of(waits, correlation);
-}
-
-static void add_join(struct cuda_waits *waits, struct cuda_join *slot, const struct cuda_join *join)
-{
-    waits->join_count += !slot->state;
-    *slot = *join;
+    if (cuda->waits.joins.count < JOINS_MAX && cuda_join_map_add(&cuda->waits.joins, join))
+        return;
+    settle_joins(cuda);
+    if (!cuda_join_map_add(&cuda->waits.joins, join))
+        settle_join(cuda, join);
 }
 
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns)
 {
-    struct cuda_waits *waits = &cuda->waits;
-    struct cuda_join *join = get_join(cuda, correlation);
-    if (!join)
-        return;
-    if (join->state == JOIN_WAIT && join->wait.what != CUDA_WAIT_EVENT_RECORD) {
-        sync_row(cuda, &join->wait, start_ns, end_ns);
-        remove_join(waits, join);
-    } else if (!join->state) {
-        add_join(waits, join,
+    struct cuda_join *join = cuda_join_map_find(&cuda->waits.joins, correlation);
+    if (!join) {
+        add_join(cuda,
                  &(struct cuda_join){
-                     .state = JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns });
+                     .state = CUDA_JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns });
+    } else if (join->state == CUDA_JOIN_WAIT && join->wait.what != CUDA_WAIT_EVENT_RECORD) {
+        sync_row(cuda, &join->wait, start_ns, end_ns);
+        cuda_join_map_remove(&cuda->waits.joins, join);
     }
 }
 
 static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
 {
-    struct cuda_waits *waits = &cuda->waits;
-    struct cuda_join *join = get_join(cuda, wait->correlation);
+    struct cuda_join *join = cuda_join_map_find(&cuda->waits.joins, wait->correlation);
     int is_recording = wait->what == CUDA_WAIT_EVENT_RECORD;
-    if (!join)
-        return;
-    if (join->state == JOIN_GPU && is_recording) {
+    const struct cuda_join added = { .state = CUDA_JOIN_WAIT, .correlation = wait->correlation, .wait = *wait };
+    if (!join) {
+        add_join(cuda, &added);
+    } else if (join->state == CUDA_JOIN_GPU && is_recording) {
         event_row(cuda, wait, join->start_ns);
-        remove_join(waits, join);
-        return;
-    }
-    if (join->state == JOIN_CALL && !is_recording) {
+        cuda_join_map_remove(&cuda->waits.joins, join);
+    } else if (join->state == CUDA_JOIN_CALL && !is_recording) {
         sync_row(cuda, wait, join->start_ns, join->end_ns);
-        remove_join(waits, join);
-        return;
-    }
-    if (join->state)
+        cuda_join_map_remove(&cuda->waits.joins, join);
+    } else {
         settle_join(cuda, join);
-    add_join(waits, join, &(struct cuda_join){ .state = JOIN_WAIT, .correlation = wait->correlation, .wait = *wait });
+        *join = added;
+    }
 }
 
 /* ---- In order -------------------------------------------------------------------------------------------------- */
 
-static struct cuda_event *event_slot(const struct cuda_events *events, uint64_t handle)
+/* Forgets the older generation if the younger one has become very large. */
+static void age_events(struct cuda_waits *waits)
 {
-    uint32_t at = (uint32_t)(hash_number(handle) >> 16) & (events->capacity - 1);
-    while (events->list[at].handle && events->list[at].handle != handle)
-        at = (at + 1) & (events->capacity - 1);
-    return &events->list[at];
-}
-
-static const struct cuda_event *find_event(const struct cuda_events *events, uint64_t handle)
-{
-    const struct cuda_event *event = events->list ? event_slot(events, handle) : NULL;
-    return event && event->handle ? event : NULL;
-}
-
-static int make_event_room(struct cuda_waits *waits)
-{
-    struct cuda_events *events = &waits->events;
-    if (events->capacity == EVENTS_MAX && events->count >= EVENTS_MAX / 2) {
-        free(waits->old_events.list);
-        waits->old_events = *events;
-        *events = (struct cuda_events){ 0 };
-    }
-    if (events->capacity && events->count < events->capacity / 2)
-        return 0;
-    struct cuda_events more = { .count = events->count,
-                                .capacity = events->capacity ? 2 * events->capacity : EVENTS_FIRST };
-    more.list = calloc(more.capacity, sizeof *more.list);
-    if (!more.list)
-        return -1;
-    for (uint32_t i = 0; i < events->capacity; i++)
-        if (events->list[i].handle)
-            *event_slot(&more, events->list[i].handle) = events->list[i];
-    free(events->list);
-    *events = more;
-    return 0;
+    if (waits->events.count < EVENTS_MAX)
+        return;
+    cuda_event_map_free(&waits->old_events);
+    waits->old_events = waits->events;
+    waits->events = (struct cuda_event_map){ 0 };
 }
 
 /* The event of this handle; a new one gets the next number. NULL for none, or when memory is short. */
 static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
 {
-    if (!handle)
-        return NULL;
-    if (!find_event(&waits->events, handle) && make_event_room(waits) != 0)
-        return NULL;
-    struct cuda_event *event = event_slot(&waits->events, handle);
-    if (event->handle)
+    struct cuda_event *event = handle ? cuda_event_map_find(&waits->events, handle) : NULL;
+    if (event || !handle)
         return event;
-    const struct cuda_event *old = find_event(&waits->old_events, handle);
-    *event = old ? *old
-                 : (struct cuda_event){ .handle = handle, .id = ++waits->last_event_id, .sync_id = CUDA_NOTHING };
-    waits->events.count++;
+    age_events(waits);
+    const struct cuda_event *old = cuda_event_map_find(&waits->old_events, handle);
+    if (old)
+        return cuda_event_map_add(&waits->events, old);
+    event = cuda_event_map_add(&waits->events, &(struct cuda_event){ .handle = handle,
+                                                                     .id = waits->last_event_id + 1,
+                                                                     .sync_id = CUDA_NOTHING });
+    waits->last_event_id += event != NULL;
     return event;
 }
 
@@ -345,14 +253,13 @@ CUDA_HANDLER(cuda_event_record)
     wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
     if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
         return; /* the agent has told of it, and it has its row */
-    struct cuda_join *join = get_join(cuda, correlation);
-    if (join && join->state == JOIN_WAIT && join->wait.what == CUDA_WAIT_EVENT_RECORD) {
+    struct cuda_join *join = cuda_join_map_find(&cuda->waits.joins, correlation);
+    if (!join) {
+        add_join(cuda, &(struct cuda_join){
+                           .state = CUDA_JOIN_GPU, .correlation = correlation, .wait = wait, .start_ns = time_ns });
+    } else if (join->state == CUDA_JOIN_WAIT && join->wait.what == CUDA_WAIT_EVENT_RECORD) {
         event_row(cuda, &join->wait, time_ns);
-        remove_join(&cuda->waits, join);
-    } else if (join && !join->state) {
-        add_join(&cuda->waits, join,
-                 &(struct cuda_join){
-                     .state = JOIN_GPU, .correlation = correlation, .wait = wait, .start_ns = time_ns });
+        cuda_join_map_remove(&cuda->waits.joins, join);
     } else {
         event_row(cuda, &wait, time_ns);
     }
