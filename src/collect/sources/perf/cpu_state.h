@@ -2,13 +2,13 @@
 #ifndef TACHO_COLLECT_SOURCES_PERF_CPU_STATE_H
 #define TACHO_COLLECT_SOURCES_PERF_CPU_STATE_H
 
+#include "base/map.h"
 #include "collect/core/collector.h"
 #include "perf_events.h"
 #include "symbols/symbols.h"
 
 struct event;
-struct samples_process;
-struct sched_thread;
+struct samples_space;
 
 /* perf_reader.c */
 struct perf {
@@ -21,19 +21,34 @@ struct perf {
 };
 
 /* sched_rows.c */
+struct sched_sums {
+    uint64_t run_ns, queue_ns, slices;
+};
+
+struct sched_thread {
+    int64_t global_tid; /* never 0 */
+    struct sched_sums sums;
+};
+MAP(sched_thread_map, struct sched_thread, int64_t, global_tid, global_tid, hash_number, map_is_same_number)
+
 struct sched {
     int wanted;
-    struct sched_thread *threads; /* open addressing, by global tid */
-    size_t thread_count, thread_capacity;
+    struct sched_thread_map threads;
 };
 
 /* sample_rows.c */
-#define SAMPLES_BUCKETS 1024u /* a power of two */
+struct samples_process {
+    pid_t pid;
+    struct samples_space *newest; /* owned, as all older ones; never NULL */
+    uint64_t doubts;              /* samples.doubts when /proc was last read */
+    int64_t looked_ns;            /* then */
+};
+MAP(samples_process_map, struct samples_process, pid_t, pid, newest, hash_number, map_is_same_number)
 
 struct samples {
-    struct samples_process *buckets[SAMPLES_BUCKETS]; /* by pid */
-    uint64_t doubts;                                  /* times that mappings may have been missed */
-    uint64_t ends[SYMBOLS_BROKEN + 1];                /* how their stacks ended */
+    struct samples_process_map processes;
+    uint64_t doubts;                   /* times that mappings may have been missed */
+    uint64_t ends[SYMBOLS_BROKEN + 1]; /* how their stacks ended */
 };
 
 struct cpu_state {

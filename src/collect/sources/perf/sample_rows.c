@@ -5,106 +5,85 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "collect/sources/stacks/stack_rows.h"
 #include "cpu_state.h"
 
 enum { THREAD_RUNNING = 1 }; /* of nsys's ENUM_SAMPLING_THREAD_STATE */
 
-/* What a process had mapped from a time on, up to that of the next: rings tell of a program that begins before the last
- * samples of the one that it took the place of are read, and a number may be another process's later. */
+/* The mappings of a pid from a time on, until its next space begins. There may be several: the ring buffers report a
+ * new program before the last samples of the program that it replaces have been read, and the kernel reuses pids. */
 struct samples_space {
     struct samples_space *older;
     uint64_t since_ns;
     struct symbols_process *space;
 };
 
-struct samples_process {
-    struct samples_process *next;
-    pid_t pid;
-    struct samples_space *newest;
-    uint64_t doubts; /* of struct samples, as of the last look */
-    int64_t looked_ns;
-};
-#define LOOK_EVERY_NS INT64_C(200000000) /* rings that are full are no time for long reading */
-
-static void process_free(struct samples_process *process)
-{
-    for (struct samples_space *space = process->newest, *older; space; space = older) {
-        older = space->older;
-        free(space);
-    }
-    free(process);
-}
+/* Mappings are missed when ring buffers overrun: then /proc must not keep the collector from reading them. */
+#define LOOK_EVERY_NS INT64_C(200000000)
 
 void samples_free(struct collector *collector)
 {
     struct samples *samples = &cpu_state(collector)->samples;
-    for (size_t i = 0; i < SAMPLES_BUCKETS; i++)
-        for (struct samples_process *process = samples->buckets[i], *next; process; process = next) {
-            next = process->next;
-            process_free(process);
+    for (const struct samples_process *process = samples_process_map_next(&samples->processes, NULL); process;
+         process = samples_process_map_next(&samples->processes, process))
+        for (struct samples_space *space = process->newest, *older; space; space = older) {
+            older = space->older;
+            free(space);
         }
-    memset(samples, 0, sizeof *samples);
+    samples_process_map_free(&samples->processes);
+    *samples = (struct samples){ 0 };
 }
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
 
-static struct samples_process **place_of(struct collector *collector, pid_t pid)
+static struct samples_process *find(struct collector *collector, pid_t pid)
 {
-    struct samples_process **place = &cpu_state(collector)
-                                          ->samples.buckets[hash_number((uint64_t)pid) >> 20 & (SAMPLES_BUCKETS - 1)];
-    while (*place && (*place)->pid != pid)
-        place = &(*place)->next;
-    return place;
+    return samples_process_map_find(&cpu_state(collector)->samples.processes, pid);
 }
 
-static struct samples_process *add(struct collector *collector, pid_t pid)
-{
-    struct samples_process **place = place_of(collector, pid);
-    if (!*place && stacks_symbols(collector))
-        *place = calloc(1, sizeof **place);
-    if (*place)
-        (*place)->pid = pid;
-    return *place;
-}
-
-/* The space of a time; of what was before the first that is known, that one. */
+/* The space that a process had at a time, or its first one if that began later. */
 static struct samples_space *space_at(const struct samples_process *process, uint64_t time_ns)
 {
-    struct samples_space *space = process ? process->newest : NULL;
-    while (space && space->since_ns > time_ns && space->older)
+    struct samples_space *space = process->newest;
+    while (space->since_ns > time_ns && space->older)
         space = space->older;
     return space;
 }
 
-/* Takes over from this time on. Rings are read one after the other, so that it need not be the newest. */
-static struct symbols_process *begin_space(struct samples_process *process, uint64_t since_ns,
-                                           struct symbols_process *space)
+/* An address space of which nothing is known yet; NULL when memory is short. */
+static struct symbols_process *new_space(struct collector *collector, pid_t pid)
 {
-    struct samples_space *begun = process && space ? malloc(sizeof *begun) : NULL,
-                         **place = begun ? &process->newest : NULL;
-    if (!begun)
-        return NULL;
-    while (*place && (*place)->since_ns > since_ns)
-        place = &(*place)->older;
-    *begun = (struct samples_space){ *place, since_ns, space };
-    *place = begun;
-    if (begun->older)
-        symbols_process_end(begun->older->space); /* what /proc tells is not of it any more */
-    if (begun != process->newest)
-        symbols_process_end(space);
-    return space;
+    struct symbols *symbols = stacks_symbols(collector);
+    return symbols ? symbols_process_new(symbols, pid) : NULL;
 }
 
-/* A space, if need be one that nothing is known of yet. */
-static struct symbols_process *find_space(struct collector *collector, pid_t pid, uint64_t time_ns)
+/* Makes this the address space of a pid from a time on. Rings are read one after the other, so that it need not be the
+ * newest. Returns its process, or NULL when memory is short. */
+static struct samples_process *begin_space(struct collector *collector, pid_t pid, uint64_t since_ns,
+                                           struct symbols_process *space)
 {
-    struct samples_process *process = add(collector, pid);
-    struct samples_space *known = space_at(process, time_ns);
-    return known     ? known->space
-           : process ? begin_space(process, 0, symbols_process_new(stacks_symbols(collector), pid))
-                     : NULL;
+    struct samples_process *process = find(collector, pid);
+    struct samples_space *begun = space ? malloc(sizeof *begun) : NULL;
+    if (!begun)
+        return NULL;
+    *begun = (struct samples_space){ NULL, since_ns, space };
+    if (!process) {
+        const struct samples_process added = { .pid = pid, .newest = begun };
+        process = samples_process_map_add(&cpu_state(collector)->samples.processes, &added);
+        if (!process)
+            free(begun);
+        return process;
+    }
+    struct samples_space **place = &process->newest;
+    while (*place && (*place)->since_ns > since_ns)
+        place = &(*place)->older;
+    begun->older = *place;
+    *place = begun;
+    if (begun->older)
+        symbols_process_end(begun->older->space); /* /proc describes another program by now */
+    if (begun != process->newest)
+        symbols_process_end(space);
+    return process;
 }
 
 static void look(const struct collector *collector, struct samples_process *process)
@@ -119,12 +98,13 @@ static void look(const struct collector *collector, struct samples_process *proc
 
 struct symbols_process *samples_process(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
-    struct samples_process *known = *place_of(collector, pid);
-    struct symbols_process *space = find_space(collector, pid, time_ns);
-    struct samples_process *process = *place_of(collector, pid);
-    if (space && (!known || process->doubts != cpu_state(collector)->samples.doubts))
+    struct samples_process *process = find(collector, pid);
+    int is_new = !process;
+    if (is_new && !(process = begin_space(collector, pid, 0, new_space(collector, pid))))
+        return NULL;
+    if (is_new || process->doubts != cpu_state(collector)->samples.doubts)
         look(collector, process);
-    return space;
+    return space_at(process, time_ns)->space;
 }
 
 void samples_doubt_mappings(struct collector *collector)
@@ -134,33 +114,30 @@ void samples_doubt_mappings(struct collector *collector)
 
 void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns)
 {
-    struct samples_space *begun_by = space_at(*place_of(collector, parent), time_ns);
-    struct samples_process *process = add(collector, child);
-    if (process) /* another one may have had this pid */
-        begin_space(process, time_ns,
-                    begun_by ? symbols_process_fork(begun_by->space, child)
-                             : symbols_process_new(stacks_symbols(collector), child));
+    const struct samples_process *known = find(collector, parent);
+    begin_space(collector, child, time_ns,
+                known ? symbols_process_fork(space_at(known, time_ns)->space, child) : new_space(collector, child));
 }
 
 void samples_execed(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
-    struct samples_process *process = add(collector, pid);
-    if (process)
-        begin_space(process, time_ns, symbols_process_new(stacks_symbols(collector), pid));
+    begin_space(collector, pid, time_ns, new_space(collector, pid));
 }
 
 void samples_ended(struct collector *collector, pid_t pid)
 {
-    struct samples_process *process = *place_of(collector, pid);
-    if (process && process->newest)
+    const struct samples_process *process = find(collector, pid);
+    if (process)
         symbols_process_end(process->newest->space);
 }
 
 void samples_mapped(struct collector *collector, pid_t pid, uint64_t time_ns, const struct symbols_mapping *mapping)
 {
-    struct symbols_process *space = find_space(collector, pid, time_ns);
-    if (space)
-        symbols_process_map(space, mapping);
+    const struct samples_process *process = find(collector, pid);
+    if (!process)
+        process = begin_space(collector, pid, 0, new_space(collector, pid));
+    if (process)
+        symbols_process_map(space_at(process, time_ns)->space, mapping);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "collect/core/procfs.h"
 #include "collect/process/process.h"
 #include "cpu_state.h"
@@ -42,47 +41,13 @@ void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, in
 
 /* ---- Sums of threads ------------------------------------------------------------------------------------------- */
 
-struct sched_sums {
-    uint64_t run_ns, queue_ns, slices;
-};
-
-struct sched_thread {
-    int64_t global_tid; /* 0: free */
-    struct sched_sums sums;
-};
-
-static struct sched_thread *slot_of(struct sched_thread *threads, size_t capacity, int64_t global_tid)
-{
-    size_t at = hash_number((uint64_t)global_tid) >> 20 & (capacity - 1);
-    while (threads[at].global_tid && threads[at].global_tid != global_tid)
-        at = (at + 1) & (capacity - 1);
-    return &threads[at];
-}
-
-static int grow(struct sched *sched)
-{
-    size_t capacity = sched->thread_capacity ? 2 * sched->thread_capacity : 256;
-    struct sched_thread *threads = calloc(capacity, sizeof *threads);
-    if (!threads)
-        return -1;
-    for (size_t i = 0; i < sched->thread_capacity; i++)
-        if (sched->threads[i].global_tid)
-            *slot_of(threads, capacity, sched->threads[i].global_tid) = sched->threads[i];
-    free(sched->threads);
-    sched->threads = threads;
-    sched->thread_capacity = capacity;
-    return 0;
-}
-
-/* NULL without memory. */
+/* Returns NULL when memory is short. */
 static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
 {
-    if (2 * (sched->thread_count + 1) > sched->thread_capacity && grow(sched) != 0)
-        return NULL;
-    struct sched_thread *thread = slot_of(sched->threads, sched->thread_capacity, global_tid);
-    sched->thread_count += thread->global_tid == 0;
-    thread->global_tid = global_tid;
-    return &thread->sums;
+    struct sched_thread *thread = sched_thread_map_find(&sched->threads, global_tid);
+    if (!thread)
+        thread = sched_thread_map_add(&sched->threads, &(struct sched_thread){ .global_tid = global_tid });
+    return thread ? &thread->sums : NULL;
 }
 
 void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
@@ -183,11 +148,9 @@ void sched_tick(struct collector *collector)
 void sched_finish(struct collector *collector)
 {
     struct sched *sched = &cpu_state(collector)->sched;
-    for (size_t i = 0; i < sched->thread_capacity; i++) {
-        const struct sched_thread *thread = &sched->threads[i];
+    for (const struct sched_thread *thread = sched_thread_map_next(&sched->threads, NULL); thread;
+         thread = sched_thread_map_next(&sched->threads, thread)) {
         struct row_TACHO_THREAD_SCHED row = { 0 };
-        if (!thread->global_tid)
-            continue;
         ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, thread->global_tid);
         ROW_SET(&row, TACHO_THREAD_SCHED, runNs, (int64_t)thread->sums.run_ns);
         ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, (int64_t)thread->sums.queue_ns);
@@ -200,6 +163,6 @@ void sched_finish(struct collector *collector)
 void sched_free(struct collector *collector)
 {
     struct sched *sched = &cpu_state(collector)->sched;
-    free(sched->threads);
+    sched_thread_map_free(&sched->threads);
     *sched = (struct sched){ 0 };
 }
