@@ -238,12 +238,10 @@ static void test_thousands_of_children_by_their_own_numbers(void **state)
     scene->parent->own_pid = 1;
     for (int i = 0; i < CHILDREN; i++)
         process_set_own_pid(process_add(scene->collector, CHILD + i, PARENT, "exec"), (uint32_t)(2 + i));
+    const struct process_own_pid_map *map = &scene->collector->processes->by_own_pid;
     size_t longest = 0;
-    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
-        size_t length = 0;
-        for (const struct process *process = scene->collector->processes->by_own_pid[i]; process;
-             process = process->next_same_own_pid)
-            length++;
+    for (size_t i = 0, length = 0; i < map->slot_count; i++) {
+        length = map->slots[i].newest ? length + 1 : 0;
         longest = length > longest ? length : longest;
     }
     assert_in_range(longest, 1, 40);

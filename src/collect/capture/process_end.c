@@ -95,8 +95,8 @@ static void tell_if_partly_mapped(struct process *process)
 static void hand_on(const struct process *process)
 {
     struct process *next = process_find(process->collector, process->pid);
-    while (next && (next->pid != process->pid || next->image != process->image + 1))
-        next = next->next_same_hash;
+    while (next && next->image != process->image + 1)
+        next = next->older;
     if (!next)
         return;
     next->start_ns = process->end_ns;

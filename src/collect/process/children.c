@@ -19,7 +19,6 @@ struct child {
     pid_t pid, parent_pid;
     int64_t start_ns, end_ns; /* end: PROCESS_NO_TIME, if it was not heard of */
     int64_t path_id;
-    uint32_t next_same_hash;  /* as in the buckets */
     enum wire_cause cause;
     unsigned heard_at;        /* the tick when something was last heard */
     int execs, is_borrowed;
@@ -42,27 +41,21 @@ static struct process *find_process(struct collector *collector, pid_t pid, int6
     return was_there(process, time_ns) ? process : NULL;
 }
 
-static uint32_t *bucket(struct children *children, pid_t pid)
-{
-    return &children->buckets[(uint32_t)pid & (CHILDREN_BUCKETS - 1)];
-}
-
 static struct child *find_child(struct collector *collector, pid_t pid)
 {
-    struct children *children = collector->children;
-    for (uint32_t at = *bucket(children, pid); at; at = children->list[at - 1].next_same_hash)
-        if (children->list[at - 1].pid == pid)
-            return &children->list[at - 1];
-    return NULL;
+    const struct child_of_pid *known = child_pid_map_find(&collector->children->by_pid, pid);
+    return known ? &collector->children->list[known->index_plus_1 - 1] : NULL;
 }
 
-/* The one at the end of the list. */
-static void link_in(struct children *children)
+/* The child at the end of the list is the newest in its pid. Returns 0, or -1 when memory is short. */
+static int note_newest(struct children *children)
 {
-    struct child *child = &children->list[children->count - 1];
-    uint32_t *head = bucket(children, child->pid);
-    child->next_same_hash = *head;
-    *head = (uint32_t)children->count;
+    const struct child_of_pid added = { children->list[children->count - 1].pid, (uint32_t)children->count };
+    struct child_of_pid *known = child_pid_map_find(&children->by_pid, added.pid);
+    if (!known)
+        return child_pid_map_add(&children->by_pid, &added) ? 0 : -1;
+    *known = added;
+    return 0;
 }
 
 static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
@@ -72,8 +65,10 @@ static struct child *add_child(struct collector *collector, pid_t pid, pid_t par
         return NULL;
     struct child *child = &children->list[children->count++];
     *child = (struct child){ .pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME };
-    link_in(children);
-    return child;
+    if (note_newest(children) == 0)
+        return child;
+    children->count--;
+    return NULL;
 }
 
 static struct child *take_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
@@ -274,12 +269,12 @@ void children_settle(struct collector *collector, int is_end, children_begun beg
         else if (child->is_settled && is_wanted(collector, child))
             add_process(collector, child, begun);
     }
-    memset(children->buckets, 0, sizeof children->buckets);
+    child_pid_map_clear(&children->by_pid);
     children->count = 0;
     for (size_t i = 0; i < count; i++)
         if (!children->list[i].is_settled) {
             children->list[children->count++] = children->list[i];
-            link_in(children);
+            note_newest(children); /* needs no memory: the map keeps its room */
         }
 }
 
@@ -300,4 +295,5 @@ void children_count_unrecorded(struct collector *collector)
 void children_free(struct collector *collector)
 {
     free(collector->children->list);
+    child_pid_map_free(&collector->children->by_pid);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "wire/wire.h"
 #include "wire/wire_marks.h"
 
@@ -15,12 +16,16 @@ struct collector;
 struct process;
 struct child;
 
-#define CHILDREN_BUCKETS 4096u /* a power of two */
+struct child_of_pid {
+    pid_t pid;
+    uint32_t index_plus_1; /* in the list, of the newest child in this pid */
+};
+MAP(child_pid_map, struct child_of_pid, pid_t, pid, index_plus_1, hash_number, map_is_same_number)
 
 struct children {
-    struct child *list;                 /* heard of, and not yet known to be recorded or not */
+    struct child *list; /* heard of, and not yet known to be recorded or not */
     size_t count, capacity;
-    uint32_t buckets[CHILDREN_BUCKETS]; /* by pid, the newest first: index in the list + 1; 0: none */
+    struct child_pid_map by_pid;
 };
 
 struct child_news {

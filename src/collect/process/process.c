@@ -12,7 +12,6 @@
 
 #include "abi/job_variables.h"
 #include "base/array.h"
-#include "base/hash.h"
 #include "cause.h"
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
@@ -24,39 +23,42 @@ static const char *const ending_names[] = {
     [PROCESS_EXECED] = "exec",  [PROCESS_LOST] = "lost",
 };
 
-static struct process **bucket(struct collector *collector, pid_t pid)
-{
-    return &collector->processes->buckets[(uint32_t)pid & (PROCESS_BUCKETS - 1)];
-}
-
 struct process *process_find(struct collector *collector, pid_t pid)
 {
-    struct process *process = *bucket(collector, pid);
-    while (process && process->pid != pid)
-        process = process->next_same_hash;
-    return process;
+    const struct process_of_pid *known = process_pid_map_find(&collector->processes->by_pid, pid);
+    return known ? known->newest : NULL;
 }
 
-static struct process **own_bucket(struct collector *collector, uint32_t own_pid, pid_t parent_pid)
+static struct process_of_own_pid *find_own(struct collector *collector, uint64_t key)
 {
-    uint64_t hash = hash_number((uint64_t)own_pid << 32 | (uint32_t)parent_pid);
-    return &collector->processes->by_own_pid[hash & (PROCESS_BUCKETS - 1)];
+    return process_own_pid_map_find(&collector->processes->by_own_pid, key);
+}
+
+static uint64_t own_key(uint32_t own_pid, pid_t parent_pid)
+{
+    return (uint64_t)own_pid << 32 | (uint32_t)parent_pid;
 }
 
 struct process *process_find_child(const struct process *parent, uint32_t own_pid)
 {
-    struct process *process = *own_bucket(parent->collector, own_pid, parent->pid);
-    while (process && (process->own_pid != own_pid || process->parent_pid != parent->pid || process == parent))
-        process = process->next_same_own_pid;
+    const struct process_of_own_pid *known = find_own(parent->collector, own_key(own_pid, parent->pid));
+    struct process *process = known ? known->newest : NULL;
+    while (process && process == parent)
+        process = process->older_own;
     return process;
 }
 
 void process_set_own_pid(struct process *process, uint32_t own_pid)
 {
-    struct process **head = own_bucket(process->collector, own_pid, process->parent_pid);
+    const struct process_of_own_pid added = { own_key(own_pid, process->parent_pid), process };
+    struct process_of_own_pid *known = find_own(process->collector, added.key);
     process->own_pid = own_pid;
-    process->next_same_own_pid = *head;
-    *head = process;
+    if (known) {
+        process->older_own = known->newest;
+        known->newest = process;
+    } else {
+        process_own_pid_map_add(&process->collector->processes->by_own_pid, &added); /* process_add() has made room */
+    }
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -122,10 +124,25 @@ void process_name_row(const struct process *process)
 
 /* ---- Beginning ------------------------------------------------------------------------------------------------- */
 
-static void link_in(struct process_table *table, struct process *process, struct process **head)
+/* Makes room for one more process, so that neither its pid nor its own pid can get lost for want of memory. */
+static int make_room(struct process_table *table)
 {
-    process->next_same_hash = *head;
-    *head = process;
+    size_t count = (size_t)table->count + 1;
+    return process_pid_map_reserve(&table->by_pid, count) == 0 &&
+                   process_own_pid_map_reserve(&table->by_own_pid, count) == 0
+               ? 0
+               : -1;
+}
+
+static void link_in(struct process_table *table, struct process *process)
+{
+    struct process_of_pid *known = process_pid_map_find(&table->by_pid, process->pid);
+    if (known) {
+        process->older = known->newest;
+        known->newest = process;
+    } else {
+        process_pid_map_add(&table->by_pid, &(struct process_of_pid){ process->pid, process });
+    }
     if (table->last)
         table->last->next = process;
     else
@@ -139,7 +156,7 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
 {
     struct process *process = calloc(1, sizeof *process);
     struct process_counts *counts = calloc(3 * WIRE_SOURCE_COUNT, sizeof *counts);
-    if (!process || !counts) {
+    if (!process || !counts || make_room(collector->processes) != 0) {
         free(process);
         free(counts);
         return NULL;
@@ -173,7 +190,7 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
         process->start_ns -= process->cpu_ns > 0 ? process->cpu_ns : 0;
         process->cpu_ns = -1;
     }
-    link_in(collector->processes, process, bucket(collector, pid));
+    link_in(collector->processes, process);
     return process;
 }
 
@@ -440,5 +457,7 @@ void process_table_free(struct collector *collector)
         free(process);
         process = next;
     }
+    process_pid_map_free(&collector->processes->by_pid);
+    process_own_pid_map_free(&collector->processes->by_own_pid);
     memset(collector->processes, 0, sizeof *collector->processes);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "collect/core/call_chains.h"
 #include "collect/core/collect_source.h"
 #include "collect/core/machine.h"
@@ -61,7 +62,8 @@ struct process_module {
 };
 
 struct process {
-    struct process *next, *next_same_hash, *next_same_own_pid;
+    struct process *next, *older,
+        *older_own; /* older: before it in the same pid, and with the same own pid and parent */
     struct process *next_live, *previous_live; /* among those that have an arena */
     struct collector *collector;
     pid_t pid, parent_pid;                     /* parent 0: not known */
@@ -128,12 +130,28 @@ struct process {
     struct event *death;
 };
 
-#define PROCESS_BUCKETS 4096u /* a power of two */
+struct process_of_pid {
+    pid_t pid;
+    struct process *newest; /* never NULL */
+};
+
+/* The kernel counts pids up: neighbours get slots side by side. */
+static inline uint32_t process_pid_hash(pid_t pid)
+{
+    return (uint32_t)pid;
+}
+MAP(process_pid_map, struct process_of_pid, pid_t, pid, newest, process_pid_hash, map_is_same_number)
+
+struct process_of_own_pid {
+    uint64_t key;           /* own_pid << 32 | parent_pid */
+    struct process *newest; /* never NULL */
+};
+MAP(process_own_pid_map, struct process_of_own_pid, uint64_t, key, newest, hash_number, map_is_same_number)
 
 struct process_table {
-    struct process *buckets[PROCESS_BUCKETS];    /* by pid, the newest first */
-    struct process *by_own_pid[PROCESS_BUCKETS]; /* by own_pid and parent_pid; those without are not there */
-    struct process *first, *last;                /* in order of appearance */
+    struct process_pid_map by_pid;
+    struct process_own_pid_map by_own_pid; /* of those whose own_pid is known */
+    struct process *first, *last;          /* in order of appearance */
     struct process *first_live;
     struct process
         *next_round; /* of those that are live: where the next round of reading goes on; NULL: at the first */
