@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 
-#define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
-#define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
+#define FRAME_BYTES 4096     /* a frame that lies farther from its caller is on another piece of Python's stack */
+#define CODES_MAX (1u << 19) /* of one process: then all are forgotten */
+#define LINES_KEPT 8         /* instructions of each code object whose place is remembered; a power of two */
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +99,6 @@ int64_t python_names_chain(struct python_names *names, const uint32_t *places, s
 /* ---- Code objects ---------------------------------------------------------------------------------------------- */
 
 struct python_code_entry {
-    uint64_t address;
     struct python_code_mark mark;
     int64_t checked_ns;
     uint32_t code;
@@ -115,46 +114,16 @@ struct python_code_entry {
 
 static void free_entry(struct python_code_entry *entry)
 {
-    if (entry)
-        free(entry->lines);
+    free(entry->lines);
     free(entry);
 }
 
-void python_codes_free(struct python_codes *codes)
+void python_codes_free(struct python_code_map *codes)
 {
-    for (size_t i = 0; i < codes->slot_count; i++)
-        free_entry(codes->slots[i]);
-    free(codes->slots);
-    *codes = (struct python_codes){ 0 };
-}
-
-static struct python_code_entry **slot_of(const struct python_codes *codes, uint64_t address)
-{
-    size_t at = hash_number(address) & (codes->slot_count - 1);
-    while (codes->slots[at] && codes->slots[at]->address != address)
-        at = (at + 1) & (codes->slot_count - 1);
-    return &codes->slots[at];
-}
-
-/* A program that makes code objects without end gets an empty table from time to time: forgetting is always right. */
-static int make_slots(struct python_codes *codes)
-{
-    enum { FIRST = 1024, MOST = 1 << 20 };
-    if (2 * codes->count < codes->slot_count)
-        return 0;
-    if (codes->slot_count >= MOST)
-        python_codes_free(codes);
-    struct python_codes larger = { .slot_count = codes->slot_count ? 2 * codes->slot_count : FIRST,
-                                   .count = codes->count };
-    larger.slots = calloc(larger.slot_count, sizeof(struct python_code_entry *));
-    if (!larger.slots)
-        return -1;
-    for (size_t i = 0; i < codes->slot_count; i++)
-        if (codes->slots[i])
-            *slot_of(&larger, codes->slots[i]->address) = codes->slots[i];
-    free(codes->slots);
-    *codes = larger;
-    return 0;
+    for (const struct python_code_at *known = python_code_map_next(codes, NULL); known;
+         known = python_code_map_next(codes, known))
+        free_entry(known->entry);
+    python_code_map_free(codes);
 }
 
 static struct python_code_entry *read_entry(const struct python_look *look, uint64_t address,
@@ -171,9 +140,7 @@ static struct python_code_entry *read_entry(const struct python_look *look, uint
         free(entry);
         return NULL;
     }
-    *entry = (struct python_code_entry){
-        .address = address, .mark = *mark, .checked_ns = look->now_ns, .code = (uint32_t)number
-    };
+    *entry = (struct python_code_entry){ .mark = *mark, .checked_ns = look->now_ns, .code = (uint32_t)number };
     entry->lines = code.lines_bytes ? malloc(code.lines_bytes) : NULL;
     if (entry->lines && look->memory->read_at(look->memory->context, code.lines, entry->lines, code.lines_bytes) == 0)
         entry->lines_bytes = code.lines_bytes;
@@ -185,14 +152,25 @@ static int is_same_code(const struct python_code_mark *a, const struct python_co
     return a->name == b->name && a->file == b->file && a->lines == b->lines && a->first_line == b->first_line;
 }
 
-/* The entry of a code object, read anew if it is not known or another one by now. */
-static struct python_code_entry *find_entry(struct python_codes *codes, const struct python_look *look,
+/* Adds a code object that was not known. A program that makes code objects without end gets an empty map from time to
+ * time: what is forgotten is read again. Returns NULL when memory is short. */
+static struct python_code_entry *add_entry(struct python_code_map *codes, const struct python_code_at *added)
+{
+    if (codes->count == CODES_MAX)
+        python_codes_free(codes);
+    if (python_code_map_add(codes, added))
+        return added->entry;
+    free_entry(added->entry);
+    return NULL;
+}
+
+/* The entry of a code object, read anew if it is not known, or if another object has its address by now. */
+static struct python_code_entry *find_entry(struct python_code_map *codes, const struct python_look *look,
                                             uint64_t address)
 {
     struct python_code_mark mark;
-    if (make_slots(codes) != 0)
-        return NULL;
-    struct python_code_entry **slot = slot_of(codes, address), *entry = *slot;
+    struct python_code_at *known = python_code_map_find(codes, address);
+    struct python_code_entry *entry = known ? known->entry : NULL;
     if (entry && look->now_ns - entry->checked_ns < look->believed_ns)
         return entry;
     if (python_code_mark(look->python, look->memory, address, &mark) != PYTHON_OK)
@@ -202,10 +180,11 @@ static struct python_code_entry *find_entry(struct python_codes *codes, const st
         return entry;
     }
     struct python_code_entry *fresh = read_entry(look, address, &mark);
+    if (!known && fresh)
+        return add_entry(codes, &(struct python_code_at){ address, fresh });
     if (fresh) {
-        codes->count += !entry;
         free_entry(entry);
-        *slot = fresh;
+        known->entry = fresh;
     }
     return fresh;
 }
@@ -226,7 +205,7 @@ static int frame_fits(struct python_code_entry *entry, uint64_t distance)
     return is_same || !was_sure;
 }
 
-int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame,
+int python_codes_place(struct python_code_map *codes, const struct python_look *look, const struct python_frame *frame,
                        const struct python_frame *callee, uint32_t *place, int *fits)
 {
     struct python_code_entry *entry = find_entry(codes, look, frame->code);

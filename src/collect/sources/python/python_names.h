@@ -8,6 +8,7 @@
 
 #include "abi/python_layout.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/text.h"
 
 struct process;
@@ -55,13 +56,14 @@ void python_names_free(struct python_names *names);
 /* The number of a stack; -1 when memory is short. */
 int64_t python_names_chain(struct python_names *names, const uint32_t *places, size_t count);
 
-/* Code objects of one process. */
-struct python_codes {
-    struct python_code_entry **slots;
-    size_t slot_count, count; /* slots: a power of two, or 0 */
+/* A code object of a process. */
+struct python_code_at {
+    uint64_t address;
+    struct python_code_entry *entry; /* owned */
 };
+MAP(python_code_map, struct python_code_at, uint64_t, address, entry, hash_number, map_is_same_number)
 
-void python_codes_free(struct python_codes *codes);
+void python_codes_free(struct python_code_map *codes); /* and their entries */
 
 struct python_look {
     const struct python_runtime *python;
@@ -76,7 +78,7 @@ struct python_look {
  * frame that it has called; NULL: none. *fits: 0 if that lies elsewhere than callees of this code object use
  * to, which may mean that the two are not of the same moment: frames on Python's own stack have a size that
  * depends on their code alone. */
-int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame,
+int python_codes_place(struct python_code_map *codes, const struct python_look *look, const struct python_frame *frame,
                        const struct python_frame *callee, uint32_t *place, int *fits);
 
 #endif

@@ -55,7 +55,7 @@ struct python_target {
     struct snapshot snapshot;
     struct python_memory memory, memory_now; /* of the snapshot; as it is */
     struct python_runtime python;
-    struct python_codes codes;
+    struct python_code_map codes;
     struct thread *threads;
     size_t thread_count, thread_room, next_thread;
     uint32_t round;
