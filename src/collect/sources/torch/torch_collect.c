@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "collect/core/clock_map.h"
 #include "collect/sources/nvtx/nvtx_state.h"
 #include "report/schema/torch_names.h"
 #include "wire/wire_torch.h"
 
-enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 22 };
+enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 21 };
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
 
 /* An operator that runs, or a call of a module. Ids are the writer's; 0: none. */
@@ -39,9 +39,10 @@ struct end {
 
 /* The text of a stack that the agent has numbered. */
 struct stack {
-    uint64_t number; /* 0: a free place */
+    uint64_t number; /* never 0 */
     int64_t text;
 };
+MAP(stack_map, struct stack, uint64_t, number, number, hash_number, map_is_same_number)
 
 struct torch_process {
     struct torch_setup setup;
@@ -49,8 +50,7 @@ struct torch_process {
     struct torch_thread *threads;
     struct end *ends;
     size_t end_count;
-    struct stack *stacks;  /* open addressing; stack_room is a power of two */
-    size_t stack_count, stack_room;
+    struct stack_map stacks;
     int64_t categories[2]; /* cpu_op, user_annotation; 0: not needed yet */
     struct text dims, types, strides, values, sizes, range, modules;
 };
@@ -192,42 +192,18 @@ static void take_off(struct torch_thread *thread, size_t place)
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-/* Its place, or the free one where it belongs. There always is one. */
-static struct stack *stack_place(const struct torch_process *process, uint64_t number)
-{
-    size_t at = hash_number(number) & (process->stack_room - 1);
-    while (process->stacks[at].number && process->stacks[at].number != number)
-        at = (at + 1) & (process->stack_room - 1);
-    return &process->stacks[at];
-}
-
-static int grow_stacks(struct torch_process *process)
-{
-    struct torch_process larger = { .stack_room = process->stack_room ? process->stack_room * 2 : 256 };
-    larger.stacks = larger.stack_room <= STACKS_MAX ? calloc(larger.stack_room, sizeof *larger.stacks) : NULL;
-    if (!larger.stacks)
-        return -1;
-    for (size_t i = 0; i < process->stack_room; i++)
-        if (process->stacks[i].number)
-            *stack_place(&larger, process->stacks[i].number) = process->stacks[i];
-    free(process->stacks);
-    process->stacks = larger.stacks;
-    process->stack_room = larger.stack_room;
-    return 0;
-}
-
 static void stack_record(struct torch_process *process, const struct wire_record *record, uint32_t words)
 {
     const char *text = (const char *)(record->body + 1);
-    uint64_t number = record->body[0];
-    if (!number || (process->stack_count * 2 >= process->stack_room && grow_stacks(process) != 0)) {
-        process->counts.damaged += !number;
-        return; /* operators of it have none, and are counted */
-    }
-    struct stack *stack = stack_place(process, number);
-    process->stack_count += !stack->number;
-    *stack = (struct stack){ number, writer_string(process->setup.writer, text,
-                                                   strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8)) };
+    struct stack added = { .number = record->body[0] }, *known = stack_map_find(&process->stacks, added.number);
+    process->counts.damaged += !added.number;
+    if (!added.number || (!known && process->stacks.count == STACKS_MAX))
+        return; /* operators with this stack have none, and are counted */
+    added.text = writer_string(process->setup.writer, text, strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8));
+    if (known)
+        *known = added;
+    else
+        stack_map_add(&process->stacks, &added);
 }
 
 /* ---- The begin ------------------------------------------------------------------------------------------------- */
@@ -305,8 +281,10 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         name_call(process, operator, name, length);
     if (inputs && take_inputs(process, operator, record->body + first, inputs) != 0)
         return -1;
-    if (has_stack && process->stacks)
-        operator->stack = stack_place(process, record->body[WIRE_TORCH_HEAD_WORDS])->text;
+    const struct stack *stack = has_stack ? stack_map_find(&process->stacks, record->body[WIRE_TORCH_HEAD_WORDS])
+                                          : NULL;
+    if (stack)
+        operator->stack = stack->text;
     process->counts.stack_lost += has_stack && !operator->stack;
     if (process->setup.as_nvtx)
         operator->range = range_text(process, operator, name, length, inputs != 0);
@@ -505,7 +483,7 @@ void torch_process_free(struct torch_process *process)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     free(process->ends);
-    free(process->stacks);
+    stack_map_free(&process->stacks);
     free(process);
 }
 
