@@ -1,5 +1,5 @@
-/* A capture from start to end: sets everything up in order, runs the loop, writes the last
- * rows, takes all of it down. */
+/* The sequence of a capture: sets up everything in order, runs the event loop, writes the last rows, and takes
+ * everything down. Everything else is in the folders below; this file knows no source by name. */
 #include "collect.h"
 
 #include <errno.h>
@@ -29,11 +29,12 @@
 #include "collect/core/variables.h"
 #include "collect/process/program_file.h"
 
-#define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
-#define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
-#define LAST_CALIBRATION_NS 1000000000 /* …up to this */
-#define TICK_US 400000                 /* the file is at most so far behind, and a bit */
-#define TICKS_A_LOOK 3                 /* between two looks for processes without an agent, which read all of /proc */
+#define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: an error of 20 ns in 2 ms is 10 ppm */
+#define FIRST_CALIBRATION_NS 10000000  /* the first interval; each one after it is longer */
+#define LAST_CALIBRATION_NS 1000000000 /* the longest interval */
+#define TICK_US 400000                 /* the file lags behind the program by little more than this */
+/* Ticks between two searches for processes without an agent. Each search reads all of /proc. */
+#define TICKS_A_LOOK 3
 
 /* ---- Clocks ---------------------------------------------------------------------------------------------------- */
 
@@ -169,7 +170,7 @@ static int start_program(struct collector *collector, struct launch *launch, str
     collector->primary->cpu_before_ns = capture->launch_cpu_ns;
     collector->primary->is_primary = collector->primary->is_child = 1;
     process_describe(collector->primary);
-    if (!collector->primary->command_id) /* it has ended by now */
+    if (!collector->primary->command_id) /* it has ended already */
         collector->primary->command_id = collector_string(collector, collector->options->argv[0]);
     process_watch(collector->primary);
     return 0;
@@ -187,8 +188,8 @@ static void note_left(struct collect_result *result, const struct process *proce
     result->left_count++;
 }
 
-/* Processes that outlive the capture are told to record nothing any more, read a last time, and left alone. When many
- * end at once, the end of the last may have been noticed before that of others. */
+/* Processes that outlive the capture stop recording, are read a last time and then left alone. When many processes end
+ * at once, we may notice the end of the last one before that of others. */
 static void finish_processes(struct collector *collector)
 {
     process_reap(collector);
@@ -212,7 +213,7 @@ static void write_details(struct collector *collector, int64_t end_ns)
     writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
 }
 
-/* Which range was waited for where, and the option that would have found it. */
+/* Warns with the range and the domain that the capture waited for, and with the option that would have matched. */
 static void tell_which_range(struct collector *collector)
 {
     const char *domain = collector->options->range_domain, *elsewhere = capture_of(collector)->recording.elsewhere;
@@ -274,7 +275,7 @@ static void finish(struct collector *collector)
     children_count_unrecorded(collector);
     unattached_tell(collector);
     SOURCES_CALL(stop, collector);
-    flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
+    flush(collector); /* makes all losses known; the writer keeps room for the counts in reserve */
     disk_losses_count(collector);
 }
 
@@ -322,7 +323,8 @@ static int set_up(struct collector *collector, struct error *err)
     return 0;
 }
 
-/* The report is opened when the program's process is there, but has not run yet: its name may have the pid in it. */
+/* Opens the report once the program's process exists but has not run yet, since the report's name may contain the
+ * pid. */
 static int open_report(struct collector *collector, pid_t pid, struct error *err)
 {
     struct capture *capture = capture_of(collector);
@@ -349,7 +351,7 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
     return 0;
 }
 
-/* launch: NULL for a process that runs already. */
+/* launch: NULL if the process runs already. */
 static int run(struct collector *collector, struct launch *launch, struct error *err)
 {
     struct capture *capture = capture_of(collector);
@@ -455,7 +457,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     if (!capture)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
     struct collector *collector = &capture->collector;
-    shutdown_block_signals(collector); /* before the writer's threads, which inherit it */
+    shutdown_block_signals(collector); /* before the writer starts threads, which inherit the mask */
     failed = options->announce ? capture_caller(collector, agent_path, err)
                                : capture_program(collector, &program, agent_path, err);
     take_down(collector);

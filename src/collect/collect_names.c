@@ -1,4 +1,4 @@
-/* Small questions that the command line asks: where the agent is, and what a signal is called. */
+/* Two lookups for the command line: the path of the agent, and names of signals. */
 #include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "collect.h"
 
-#define AGENT_PLACE "lib/tacho/libtacho-agent.so" /* from the folder above bin */
+#define AGENT_PLACE "lib/tacho/libtacho-agent.so" /* relative to the directory above bin */
 
 const char *collect_agent_path(struct error *err)
 {
@@ -21,7 +21,7 @@ const char *collect_agent_path(struct error *err)
         char self[4096];
         ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
         self[length > 0 ? length : 0] = 0;
-        for (int levels = 0; levels < 2; levels++) { /* the program's name, then bin */
+        for (int levels = 0; levels < 2; levels++) { /* removes the program's name, then bin */
             char *slash = strrchr(self, '/');
             if (slash)
                 *slash = 0;

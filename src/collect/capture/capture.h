@@ -1,4 +1,4 @@
-/* A capture as a whole: what sources see of it (struct collector), and the state of all files of this folder. */
+/* A capture as a whole: the part that sources see (struct collector), and the state of all files in this folder. */
 #ifndef TACHO_COLLECT_CAPTURE_CAPTURE_H
 #define TACHO_COLLECT_CAPTURE_CAPTURE_H
 
@@ -17,32 +17,33 @@
 struct connection;
 struct event;
 
-/* Where agents come in: session.h. */
+/* Where agents attach: session.h. */
 struct session {
     int listener, file_listener;    /* -1: none */
     struct event *accept, *file_accept;
-    struct folder folder;           /* with the file-system socket, if it could be made */
+    struct folder folder;           /* contains the file-system socket, if it could be created */
     uint8_t token[16];
     char variable[256];             /* the value of TACHO_SESSION */
     char agent_link[96];            /* session_agent_path() */
-    struct connection *connections; /* the newest first */
-    uint32_t uids[8];               /* of processes that came with the token, the
-                                     * latest; uid_count of them so far */
+    struct connection *connections; /* newest first */
+    /* Of the last processes that presented the token; uid_count counts all. */
+    uint32_t uids[8];
     uint32_t uid_count;
 };
 
 /* When recording is on: recording.h. */
 struct recording {
     int is_armed;         /* the delay is over */
-    int is_done;          /* no range may begin any more */
-    unsigned open;        /* ranges that are on at the moment, over all processes */
-    uint32_t ranges_left; /* that may still begin; UINT32_MAX: any number */
-    const char *cause;    /* of the span that is on: see TACHO_RANGE */
-    char elsewhere[64];   /* a domain that had the range which was waited for in another; "": none is known */
+    int is_done;          /* no further range may begin */
+    unsigned open;        /* ranges that are open now, in all processes */
+    uint32_t ranges_left; /* ranges that may still begin; UINT32_MAX: no limit */
+    const char *cause;    /* what began the current span: see TACHO_RANGE */
+    /* Another domain in which the awaited range began; "": none seen. */
+    char elsewhere[64];
     struct event *delay, *duration;
 };
 
-/* From arenas to rows: drain.h, drain_rounds.h. */
+/* Arenas to rows: drain.h, drain_rounds.h. */
 struct drain {
     struct event *timer;
     int64_t interval_us;
@@ -52,7 +53,7 @@ struct drain {
 /* The hidden output of a program: program_output.h. */
 struct stream {
     int descriptor; /* -1: not hidden */
-    int64_t offset; /* read so far */
+    int64_t offset; /* read up to here */
     struct text content;
     uint64_t dropped;
 };
@@ -62,9 +63,10 @@ struct streams {
 };
 
 struct capture {
-    struct collector collector; /* first: capture_of() */
+    struct collector collector; /* must be first: capture_of() */
     const char *output_path;
-    char *absolute_path;        /* the same, for programs that change their folder; NULL if it could not be had */
+    /* The same path, for programs that change their directory; NULL if it could not be resolved. */
+    char *absolute_path;
     struct session session;
     struct recording recording;
     struct drain drain;
@@ -72,26 +74,27 @@ struct capture {
     struct process_table processes;
     struct children children;
     struct unattached unattached;
-    struct procfs_tree strangers; /* our children from before the program, and theirs */
-    int children_left;            /* processes of the program that we are the parent of; found out by wait */
-    int flush_failed;             /* told once */
+    struct procfs_tree strangers; /* the children that we had before the program, and their descendants */
+    /* Processes of the program are left whose parent we are, as wait() says. */
+    int children_left;
+    int flush_failed; /* the user was warned */
 
-    /* Signals: what they were before us, for the program and for our own return. */
+    /* Signals and limits as they were before the capture, to restore them for the program and when we return. */
     sigset_t old_mask;
     struct sigaction old_child, old_pipe, old_file_size;
     struct rlimit old_bytes;
     int signal_fd;
-    pid_t orphan_parent;         /* who would adopt the processes of the tree, if we did not */
+    pid_t orphan_parent;         /* the process that would adopt orphans of the tree if we did not */
 
     struct event *signals, *tick, *calibrate, *grace, *notice, *hang_up;
     int64_t next_calibration_ns; /* the interval, which grows */
-    int shutting_down;           /* over, and the program was told so */
-    int leaving;                 /* the loop ends as soon as it can */
-    int64_t launch_cpu_ns;       /* what the first process had used before it became the program */
-    int64_t launch_ns, ended_ns; /* report time at which the program was started, and was found to have ended */
+    int shutting_down;           /* the capture is over, and the program was told to end */
+    int leaving;                 /* the loop ends as soon as possible */
+    int64_t launch_cpu_ns;       /* used by the first process before it became the program */
+    int64_t launch_ns, ended_ns; /* report time of the program's start, and of its end as we noticed it */
 };
 
-/* The capture that a collector is part of. */
+/* The capture that contains a collector. */
 static inline struct capture *capture_of(const struct collector *collector)
 {
     return (struct capture *)(uintptr_t)collector;

@@ -1,4 +1,4 @@
-/* A new capture: see capture_new.h. */
+/* Creates and frees a capture: see capture_new.h. */
 #include "capture_new.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What a full disk took: see disk_losses.h. The writer knows how many rows of each table it could not write; which
- * source they were of is known by their table. A row of a table that no source names is counted under the table's
- * own name, so that none goes unmentioned. */
+/* Losses from a full disk: see disk_losses.h. The writer knows how many rows of each table it could not write; the
+ * table tells which source they belong to. Rows of a table that no source lists are counted under the table's own
+ * name, so that no loss goes unreported. */
 #include "disk_losses.h"
 
 #include "collect/core/collect_sources.h"
@@ -15,7 +15,8 @@ static void count(struct collector *collector, const char *source, uint64_t lost
     process_count_row(collector->primary, source, "lost", "disk-full", (int64_t)lost);
 }
 
-/* Rows of one table may be of several sources: their first is taken from first. How many were taken from this one. */
+/* Subtracts lost rows from one source and returns how many it took. If several sources share a table, the first ones
+ * are reduced first. */
 static uint64_t take(struct collector *collector, const struct collect_table *owned, uint64_t lost)
 {
     uint64_t *recorded = (uint64_t *)((char *)collector->result + owned->recorded);

@@ -14,20 +14,21 @@
 
 #define INTERVAL_MIN_US 1000
 #define INTERVAL_MAX_US 20000
-#define BUSY_BYTES (256u << 10)   /* in a round: poll as fast as it goes */
-#define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
+#define BUSY_BYTES (256u << 10) /* per round: from here on, poll at the highest rate */
+#define IDLE_ROUNDS 150         /* without a record (3 s at the lowest rate): unused memory is released */
 #define PAGE 4096u
-#define READY_FROM 4                /* fresh chunks taken in a round: a burst */
-#define READY_MAX 128u              /* chunks made ready ahead: 8 MiB */
+#define READY_FROM 4            /* unused chunks taken in one round that count as a burst */
+#define READY_MAX 128u          /* chunks prepared ahead: 8 MiB */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* ---- Memory that a quiet process does not need ----------------------------------------------------------------- */
+/* ---- Releasing memory of an idle process ----------------------------------------------------------------------- */
 
-/* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
- * first page stays: it has the chunk's links. The program may wake up and need some: half of all is left to it. */
+/* Takes chunks off the free list so that nobody writes to them, releases their pages, and puts the chunks back. The
+ * first page stays, since it has the chunk's links. The program may wake up meanwhile and need chunks, so at most half
+ * of all are held at a time. */
 static void trim(struct process *process)
 {
     struct wire_header *arena = process->arena;
@@ -36,7 +37,7 @@ static void trim(struct process *process)
     uint32_t *held = malloc(limit * sizeof *held);
     uint32_t count = 0;
     while (held && count < limit) {
-        /* Not the count in the arena: the program may have written over it. */
+        /* The limit is ours, not the count in the arena: the program may have overwritten that. */
         uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count,
                                             &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
         if (index == WIRE_NONE)
@@ -61,11 +62,11 @@ static void note_activity(struct process *process, size_t bytes)
     }
 }
 
-/* ---- Memory that a busy process is about to need --------------------------------------------------------------- */
+/* ---- Preparing memory for a busy process ----------------------------------------------------------------------- */
 
-/* A program that outruns the collector takes chunks that no one has used, and the kernel would find and clear their
- * pages in its thread, for 18 ns a range. Done ahead from here it costs the program nothing. Kernels before 5.14
- * refuse, and things stay as they were. */
+/* A program that outruns the collector takes chunks that were never used. The kernel would then allocate and clear
+ * their pages in the program's thread, which costs 18 ns a range. Done ahead from here it costs the program nothing.
+ * Kernels before 5.14 refuse; then the program pays for it. */
 static void make_ready(struct process *process)
 {
     struct wire_header *arena = process->arena;
@@ -85,7 +86,6 @@ static void make_ready(struct process *process)
 
 /* ---- Rounds ---------------------------------------------------------------------------------------------------- */
 
-/* One at a time, and no more of it than a round may take. */
 void drain_rounds_end_next(struct collector *collector)
 {
     struct process *process = collector->processes->over ? collector->processes->first_live : NULL;
@@ -118,7 +118,7 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
     if (total >= BUSY_BYTES)
         drain->interval_us = INTERVAL_MIN_US;
     else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
-        drain->interval_us += drain->interval_us / 4; /* slowly: bursts come soon after one another */
+        drain->interval_us += drain->interval_us / 4; /* slowly, since bursts often follow each other */
     else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
         drain->interval_us -= drain->interval_us / 4;
     drain_schedule(collector, total >= DRAIN_ROUND_BYTES ? 0 : drain->interval_us);

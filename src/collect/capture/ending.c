@@ -1,4 +1,4 @@
-/* Whether the capture is over: see ending.h. */
+/* Decides whether the capture is over: see ending.h. */
 #include "ending.h"
 
 #include <event2/event.h>
@@ -6,7 +6,7 @@
 
 #include "capture.h"
 
-#define SILENCE_SECONDS 1         /* who is waited for so long is named */
+#define SILENCE_SECONDS 1 /* after this time the user is told which processes the capture waits for */
 
 int ending_waits_for_time(const struct collector *collector)
 {
@@ -37,7 +37,7 @@ void ending_of_primary(struct collector *collector, int wait_status)
     result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     capture->ended_ns = collector_now(collector);
     result->wall_ns = capture->ended_ns - capture->launch_ns;
-    ending_say_soon(collector); /* unless it is over by then */
+    ending_say_soon(collector); /* no message if the capture is over by then */
 }
 
 void ending_check(struct collector *collector)

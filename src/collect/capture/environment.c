@@ -1,4 +1,4 @@
-/* The program's environment: see environment.h. */
+/* Builds the program's environment: see environment.h. */
 #include "environment.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "collect/core/collect_sources.h"
 #include "collect/core/variables.h"
 
-/* Those of a list of libraries that are sanitizers' runtimes, or those that are not; each with a colon before it. */
+/* Adds the libraries of a list that are sanitizer runtimes, or those that are not; each with a colon before it. */
 static void add_libraries(struct text *to, const char *list, int sanitizers)
 {
     for (const char *at = list + strspn(list, " :"); *at; at += strspn(at, " :")) {
@@ -30,7 +30,7 @@ static void set_preload(struct variables *variables, const struct collect_option
     const char *own = variables_value(options, "LD_PRELOAD");
     add_libraries(&preload, own ? own : "", 1);
     if (program->first_library[0] && !preload.length)
-        text_addf(&preload, ":%s:", program->first_library); /* wire_without_runtime() */
+        text_addf(&preload, ":%s:", program->first_library); /* see wire_without_runtime() */
     text_addf(&preload, ":%s", agent_path);
     SOURCES_CALL(preload, &preload, options, agent_path);
     add_libraries(&preload, own ? own : "", 0);

@@ -1,4 +1,4 @@
-/* Starting the program: see launch.h. Between fork and exec only system calls are made. */
+/* Launches the program: see launch.h. Between fork and exec the child makes only system calls. */
 #include "launch.h"
 
 #include <errno.h>
@@ -14,13 +14,15 @@
 #include "collect/process/program_file.h"
 #include "shutdown.h"
 
-/* What the child needs, all made before the fork. */
+/* Everything that the child needs, prepared before the fork. */
 struct recipe {
     const struct collector *collector;
     const char *path;
     char *const *argv, *const *environment;
-    char **shell_argv; /* for a script without "#!", as execvp() has it; NULL: it is none */
-    int wait, tell;    /* CLOEXEC: a byte comes when it may go on; closed by a successful exec, else it gets errno */
+    char **shell_argv; /* for a script without "#!", as execvp() does it; NULL: it is none */
+    /* Pipes with CLOEXEC. A byte from `wait` lets the child continue. A successful exec closes `tell`, else it gets
+     * errno. */
+    int wait, tell;
 };
 
 static int points_to(int descriptor, int standard)
@@ -49,7 +51,7 @@ static _Noreturn void become_program(const struct recipe *recipe)
     _exit(127);
 }
 
-/* sh PATH ARGUMENTS… */
+/* Builds: sh PATH ARGUMENTS... */
 static char **shell_arguments(const char *path, char *const *argv)
 {
     size_t count = 0;
@@ -89,7 +91,7 @@ int launch_prepare(struct launch *launch, struct collector *collector, const str
     }
     launch->pid = fork();
     if (launch->pid == 0) {
-        close(go[1]); /* so that the end of the collector is the end of the wait */
+        close(go[1]); /* so that the read below returns if the collector dies */
         recipe.wait = go[0];
         recipe.tell = tell[1];
         become_program(&recipe);

@@ -1,4 +1,5 @@
-/* Starting the program so that it cannot tell: same folder, streams, signals, limits, process group and session. */
+/* Launches the program so that it sees no difference: the same directory, streams, signals, limits, process group and
+ * session as without Tacho. */
 #ifndef TACHO_COLLECT_CAPTURE_LAUNCH_H
 #define TACHO_COLLECT_CAPTURE_LAUNCH_H
 
@@ -7,20 +8,20 @@
 struct collector;
 struct program;
 
-/* The process that will become the program: it exists, has a pid, and waits. */
+/* The process that becomes the program: it exists, has a pid, and waits. */
 struct launch {
     pid_t pid;
-    int go, tell; /* our ends of two pipes: one lets it go, the other says why it could not */
+    int go, tell; /* our ends of two pipes: `go` lets it continue, `tell` returns the error of execve() */
 };
 
-/* 0, or -errno. Then one of the two below must follow. */
+/* 0, or -errno. One of the two functions below must follow. */
 int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program,
                    char *const *environment);
 
-/* Lets it become the program: 0, or -errno of execve(), then nothing is left running. */
+/* Lets the process become the program: 0, or -errno of execve(); then no process is left. */
 int launch_go(struct launch *launch);
 
-/* Ends it without running anything. */
+/* Ends the process before it runs anything. */
 void launch_cancel(struct launch *launch);
 
 #endif

@@ -1,5 +1,5 @@
-/* How the end of a process is noticed: wait() for those we are the parent of, a pidfd for all others, and a look into
- * /proc where the kernel has no pidfd. Also the signals that we send to the tree. */
+/* Notices the end of processes: by wait() for our children, by a pidfd for all others, and by polling /proc where the
+ * kernel has no pidfd. Also sends signals to the tree. */
 #include "process_watch.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define SYS_pidfd_send_signal 424
 #endif
 
-/* One that we are not the parent of: how it ended only its parent knows. */
+/* Ends a process that is not our child: only its parent knows its exit status. */
 static void lose(struct process *process)
 {
     process_end_soon(process, PROCESS_LOST, 0, collector_now(process->collector));
@@ -30,7 +30,7 @@ static void lose(struct process *process)
         ending_of_primary(process->collector, 0);
 }
 
-/* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
+/* A pidfd becomes readable once the whole process is gone or a zombie. For our own children wait() knows more. */
 static void died(evutil_socket_t unused, short what, void *argument)
 {
     struct process *process = argument;
@@ -68,7 +68,7 @@ void process_poll(struct collector *collector)
     struct process *next;
     for (struct process *process = collector->processes->first_live; process; process = next) {
         next = process->next_live;
-        if (process->is_over) /* another may have its pid */
+        if (process->is_over) /* another process may have its pid */
             continue;
         process_sample_cpu(process);
         if (process->pidfd < 0 && !process->is_child && !procfs_is_alive(process->pid, process->start_time))
@@ -76,7 +76,7 @@ void process_poll(struct collector *collector)
     }
 }
 
-/* Zombies are looked at before they are reaped: afterwards the kernel has forgotten their own CPU time. */
+/* Samples a zombie before it is reaped: afterwards the kernel has forgotten its own CPU time. */
 static void reap_one(struct collector *collector, pid_t pid)
 {
     struct process *process = process_find(collector, pid);
@@ -101,7 +101,7 @@ static void reap_one(struct collector *collector, pid_t pid)
     process_end_by_status(process, status);
 }
 
-/* A child that has ended, 0 if all of them run, -1 if there are none. */
+/* A child that has ended; 0 if all of them run; -1 if there are none. */
 static pid_t ended_child(void)
 {
     siginfo_t info = { 0 };
@@ -132,7 +132,7 @@ void process_reap(struct collector *collector)
     capture_of(collector)->children_left = ended == 0 && !only_strangers_left(collector);
 }
 
-/* They get their rows when they are met: of those that end sooner nothing is known. */
+/* A process gets its row when it is found. Processes that end before the next search are missed. */
 void process_find_unseen(struct collector *collector)
 {
     struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
@@ -166,8 +166,8 @@ void process_begun_at_end(struct process *process, int is_alive, int64_t end_ns)
     process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, end_ns);
 }
 
-/* Programs that no agent is in (static ones, those whose environment was lost): as we adopt orphans, the whole tree
- * descends from us. */
+/* Signals programs without an agent (static programs, programs whose environment was cleared). We adopt orphans, so
+ * the whole tree descends from us. */
 static void kill_unseen(struct collector *collector, const struct procfs_tree *tree, int signal)
 {
     for (size_t i = 0; i < tree->count; i++) {
@@ -176,7 +176,7 @@ static void kill_unseen(struct collector *collector, const struct procfs_tree *t
         if (stat->is_dead || (known && known->ending == PROCESS_RUNS))
             continue;
         int pidfd = (int)syscall(SYS_pidfd_open, stat->pid, 0);
-        if (procfs_is_alive(stat->pid, stat->start_time)) { /* so that the descriptor is not another's */
+        if (procfs_is_alive(stat->pid, stat->start_time)) { /* so the descriptor does not belong to another process */
             if (pidfd >= 0)
                 syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
             else
@@ -187,10 +187,11 @@ static void kill_unseen(struct collector *collector, const struct procfs_tree *t
     }
 }
 
-/* Our process group is the one we were started in, with strangers in it: the tree is signalled one by one. */
+/* Our process group is the one in which we were started, and other processes are in it. So each process of the tree is
+ * signalled by itself. */
 void process_kill_all(struct collector *collector, int signal)
 {
-    /* Seen before the first signal: what a handler starts to clean up is not to be hit. */
+    /* Read the tree before the first signal, so that processes which a handler starts to clean up are not hit. */
     struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
     for (struct process *process = collector->processes->first; process; process = process->next) {
         if (process->ending != PROCESS_RUNS || process->is_over)

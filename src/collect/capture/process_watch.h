@@ -1,4 +1,4 @@
-/* How the end of a process is noticed, and the processes that no agent tells of. */
+/* Watches processes for their end, and finds the processes of the tree that no agent reports. */
 #ifndef TACHO_COLLECT_CAPTURE_PROCESS_WATCH_H
 #define TACHO_COLLECT_CAPTURE_PROCESS_WATCH_H
 
@@ -7,30 +7,31 @@
 struct collector;
 struct process;
 
-/* Watches for its death, by pidfd where there are such; the other way is process_unwatch(). */
+/* Watches for its death, by pidfd where the kernel has them. process_unwatch() is the reverse. */
 void process_watch(struct process *process);
 
-/* Whether it has ended, noticed or not. */
+/* Has the process ended, whether or not we noticed? */
 int process_is_gone(const struct process *process);
 
-/* Before the program is started: children that we have already, of a shell that became tacho, are none of its tree. */
+/* Call it before the program starts: notes the children that we have already, if a shell became tacho by exec. They do
+ * not belong to the program's tree. */
 void process_note_strangers(struct collector *collector);
 
-/* Takes the statuses of children that have ended; capture->children_left says whether there are any left. */
+/* Reaps children that have ended. capture->children_left says whether any are left. */
 void process_reap(struct collector *collector);
 
-/* Looks at every process that cannot be watched. */
+/* Polls every process that cannot be watched. */
 void process_poll(struct collector *collector);
 
-/* Looks through /proc for processes of the tree that have no agent: static programs, those
- * whose environment was lost. */
+/* Searches /proc for processes of the tree that have no agent: static programs, and programs whose environment was
+ * cleared. */
 void process_find_unseen(struct collector *collector);
 
-/* Those that children_settle() finds: while the capture goes on, and at its end. */
+/* Callbacks for children_settle(): during the capture, and at its end. */
 void process_begun(struct process *process, int is_alive, int64_t end_ns);
 void process_begun_at_end(struct process *process, int is_alive, int64_t end_ns);
 
-/* Sends a signal to every process of the tree that is still there. */
+/* Sends a signal to every process of the tree that still exists. */
 void process_kill_all(struct collector *collector, int signal);
 
 #endif

@@ -13,7 +13,7 @@
 static int open_stream(struct stream *stream, const char *name)
 {
     stream->descriptor = memfd_create(name, MFD_CLOEXEC);
-    /* Appending, so that processes which open the file anew do not write over each other. */
+    /* O_APPEND, so that processes that open the file again do not overwrite each other's output. */
     return stream->descriptor >= 0 && fcntl(stream->descriptor, F_SETFL, O_APPEND) == 0 ? 0 : -1;
 }
 
@@ -28,7 +28,7 @@ static void read_stream(struct stream *stream)
     char buffer[65536];
     if (stream->descriptor < 0 || fstat(stream->descriptor, &status) != 0)
         return;
-    if (status.st_size < stream->offset) /* the program has cut it */
+    if (status.st_size < stream->offset) /* the program has truncated it */
         stream->offset = 0;
     int64_t start = stream->offset;
     while (stream->offset < status.st_size) {

@@ -1,7 +1,8 @@
-/* The hidden output of a program (-w false): kept in memory files and stored in the report.
+/* The hidden output of a program (-w false): collected in memory files and stored in the report.
  *
- * Files and not pipes, so that a program that outlives the collector never meets a closed pipe. What was read is
- * punched out again, and beyond STREAM_LIMIT it is counted only, so memory stays bounded while the collector lives. */
+ * They are files and not pipes, so that a program that outlives the collector never gets SIGPIPE. Holes are punched
+ * where the data has been read, and data beyond STREAM_LIMIT is only counted, so memory stays bounded while the
+ * collector lives. */
 #ifndef TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 #define TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
 

@@ -1,4 +1,4 @@
-/* When recording is on: see recording.h. */
+/* Switches recording on and off: see recording.h. */
 #include "recording.h"
 
 #include <event2/event.h>
@@ -27,8 +27,8 @@ static void set_process(struct process *process, int on)
         atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
 }
 
-/* A process that began or ended a range has switched itself, long before the collector reads the switch, and may have
- * done so again since: it is the one to leave alone (NULL: none). */
+/* A process that began or ended a range has switched its own recording long before the collector reads the switch, and
+ * may have switched again since. So that process is left alone (NULL: none). */
 static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
     for (struct process *process = collector->processes->first_live; process; process = process->next_live)
@@ -36,7 +36,7 @@ static void set_recording(struct collector *collector, int on, const struct proc
             set_process(process, on);
 }
 
-/* One range less for all but the one that has begun it, which has counted it already. */
+/* Takes one off the remaining ranges in every process except the one that began it, which has counted it already. */
 static void spend_range(struct collector *collector, const struct process *itself)
 {
     struct recording *recording = &capture_of(collector)->recording;
@@ -109,8 +109,8 @@ static void duration_over(evutil_socket_t unused, short what, void *argument)
     ending_ask(collector);
 }
 
-/* How many ranges may begin: one, unless the end of one leaves room for the next. Without ranges the API may switch
- * recording off and on again as often as it likes. */
+/* How many ranges may begin: one, unless --capture-range-end allows to repeat. Without ranges the API may switch
+ * recording off and on any number of times. */
 static uint32_t ranges_allowed(const struct collect_options *options)
 {
     if (options->range == COLLECT_RANGE_NONE)
@@ -175,7 +175,7 @@ static void range_begins(struct collector *collector, struct process *process, e
 {
     struct recording *recording = &capture_of(collector)->recording;
     if (recording->is_done)
-        set_process(process, 0); /* it had begun before it could know */
+        set_process(process, 0); /* it began before it could know that recording is over */
     if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
     spend_range(collector, process);
@@ -184,7 +184,7 @@ static void range_begins(struct collector *collector, struct process *process, e
     switch_on(collector, process, time_ns, causes[cause]);
 }
 
-/* What the end of the last range that may be means. */
+/* The last range has ended: applies --capture-range-end. */
 static void last_range_over(struct collector *collector, int64_t time_ns)
 {
     enum collect_range_end end = collector->options->range_end;
@@ -200,9 +200,9 @@ static void range_ends(struct collector *collector, struct process *process, enu
     struct recording *recording = &capture_of(collector)->recording;
     if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
-    recording->open -= process->open_ranges; /* one end is enough: it has switched itself off */
+    recording->open -= process->open_ranges; /* one end is enough: the process has switched itself off */
     process->open_ranges = 0;
-    if (recording->open > 0) {               /* another process is still inside one */
+    if (recording->open > 0) {               /* another process is still inside a range */
         set_process(process, 1);
         return;
     }
@@ -215,7 +215,7 @@ static void range_ends(struct collector *collector, struct process *process, enu
         last_range_over(collector, time_ns);
 }
 
-/* A switch was set after the capture began and before now, whatever it says. */
+/* The time of a switch, limited to the span from the start of the capture to now: the ticks come from the program. */
 static int64_t switch_time(const struct collector *collector, uint64_t ticks)
 {
     int64_t time = clock_map_time(&collector->clock, ticks), now = collector_now(collector);
@@ -231,7 +231,7 @@ static void apply_switch(struct collector *collector, struct process *process, e
         range_ends(collector, process, cause, time_ns);
 }
 
-/* Of switches that found no place only the last is known: the others are lost, but not how it ended. */
+/* Of the switches that found no room only the last is known. The others are lost, but the final state is right. */
 static void read_missed(struct collector *collector, struct process *process)
 {
     uint64_t missed = atomic_load_explicit(&process->arena->switches_missed, memory_order_acquire);
@@ -251,8 +251,8 @@ static uint32_t unread_switches(const struct process *process)
 void recording_read_switches(struct collector *collector, struct process *process)
 {
     struct wire_header *arena = process->arena;
-    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* no more at a stretch: the program may set
-                                                    * them as fast as they are read */
+    /* Bounded: the program may set switches as fast as we read them. */
+    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) {
         const struct wire_switch *next = &arena->switches[process->switches_read % WIRE_SWITCHES];
         if (atomic_load_explicit(&next->number, memory_order_acquire) != process->switches_read + 1)
             break;
@@ -260,7 +260,7 @@ void recording_read_switches(struct collector *collector, struct process *proces
         atomic_store_explicit(&arena->switches_read, ++process->switches_read, memory_order_release);
         apply_switch(collector, process, copy.cause, copy.on, switch_time(collector, copy.ticks));
     }
-    if (unread_switches(process) == 0) /* those that were missed came later than all that have a place */
+    if (unread_switches(process) == 0) /* switches without room came after all that have one */
         read_missed(collector, process);
 }
 

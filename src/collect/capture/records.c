@@ -1,4 +1,5 @@
-/* What a process says about itself: see records.h. Records of sources are theirs. */
+/* Handlers of the records that processes write about themselves: see records.h. Records of sources go to the
+ * sources. */
 #include "records.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void thread_end(const struct origin *origin, const struct wire_record *re
     origin->reader->end_ns = record_time(origin, record);
 }
 
-/* Of a path, the last part. */
+/* The last component of a path. */
 static void copy_name(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
 {
     size_t length;
@@ -199,7 +200,7 @@ static void capture_elsewhere(const struct origin *origin, const struct wire_rec
     record_copy_text(recording->elsewhere, sizeof recording->elsewhere, record, words, 0);
 }
 
-/* Those that follow in the handlers' lane wait until the thread's own is read so far. */
+/* The following records of the handler lane wait until the thread's own lane has been read up to this place. */
 static void place(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (words > WIRE_HEAD_WORDS)

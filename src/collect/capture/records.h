@@ -1,4 +1,5 @@
-/* What a process says about itself: threads, exec, exit, children, modules, the capture. */
+/* Handlers of the records that processes write about themselves: threads, exec, exit, children, modules, the
+ * capture. */
 #ifndef TACHO_COLLECT_CAPTURE_RECORDS_H
 #define TACHO_COLLECT_CAPTURE_RECORDS_H
 

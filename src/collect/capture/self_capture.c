@@ -1,5 +1,5 @@
-/* The capture of the process that has started us: see self_capture.h. Its end, like its records, comes as that of any
- * process that is not our child: by its pidfd, and by its agent, which says hello when it likes. */
+/* The capture of the process that has started us: see self_capture.h. It is handled like any process that is not our
+ * child: its pidfd tells of its end, and its agent attaches whenever it is loaded. */
 #include "self_capture.h"
 
 #include <errno.h>

@@ -1,15 +1,15 @@
-/* Where agents come in: see session.h.
+/* Where agents attach: see session.h.
  *
- * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and
- * tokens are random, so captures on one machine never meet; whoever lacks the token is turned away.
+ * An agent sends a hello and waits for a descriptor, at most two seconds: nothing slow may happen in between. Names
+ * and tokens are random, so captures on one machine never mix. Connections without the token are rejected.
  *
- * Every local user can connect to an abstract socket. A connection costs us a descriptor until it has said
- * hello, and must not cost others theirs: those that are silent are few, for each user, and the oldest of
- * them makes room for the next.
+ * Every local user can connect to an abstract socket. A connection takes one of our descriptors until its hello is
+ * read, and must not take those that agents need. So each user may have only a few silent connections, and the oldest
+ * of them makes room for the next.
  *
- * An agent that asks for a flush waits until the records that it and all others had written by then are in the report.
- * The rounds of drain.c read them, as ever, and others come in meanwhile. Who asks while one is under way has the next,
- * so that none waits for what was recorded after it asked. */
+ * An agent that asks for a flush waits until all records that it and all other processes had written by then are in
+ * the report. The rounds of drain.c read them as usual, and other agents can attach meanwhile. A request that comes
+ * while a flush is under way gets the next flush, so nobody waits for records that are newer than their request. */
 #include "session.h"
 
 #include <errno.h>
@@ -40,22 +40,25 @@
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
 #define BUFFER_MIN (UINT64_C(4) << 20)
 #define BUFFER_MAX (UINT64_C(64) << 30)
-#define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
-#define OWN_SHARE 256 /* … and of our own address space, where it is limited: others may come */
+#define LIMIT_SHARE 8 /* the buffer of one process gets at most 1/LIMIT_SHARE of a container's memory */
+/* It also gets at most 1/OWN_SHARE of our own address space, if that is limited, since other processes may follow. */
+#define OWN_SHARE 256
 #define BACKLOG 4096
-#define PARENT_BYTES (1u << 20) /* read of the parent's records before a child is answered: some milliseconds at most */
+/* parent's records to read before a child gets its answer: a few milliseconds at most. */
+#define PARENT_BYTES (1u << 20)
 #define FLUSH_PATIENCE_SECONDS 60
-#define ACCEPTED_MAX 64 /* at a stretch */
+#define ACCEPTED_MAX 64 /* per wake-up */
 
-/* One that has connected: it is silent until its hello is read. A hello is answered and over, but for a flush. */
+/* A connection is silent until its hello is read. A hello is answered at once and the connection closed, except for a
+ * flush. */
 enum connection_state { SILENT, WANTS_FLUSH, FLUSHING };
 
-/* Connections that are silent at a time, far below the descriptors that process_watch.c leaves. */
+/* The most silent connections at a time, far fewer than the descriptors that process_watch.c leaves. */
 static const struct {
     int of_user, of_all;
 } silent_max[] = {
     { 4, 12 },  /* of users that no process of the capture has run as */
-    { 24, 24 }, /* of ours, root's and the program's */
+    { 24, 24 }, /* of our user, root and the program's users */
 };
 
 struct connection {
@@ -85,11 +88,11 @@ static uint64_t buffer_bytes(uint64_t wanted)
 
 struct arena_size {
     uint32_t chunk_count;
-    unsigned areas; /* of the chunks, and of sources that have one of their own */
+    unsigned areas; /* the chunks, and each source that has an area of its own */
     uint64_t bytes;
 };
 
-/* The limit holds for records and for each other area apart. */
+/* The limit applies to the records and to each other area separately. */
 static struct arena_size size_with(const struct collector *collector, uint64_t bytes)
 {
     struct arena_size size = { .chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES) };
@@ -99,8 +102,8 @@ static struct arena_size size_with(const struct collector *collector, uint64_t b
     return size;
 }
 
-/* The most that limits of address space allow a buffer: the process maps of it what it fills,
- * we map all buffers whole. */
+/* The largest buffer that the limits of address space allow. The process maps only the part of it that it fills; we
+ * map all buffers in full. */
 static uint64_t most_by_address_space(pid_t pid)
 {
     struct rlimit limit;
@@ -111,7 +114,7 @@ static uint64_t most_by_address_space(pid_t pid)
     return left < most ? left : most;
 }
 
-/* Our limit for the size of files is one for shared memory. */
+/* RLIMIT_FSIZE of the collector also limits shared memory, since an arena is a file. */
 static struct arena_size size_for(const struct collector *collector, pid_t pid)
 {
     uint64_t bytes = collector->buffer_bytes;
@@ -127,7 +130,7 @@ static struct arena_size size_for(const struct collector *collector, pid_t pid)
     return size;
 }
 
-/* Sparse, of fixed size, mapped here; *descriptor is the caller's to close. NULL and errno when it cannot be had. */
+/* Creates an arena: sparse, of fixed size, mapped here; the caller closes *descriptor. NULL and errno on failure. */
 static struct wire_header *make_arena(struct collector *collector, const struct arena_size *size, int *descriptor)
 {
     *descriptor = memfd_create("tacho", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -185,18 +188,18 @@ static void send_welcome(int socket, int status, uint64_t arena_bytes, int descr
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
     }
-    sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that has gone away is found out by its pidfd */
+    sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* the pidfd shows if the process has gone */
 }
 
-/* The process behind a hello: a new one, the one we started, or the next program in one that called exec. */
+/* The process that sent a hello: a new one, the one that we started, or the next program in one that called exec. */
 static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
 {
     struct process *known = process_find(collector, pid);
-    /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we
-     * have reaped it, and a hello that is read after its death is the one that it sent before. */
+    /* The known process may be gone and its pid reused before we noticed. That cannot happen to a child of ours: it
+     * keeps its pid until we reap it, and a hello that is read after its death is the one that it sent before. */
     int is_reused = known && (known->is_over || (!known->is_child && process_is_gone(known)));
     if (known && known->ending == PROCESS_RUNS && !known->arena && !is_reused) {
-        /* the one we started, or one found before its agent was up */
+        /* The process that we started, or one that was found before its agent attached. */
         if (!known->is_primary)
             known->origin = hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec";
         return known;
@@ -205,14 +208,14 @@ static struct process *introduce(struct collector *collector, const struct wire_
         process_end_soon(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0, collector_now(collector));
         process_unwatch(known);
     }
-    /* What it calls its parent is another's number here, if it is in another pid namespace. */
+    /* In another pid namespace, the parent's pid in the hello means nothing here. */
     pid_t parent = hello->pid == (uint32_t)pid ? (pid_t)(hello->parent_pid & 0xffffff) : procfs_parent(pid);
     children_add_parents(collector, parent);
     return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
-/* A range that its parent has just begun is the child's too: its first record may come before
- * ours of that begin is read. */
+/* A range that the parent has just begun includes the child: its first record may come before we have read the switch
+ * of the parent. */
 static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
@@ -220,7 +223,7 @@ static void read_parent(struct collector *collector, const struct wire_hello *he
         drain_process(parent, PARENT_BYTES);
 }
 
-/* It has waited in vain, and has left a mark that says so, or it is dead: an arena would be for nobody. */
+/* The agent has timed out, and has left a mark that says so, or the process is dead: nobody would use an arena. */
 static int has_given_up(int socket)
 {
     char byte;
@@ -270,7 +273,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
         arena->orphan_parent = (uint32_t)capture_of(collector)->orphan_parent;
     }
     process_attach(process, arena, size.bytes, size.chunk_count);
-    process_describe(process); /* while it certainly lives: it waits for us */
+    process_describe(process); /* it is certainly alive, since it waits for us */
     if (process->pidfd < 0)
         process_watch(process);
     send_welcome(socket, 0, size.bytes, descriptor);
@@ -279,7 +282,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
 
 /* ---- Flushes --------------------------------------------------------------------------------------------------- */
 
-/* Asked each time: the agents that wait may go away at any moment, and the flush is over with the last of them. */
+/* Looked up each time: the waiting agents may go away at any moment, and the flush ends with the last of them. */
 static int is_any(const struct session *session, enum connection_state state)
 {
     const struct connection *connection = session->connections;
@@ -323,7 +326,7 @@ void session_answer_flushes(struct collector *collector)
 static int want_flush(struct connection *connection)
 {
     struct timeval patience = { FLUSH_PATIENCE_SECONDS, 0 };
-    event_del(connection->event); /* make_room() may have read the hello that it is about to be called for */
+    event_del(connection->event); /* make_room() may have read the hello that this event is pending for */
     if (!collector_descriptor_is_spare(connection->collector, connection->socket) ||
         event_add(connection->event, &patience) != 0)
         return -1;
@@ -353,12 +356,12 @@ static int is_users(const struct session *session, uid_t uid)
     return 0;
 }
 
-/* 0: it is answered, or turned away. */
+/* Answers a hello. Returns 0 if the connection is finished, 1 if it waits for a flush. */
 static int answer(struct connection *connection, const struct wire_hello *hello)
 {
     struct collector *collector = connection->collector;
     struct capture *capture = capture_of(collector);
-    /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
+    /* The kernel reports the peer's pid in our pid namespace; it is 0 if the peer is outside. */
     pid_t pid = connection->peer.pid > 0 ? connection->peer.pid : (pid_t)(hello->pid & 0xffffff);
     if (memcmp(hello->token, capture->session.token, sizeof hello->token) != 0)
         return 0;
@@ -376,7 +379,8 @@ static int answer(struct connection *connection, const struct wire_hello *hello)
     return 0;
 }
 
-/* Reads the hello if it is there. One that waits for its flush says no more: it has gone, or its time is over. */
+/* Reads the hello if it has arrived. A connection that waits for its flush sends nothing more: it is closed by the
+ * peer, or has timed out. */
 static void read_hello(evutil_socket_t socket, short what, void *argument)
 {
     struct connection *connection = argument;
@@ -386,7 +390,8 @@ static void read_hello(evutil_socket_t socket, short what, void *argument)
         close_connection(connection);
 }
 
-/* So that the next may be silent too. The one that gives way may have spoken meanwhile, and is heard first. */
+/* Makes room for one more silent connection. The one that must go may have sent its hello meanwhile, so that is read
+ * first. */
 static void make_room(struct session *session, uid_t uid)
 {
     struct connection *oldest = NULL, *oldest_of_user = NULL;
@@ -407,7 +412,7 @@ static void make_room(struct session *session, uid_t uid)
         read_hello(oldest->socket, EV_READ, oldest);
 }
 
-/* NULL when memory is short; the socket is closed then. */
+/* NULL if out of memory; then the socket is closed. */
 static struct connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
 {
     struct capture *capture = capture_of(collector);
@@ -433,7 +438,7 @@ static struct connection *add_connection(struct collector *collector, int socket
     return NULL;
 }
 
-/* Most have said hello by the time that they are accepted, and are never among the silent ones. */
+/* Most agents have sent their hello by the time they are accepted, so they never count as silent. */
 static void accept_all(evutil_socket_t listener, short what, void *argument)
 {
     struct collector *collector = argument;
@@ -474,7 +479,7 @@ static int listen_at(const char *name, int abstract)
     return -1;
 }
 
-/* For programs in another network namespace. Where no folder can be made, the abstract name alone must do. */
+/* A socket for programs in another network namespace. If no folder can be created, only the abstract name is used. */
 static void open_file_socket(struct session *session)
 {
     char path[sizeof session->folder.path + sizeof FOLDER_SOCKET];
@@ -487,7 +492,7 @@ static void open_file_socket(struct session *session)
         session_folder_remove(&session->folder);
 }
 
-/* Files of sources are looked for beside the agent, so a link to the agent has links to them beside it. */
+/* The agent looks for files of sources beside itself, so a link to the agent needs links to these files beside it. */
 static void link_beside_agent(const struct session *session, const char *agent_path, const char *name)
 {
     const char *slash = strrchr(agent_path, '/');
@@ -496,7 +501,7 @@ static void link_beside_agent(const struct session *session, const char *agent_p
     int file_bytes = snprintf(file, sizeof file, "%.*s%s", folder_bytes, agent_path, name);
     int link_bytes = snprintf(link, sizeof link, "%s/%s", session->folder.path, name);
     if (file_bytes < (int)sizeof file && link_bytes < (int)sizeof link && symlink(file, link) != 0)
-        unlink(link); /* as good as not there: the loader says so */
+        unlink(link); /* then it counts as missing, which the loader reports */
 }
 
 const char *session_agent_path(struct session *session, const char *agent_path)

@@ -1,4 +1,4 @@
-/* Where agents come in: the listening sockets, the handshake, and the arena that each process gets. */
+/* Where agents attach: the listening sockets, the handshake, and the arena of each process. */
 #ifndef TACHO_COLLECT_CAPTURE_SESSION_H
 #define TACHO_COLLECT_CAPTURE_SESSION_H
 
@@ -10,10 +10,10 @@ struct session;
 int session_open(struct collector *collector, struct error *err);
 void session_close(struct collector *collector);
 
-/* The agent's path in a form that LD_PRELOAD can hold: where it has blanks or colons, a link to it in our folder. */
+/* The agent's path in a form that LD_PRELOAD accepts: if it has blanks or colons, a link to it in our folder. */
 const char *session_agent_path(struct session *session, const char *agent_path);
 
-/* After a round of reading: answers the agents whose flush is complete, and begins the next flush. */
+/* Called after a round of reading: answers the agents whose flush is complete, and begins the next flush. */
 void session_answer_flushes(struct collector *collector);
 
 #endif

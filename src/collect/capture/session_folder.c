@@ -1,5 +1,6 @@
-/* The private folder of a capture: see session_folder.h. Whoever has the lock may remove the folder, its maker or a
- * sweeper; so a maker who does not get the lock, or gets it when the folder is gone, makes another. */
+/* The private folder of a capture: see session_folder.h. The process that holds the lock may remove the folder,
+ * whether it created the folder or cleans up after others. So a creator that does not get the lock, or gets it after
+ * the folder is gone, creates another one. */
 #include "session_folder.h"
 
 #include <dirent.h>
@@ -15,7 +16,7 @@
 #define PREFIX "tacho-session-"
 #define ATTEMPTS 8
 
-/* It has no folders in it. */
+/* The folder contains no directories. */
 static void remove_files(int folder)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -28,7 +29,8 @@ static void remove_files(int folder)
         close(copy);
 }
 
-/* A descriptor with the lock of a folder that is ours and is there; -1: someone else has it, or it is not like that. */
+/* A descriptor that holds the lock of a folder that exists and belongs to us; -1: another process has the lock, or it
+ * is no such folder. */
 static int lock_folder(int parent, const char *name)
 {
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

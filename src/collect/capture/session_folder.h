@@ -1,7 +1,7 @@
-/* The private folder of a capture, for what needs a name in the file system.
+/* The private folder of a capture, for everything that needs a name in the file system.
  *
- * A collector that is killed cannot remove its folder. So it holds a lock on it for as long as it lives, and the next
- * capture of the same user removes the folders that no one holds. */
+ * A collector that is killed cannot remove its folder. So each collector holds a lock on its own while it lives, and
+ * the next capture of the same user removes the folders that nobody holds. */
 #ifndef TACHO_COLLECT_CAPTURE_SESSION_FOLDER_H
 #define TACHO_COLLECT_CAPTURE_SESSION_FOLDER_H
 
@@ -9,14 +9,14 @@
 #define FOLDER_AGENT "libtacho-agent.so"
 
 struct folder {
-    char path[64]; /* "": there is none */
+    char path[64]; /* "": there is no folder */
     int lock;
 };
 
-/* 0, or -1 where none can be made. */
+/* 0, or -1 if no folder could be created. */
 int session_folder_make(struct folder *folder);
 
-/* With the files that may be in it. */
+/* Removes the folder and the files that may be in it. */
 void session_folder_remove(struct folder *folder);
 
 #endif

@@ -1,7 +1,7 @@
-/* The life of a capture: see shutdown.h.
+/* Signals and the end of a capture: see shutdown.h.
  *
- * Signals are read from a signalfd, which tells who sent them: one from the terminal has reached the program too, one
- * from kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
+ * Signals are read from a signalfd, which tells who sent them. A signal from the terminal has reached the program too;
+ * one from kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
 #include "shutdown.h"
 
 #include <errno.h>
@@ -22,9 +22,10 @@
 #include "recording.h"
 
 #define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
-#define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
-#define HURRY_MICROSECONDS 500000 /* …and when someone is */
-#define PATIENCE_NS 250000000     /* from the end of the recording to the signal, for records that agents still fetch */
+#define KILL_SECONDS 5            /* from the kill signal to leaving */
+#define HURRY_MICROSECONDS 500000 /* the same after an interrupt */
+/* From the end of recording to the kill signal, for records that agents still have to deliver. */
+#define PATIENCE_NS 250000000
 #define NAMED_MAX 4
 
 static const struct {
@@ -35,7 +36,7 @@ static const struct {
 };
 #define HANDLED_COUNT (sizeof handled / sizeof *handled)
 
-/* ---- Taking over and giving back ------------------------------------------------------------------------------- */
+/* ---- Taking over and restoring --------------------------------------------------------------------------------- */
 
 static sigset_t wanted_signals(void)
 {
@@ -56,9 +57,9 @@ void shutdown_block_signals(struct collector *collector)
     sigset_t set = wanted_signals();
     struct sigaction normal = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
     sigprocmask(SIG_BLOCK, &set, &capture->old_mask);
-    sigaction(SIGCHLD, &normal, &capture->old_child); /* if it was ignored, there would be no status to read */
+    sigaction(SIGCHLD, &normal, &capture->old_child); /* if it was ignored, the kernel would keep no exit status */
     sigaction(SIGPIPE, &ignored, &capture->old_pipe);
-    /* a report that grows too large is one that the disk has no room for */
+    /* With SIGXFSZ ignored, a report that exceeds the limit is an error like a full disk. */
     sigaction(SIGXFSZ, &ignored, &capture->old_file_size);
     getrlimit(RLIMIT_NOFILE, &collector->old_files);
     getrlimit(RLIMIT_FSIZE, &capture->old_bytes);
@@ -81,9 +82,9 @@ void shutdown_restore_signals(struct collector *collector)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-/* ---- What is said to whoever waits ----------------------------------------------------------------------------- */
+/* ---- Messages for the user who waits --------------------------------------------------------------------------- */
 
-/* "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent in them. How many. */
+/* Adds "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent, and returns the number of processes. */
 static size_t add_running(const struct collector *collector, struct text *text)
 {
     struct procfs_tree tree = procfs_descendants(getpid(), &capture_of(collector)->strangers);
@@ -138,7 +139,7 @@ static void send_kill_signal(struct collector *collector)
     process_kill_all(collector, collector->options->kill_signal);
 }
 
-/* Does the agent still have records to fetch? */
+/* Does the agent still have records to deliver? */
 static int is_awaited(struct process *process)
 {
     for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
@@ -147,8 +148,8 @@ static int is_awaited(struct process *process)
     return 0;
 }
 
-/* The capture is over, and the program is not: the agents get a moment to fetch what they do not have yet, before they
- * die of the signal or are left alone. */
+/* The capture is over and the program still runs: gives the agents a moment to deliver their last records, before the
+ * signal kills them or they are left alone. */
 static void await_last_records(struct collector *collector)
 {
     int64_t end_ns = collector_now(collector) + PATIENCE_NS;
@@ -187,7 +188,7 @@ static void grace_over(evutil_socket_t unused, short what, void *argument)
 
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
 
-/* To the program, who knows its children; or to those that it has left behind. */
+/* Passes a signal to the program, which knows its children; if it has ended, to the processes that it left behind. */
 static void pass_on(struct collector *collector, int signal)
 {
     if (collector->primary && collector->result->ending == COLLECT_RUNNING)
@@ -199,7 +200,7 @@ static void pass_on(struct collector *collector, int signal)
 static void end_capture(struct collector *collector, int signal)
 {
     struct capture *capture = capture_of(collector);
-    if (collector->result->interrupted) { /* the second time: at once */
+    if (collector->result->interrupted) { /* the second signal: end at once */
         capture->shutting_down = 1;
         recording_end(collector, collector_now(collector));
         if (collector->options->kill_signal)
@@ -219,7 +220,8 @@ static void end_capture(struct collector *collector, int signal)
 static void handle(struct collector *collector, const struct signalfd_siginfo *info)
 {
     int signal = (int)info->ssi_signo;
-    if (info->ssi_code <= 0 && !collector->options->announce) /* sent by a process, not by the terminal or the kernel */
+    /* Sent by a process, not by the terminal or the kernel. */
+    if (info->ssi_code <= 0 && !collector->options->announce)
         pass_on(collector, signal);
     for (size_t i = 0; i < HANDLED_COUNT; i++)
         if (handled[i].number == signal && handled[i].ends_capture)
@@ -232,7 +234,7 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
     struct signalfd_siginfo info;
     while (read(descriptor, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
-            continue; /* several children may stand behind one signal: see below */
+            continue; /* one signal may stand for several children: process_reap() below finds them */
         handle(collector, &info);
     }
     process_reap(collector);
@@ -249,8 +251,8 @@ static _Noreturn void be_orphan(int answer, pid_t parent)
     _exit(0);
 }
 
-/* Who adopts our orphans: init, or a process above us that has asked for them. The kernel
- * tells nobody but an orphan. */
+/* The process that adopts our orphans: init, or a process above us that is a subreaper. The kernel tells this only to
+ * an orphan, so we make one. */
 static pid_t find_reaper(void)
 {
     pid_t reaper = 1;

@@ -1,12 +1,12 @@
-/* One line of a frame of a call chain, as every table of call chains has it. A source writes those of its own events
- * into a table of its own: chain_row of struct collect_source. */
+/* One line of a frame of a call chain, in the columns that all tables of call chains share. Each source writes the
+ * chains of its events into a table of its own: chain_row of struct collect_source. */
 #ifndef TACHO_COLLECT_CORE_CHAIN_ROW_H
 #define TACHO_COLLECT_CORE_CHAIN_ROW_H
 
 #include "report/writer/writer.h"
 #include "symbols/symbols.h"
 
-/* Ids in the writer's string pool, of one line of a frame; symbol 0: not asked for yet. */
+/* Ids in the writer's string pool for one line of a frame; symbol 0: not looked up yet. */
 struct chain_line_ids {
     int64_t symbol, module, file;
 };
@@ -35,7 +35,7 @@ struct chain_row {
         if ((from)->line->line)                                                                                        \
             ROW_SET(row, table, sourceLine, (from)->line->line);                                                       \
     } while (0)
-/* For tables that also say how the frame was found. */
+/* For tables that also record how the frame was unwound. */
 #define CHAIN_ROW_SET_METHOD(table, row, from)                                                                         \
     do {                                                                                                               \
         if ((from)->frame.is_kernel)                                                                                   \

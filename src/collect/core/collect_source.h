@@ -1,9 +1,9 @@
-/* A source of events as the collector sees it: one row, struct collect_source collect_source_<name>, for each row of
- * wire/sources.def. The rest of the collector knows no source by name: it goes through all rows and calls what they
- * have.
+/* The collector's side of a source: one struct collect_source collect_source_<name> for each row of wire/sources.def.
+ * The rest of the collector knows no source by name: it iterates over the rows and calls the functions that they have.
  *
- * Every function may be NULL. All are called from the collector's main thread, in the order of the rows; on the way
- * down (switching off) in the opposite order. Time is short wherever a process waits for us: see process_attach. */
+ * Every function may be NULL. The collector calls all of them from its main thread, in the order of the rows; where it
+ * switches recording off, in the reverse order. Functions must be quick while a process waits for the collector: see
+ * process_attach. */
 #ifndef TACHO_COLLECT_CORE_COLLECT_SOURCE_H
 #define TACHO_COLLECT_CORE_COLLECT_SOURCE_H
 
@@ -35,136 +35,145 @@ enum collect_source_id {
     COLLECT_SOURCE_COUNT
 };
 
-/* Who wrote a record. */
+/* The thread that a record comes from. */
 struct origin {
     struct collector *collector;
     struct process *process;
     struct reader *reader;
 };
 
-/* One type of record; words is its whole size and has been checked against the chunk. The record is a private copy. */
+/* Handles one type of record. `words` is the whole size, checked against the chunk. The record is a private copy,
+ * which the program cannot change. */
 typedef void (*record_handler)(const struct origin *origin, const struct wire_record *record, uint32_t words);
 
-/* The types first to last go to one function. */
+/* One handler for the record types first to last. */
 struct collect_records {
     uint8_t first, last;
     record_handler read; /* NULL: the end of the list */
 };
 
-/* A table whose rows are events of the source: what the disk has no room for is taken off their count. */
+/* A table whose rows are events of the source. If the disk is full, rows that are not written are subtracted from the
+ * count of recorded events. */
 struct collect_table {
     enum table_id table;
-    const char *source; /* in TACHO_COUNT; NULL: the end of the list */
-    size_t recorded;    /* where the uint64_t count is in struct collect_result */
+    const char *source; /* its name in TACHO_COUNT; NULL: the end of the list */
+    size_t recorded;    /* offset of the uint64_t count in struct collect_result */
 };
 
 #define COLLECT_RECORDED(member) offsetof(struct collect_result, member)
 #define COLLECT_RECORDED_OF(id) COLLECT_RECORDED(counts[WIRE_SOURCE_##id].recorded)
 
-/* What one event costs the program: clock readings, and ns of everything else. */
+/* The cost of one event in the program: clock readings, and ns for everything else. */
 struct collect_cost {
     int recorded_reads, recorded_ns;
-    int counted_reads, counted_ns; /* below the threshold, or lost */
+    int counted_reads, counted_ns; /* for events below the threshold, or lost */
     int untimed_ns;
 };
 
-/* Where the settings of a new arena put their texts. */
+/* The texts that belong to the settings of a new arena. */
 struct arena_texts {
     struct wire_header *arena;
     uint32_t used;
 };
 
 struct collect_source {
-    size_t state_bytes;                    /* of the capture: collector->state[], zeroed; 0: none */
-    const struct collect_records *records; /* that agents write for it */
+    /* Size of the source's state in collector->state[], zeroed at the start; 0: none. */
+    size_t state_bytes;
+    const struct collect_records *records; /* types of records that agents write for this source */
     const struct collect_table *tables;
-    const char *agent_file;                /* of its part in the program, in the folder of the agent; NULL: none */
-    struct collect_cost cost;              /* of an event; for sources whose events are counted by fate */
-    /* What else the events took, ns. */
+    /* A library of this source for the program, in the directory of the agent; NULL: none. */
+    const char *agent_file;
+    /* Of one event; for sources whose events are counted by fate. */
+    struct collect_cost cost;
+    /* CPU time of the program for its events beyond `cost`, ns. */
     double (*extra_cost_ns)(const struct collect_result *result);
 
     /* ---- The capture, from its start to its end ---- */
 
-    /* The program's environment is made: libraries to preload, each with a colon before it; and variables. */
+    /* Builds the program's environment. preload() adds libraries, each with a colon before it; environment() adds
+     * variables. */
     void (*preload)(struct text *to, const struct collect_options *options, const char *agent_path);
     void (*environment)(struct variables *variables, const struct collect_options *options, const char *agent_path);
-    /* The report is open: rows of META_DATA_CAPTURE by machine_parameter(). */
+    /* The report is open: writes rows of META_DATA_CAPTURE with machine_parameter(). */
     void (*describe)(struct collector *collector);
-    /* The program is about to be started: warns of what will be missing. */
+    /* The program is about to start: warns about data that will be missing. */
     void (*check)(struct collector *collector, const char *agent_path);
-    /* Before the program runs, and before agents come in. pid: its process, which has not called exec; 0: it runs
-     * already. What cannot be had is warned of and left out. */
+    /* Called before the program runs and before agents attach. pid: its process, which has not called exec yet; 0: it
+     * runs already. A facility that is not available is left out with a warning. */
     void (*begin)(struct collector *collector, pid_t pid);
-    /* Recording goes on or off, in all processes; the collector's own state is still that before. */
+    /* Recording is about to go on or off in all processes; collector->is_recording still has the old value. */
     void (*switching)(struct collector *collector, int on);
-    /* With every tick, some times a second. */
+    /* Called with every tick, a few times a second. */
     void (*tick)(struct collector *collector);
-    /* Recording is off for good; the processes have not been read to their end. */
+    /* Recording is off for good; the records of the processes have not all been read. */
     void (*end)(struct collector *collector);
-    /* All processes have been read: last rows and counts. */
+    /* The records of all processes have been read: writes the last rows and counts. */
     void (*finish)(struct collector *collector);
-    /* No more rows but warnings. Also called when the program could not be started. */
+    /* No rows may follow, except warnings. Also called if the program could not be started. */
     void (*stop)(struct collector *collector);
-    /* Gives back what its state holds; the state itself is the collector's. After process_free of all processes. */
+    /* Releases what the state holds; the collector frees the state itself. Called after process_free of all
+     * processes. */
     void (*free)(struct collector *collector);
 
     /* ---- A process ---- */
 
-    /* How many bytes of its own it wants behind the chunks of an arena with so many bytes of them. One source may. */
+    /* Bytes that the source needs for itself in an arena, behind the chunks. chunk_bytes: the size of all chunks. At
+     * most one source may ask for any. */
     uint64_t (*arena_bytes)(const struct collector *collector, uint64_t chunk_bytes);
-    /* Settings in a new arena that nobody else sees yet. */
+    /* Writes the source's settings into a new arena, which no other process sees yet. */
     void (*arena)(const struct collector *collector, struct arena_texts *texts);
-    /* One of the tree was found, or began another program; it need not have an agent. */
+    /* A process of the tree was found, or called exec; it may have no agent. */
     void (*process_begin)(struct process *process);
-    /* It has its arena, and waits for our answer: nothing slow. */
+    /* The process has its arena and waits for our answer: do nothing slow here. */
     void (*process_attach)(struct process *process);
-    /* It is a zombie, and about to be reaped. */
+    /* The process is a zombie and about to be reaped. */
     void (*process_dying)(struct process *process);
-    /* It has ended or begun another program, and what it wrote may not all have been read. May be called twice. */
+    /* The process has ended or called exec; records may still be unread. May be called twice. */
     void (*process_gone)(struct process *process);
-    /* Its records are all read, its threads have ended: last rows, counts; gives its state back. */
+    /* All records of the process have been read and its threads have ended: writes the last rows and counts, and frees
+     * the source's state of the process. */
     void (*process_end)(struct process *process);
-    /* Gives its state back, if process_end was not called. */
+    /* Frees the source's state of a process for which process_end was not called. */
     void (*process_free)(struct process *process);
-    /* Calls process_set_counts(), if the source keeps its own counts. */
+    /* Calls process_set_counts() if the source keeps its own counts. */
     void (*counts)(struct process *process);
 
-    /* A round of reading: before the threads' records are read, and after. Then returns how many bytes it has read of
-     * its own, at least some if there are any, and about `budget`; is_all_read: all that the threads had written when
-     * the round began has been read. */
+    /* A round of reading: round_begin() runs before the threads' records are read, round_end() after. round_end()
+     * reads data of its own, up to about `budget` bytes but at least some if there is any, and returns the number of
+     * bytes. is_all_read: everything that the threads had written when the round began has been read. */
     void (*round_begin)(struct process *process);
     size_t (*round_end)(struct process *process, size_t budget, int is_all_read);
     /* Flush goals: see drain.h. */
     void (*set_goal)(struct process *process);
     int (*has_reached_goal)(const struct process *process);
     void (*settle_goal)(struct process *process);
-    /* Recording is off: does the agent still have records to fetch? */
+    /* Recording is off: does the agent still have records to deliver? */
     int (*is_awaited)(struct process *process);
-    /* The process has been idle for a while: gives back pages of the arena that hold nothing. */
+    /* The process has been idle for a while: releases arena pages that hold nothing. */
     void (*trim)(struct process *process);
 
-    /* An object was loaded at an address, and unloaded. */
+    /* An object was loaded at an address, or unloaded. */
     void (*module_begin)(struct process *process, const struct symbols_mapping *mapping);
     void (*module_end)(struct process *process, uint64_t address, uint64_t bytes);
-    /* The program has given a name to a resource, which may be one of its own: a record with enum wire_resource
-     * in its flags, the identifier and the handle as words, and a text. */
+    /* The program has named a resource, which may belong to this source. The record has an enum wire_resource in its
+     * flags, then the identifier and the handle as words, and the text. */
     void (*resource_named)(const struct origin *origin, const struct wire_record *record, uint32_t words);
 
     /* ---- A thread ---- */
 
-    /* It is read for the first time. May set reader->is_agents. */
+    /* The thread is read for the first time. May set reader->is_agents. */
     void (*thread_begin)(struct process *process, struct reader *reader, const struct wire_thread *slot);
-    /* Who makes the call of this source whose record comes next: a WIRE_STACK. A source with take_chains has chain_row.
-     */
+    /* The call chains of the next record of this source, from a WIRE_STACK record. A source that has take_chains also
+     * has chain_row. */
     void (*take_chains)(const struct origin *origin, const struct wire_record *record, struct call_chains chains);
-    /* The most frames of such a chain; 0 or no function: all. */
+    /* The most frames of such a chain; 0, or no function: no limit. */
     uint32_t (*chain_depth)(const struct collector *collector);
-    /* Writes one line of such a chain into the source's table of call chains, once names are known. */
+    /* Writes one line of such a chain into the source's table of call chains, once symbols are resolved. */
     void (*chain_row)(struct writer *writer, const struct chain_row *row);
-    /* It is read for the last time, and has not ended itself: what it was in the midst of. */
+    /* The thread is read for the last time and did not end by itself: closes what it had open. */
     void (*thread_cut)(const struct origin *origin, struct wire_thread *slot, int64_t end_ns);
-    /* It has ended then, unless reader->end_ns says more (end_ns PROCESS_NO_TIME: it goes on): last rows, a better
-     * name; gives its state back. */
+    /* The thread ended at end_ns, unless reader->end_ns is set (end_ns PROCESS_NO_TIME: it keeps running). Writes the
+     * last rows, may set a better name, and frees the source's state of the thread. */
     void (*thread_end)(struct process *process, struct reader *reader, int64_t end_ns);
 };
 

@@ -1,4 +1,4 @@
-/* The table of sources, made from wire/sources.def, and what is done with all rows. See collect_sources.h. */
+/* The table of sources, expanded from wire/sources.def, and the operations over all rows. See collect_sources.h. */
 #include "collect_sources.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ uint64_t sources_arena_bytes(const struct collector *collector, uint64_t chunk_b
     return total;
 }
 
-/* Offset 0 is never used: it means that there is none. */
+/* Offset 0 is never used: it means that there is no text. */
 uint32_t arena_put_text(struct arena_texts *texts, const char *text)
 {
     size_t length = text ? strlen(text) + 1 : 0;

@@ -1,4 +1,4 @@
-/* What every source needs of the collector: time, strings, warnings. See collector.h. */
+/* What every source needs from the collector: time, strings, warnings. See collector.h. */
 #include "collector.h"
 
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 enum { SOURCE_INJECTION = 1, SOURCE_DAEMON = 2 };
 enum { SEVERITY_WARNING = 2 };
 
-/* For agents that come in: a process that is not watched can be looked at, one that could not come in is lost. */
+/* Descriptors reserved for agents that attach. Optional uses do without: a process that is not watched by descriptor
+ * can be polled, but one that cannot attach is lost. */
 #define DESCRIPTORS_KEPT 48
 
 int64_t collector_now(const struct collector *collector)

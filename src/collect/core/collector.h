@@ -1,5 +1,5 @@
-/* What all files of src/collect share: the part of a capture that sources see. The rest of it is struct capture, in
- * capture/capture.h, whose first member this is. Nothing outside src/collect includes this. */
+/* The part of a capture that sources see, shared by all files of src/collect. It is the first member of struct capture
+ * (capture/capture.h), which has the rest. Nothing outside src/collect may include this file. */
 #ifndef TACHO_COLLECT_CORE_COLLECTOR_H
 #define TACHO_COLLECT_CORE_COLLECTOR_H
 
@@ -25,42 +25,44 @@ struct collector {
     struct event_base *base;
     struct writer *writer;
     struct clock_map clock;
-    record_handler handlers[WIRE_TYPE_COUNT]; /* by type of record; NULL: nobody writes such */
-    void *state[COLLECT_SOURCE_COUNT];        /* of sources, as each likes */
-    uint32_t sources;    /* WIRE_BIT()s that agents record: those of the options, and what sources add to them */
+    record_handler handlers[WIRE_TYPE_COUNT]; /* by type of record; NULL: no such record */
+    void *state[COLLECT_SOURCE_COUNT];        /* by source; each source has its own type */
+    /* WIRE_BIT()s of the sources that agents record: those of the options, and those that sources add. */
+    uint32_t sources;
 
-    int is_recording;    /* in all processes */
+    int is_recording;                /* in all processes */
     int64_t recording_since_ns;
-    int64_t recorded_ns; /* sum of the spans that are over */
+    int64_t recorded_ns;             /* sum of the finished spans */
 
-    struct process_table *processes; /* the capture's, as are the next two */
+    struct process_table *processes; /* these three are part of struct capture */
     struct children *children;
     struct unattached *unattached;
     struct process *primary;
-    enum wire_cause program_cause; /* why the program that we started takes no agent, which is told at once: of struct
-                                    * program */
-    int hears_of_strangers;        /* children_add() is told of processes that may be none of the tree's */
+    /* Why the program that we start takes no agent; the user is warned at once. From struct program. */
+    enum wire_cause program_cause;
+    /* children_add() also gets processes that may not belong to the tree. */
+    int hears_of_strangers;
     unsigned ticks;
-    int filters;                   /* seccomp filters of our own: those of the program's processes that have no more
-                                    * were there before */
-    uint64_t buffer_bytes;         /* for the records of a process; less where its limits ask for it */
-    struct rlimit old_files;       /* before us; we take what its maximum allows */
+    /* Our own seccomp filters. A process of the program with no more than these installed none itself. */
+    int filters;
+    uint64_t buffer_bytes;   /* for the records of one process; less if its limits require it */
+    struct rlimit old_files; /* before we raised it to its maximum */
     char host[256];
 };
 
-/* One sentence for the person, kept in the result and in DIAGNOSTIC_EVENT. pid 0: about the capture. */
+/* Adds a warning, one sentence for the user, to the result and to DIAGNOSTIC_EVENT. global_pid 0: about the capture. */
 void collector_warn(struct collector *collector, int64_t global_pid, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid,
                           const char *text);
 
-/* Report time now. */
+/* The current report time. */
 int64_t collector_now(const struct collector *collector);
 
 int64_t collector_string(struct collector *collector, const char *text);
 
-/* May something that could be done without keep this descriptor, or are those above it too few for agents that come
- * in? */
+/* 1: an optional use may keep this descriptor. 0: too few descriptors are left above it for agents that attach
+ * later. */
 int collector_descriptor_is_spare(const struct collector *collector, int descriptor);
 
 #endif

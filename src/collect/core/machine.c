@@ -17,7 +17,7 @@
 
 /* ---- Ranks ----------------------------------------------------------------------------------------------------- */
 
-/* A variable's value in a block of NUL-separated NAME=value texts, or NULL. */
+/* The value of a variable in a block of NUL-separated NAME=value texts, or NULL. */
 static const char *find_variable(const char *block, size_t length, const char *name)
 {
     size_t name_length = strlen(name);
@@ -67,7 +67,7 @@ static uint64_t lower(uint64_t a, uint64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-/* A group is bound by those above it too. Its path is that of /proc; in a container only the root of the
+/* The limits of all parent groups apply too. The path is the one of /proc; inside a container only the root of the
  * hierarchy may be mounted. */
 static uint64_t limit_of_group(const char *hierarchy, const char *file, const char *own_group)
 {
@@ -77,7 +77,7 @@ static uint64_t limit_of_group(const char *hierarchy, const char *file, const ch
     for (;;) {
         snprintf(path, sizeof path, "%s%s/%s", hierarchy, group, file);
         uint64_t limit = read_number(path);
-        if (limit < (UINT64_C(1) << 60)) /* version 1 says "no limit" with a huge number */
+        if (limit < (UINT64_C(1) << 60)) /* cgroup v1 reports "no limit" as a huge number */
             lowest = lower(lowest, limit);
         char *slash = strrchr(group, '/');
         if (!slash)
@@ -148,7 +148,7 @@ void machine_parameter(struct collector *collector, const char *name, const char
     writer_append(collector->writer, TABLE_META_DATA_CAPTURE, &row);
 }
 
-/* The rest of the line that starts with `key`, without quotes, colons and blanks before it. */
+/* The rest of the first line that starts with `key`, without leading quotes, colons and blanks. */
 static void line_value(const char *path, const char *key, char *value, size_t size)
 {
     struct text text = { 0 };
@@ -202,8 +202,8 @@ static void describe_start(struct collector *collector)
     writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
-/* Where the value behind NAME= ends in a command line: where the value does, or, when quotes and backslashes make it
- * look different there, where the argument does. */
+/* The end of the value behind NAME= in a command line. If quotes and backslashes make the value look different there,
+ * it is the end of the argument. */
 static const char *end_of_value(const char *line, const char *start, const char *value)
 {
     if (strncmp(start, value, strlen(value)) == 0)
@@ -218,7 +218,7 @@ static const char *end_of_value(const char *line, const char *start, const char 
     return start + strlen(start);
 }
 
-/* Each NAME=VALUE becomes NAME=***, so that not even the length is told. */
+/* Replaces each NAME=VALUE by NAME=***, so that not even the length of the value is stored. */
 static void hide_value(struct text *line, const struct collect_variable *variable)
 {
     struct text shown = { 0 };

@@ -1,6 +1,6 @@
-/* What the recording itself cost: see overhead.h. Reading the clock is most of it and differs between machines (a
- * virtual one may trap each read), so that is measured here; the rest are the instructions around it, from bench/,
- * on a CPU of 2020 or later. */
+/* The overhead of the recording: see overhead.h. Reading the clock is most of it and differs between machines (a
+ * virtual machine may trap each read), so this file measures it. The rest are the instructions around it, taken from
+ * bench/ on a CPU of 2020 or later. */
 #include "overhead.h"
 
 #include "base/clock.h"
@@ -8,11 +8,11 @@
 
 #define READS 256
 #define COST_MAX_NS INT64_C(1000000000000000000)
-/* the loader maps and relocates the agent and what it needs, and the kernel unmaps it */
+/* The loader maps and relocates the agent and its dependencies, and the kernel unmaps them at the end. */
 #define LOAD_NS 200000
-#define START_MAX_NS 1000000000u /* a program may have written anything over what its agent said */
+#define START_MAX_NS 1000000000u /* a limit, since the program may have overwritten the agent's figure */
 
-/* Of one reading, in 1/1024 ns. */
+/* The cost of one clock reading in 1/1024 ns. */
 static int64_t reading_cost(void)
 {
     int64_t best = INT64_MAX;
@@ -37,7 +37,7 @@ int64_t overhead_of_start(const struct wire_header *arena, int forked)
 int64_t overhead_estimate(const struct collect_result *result)
 {
     double read = (double)reading_cost();
-    /* in 1/1024 ns; real, since a program may have written anything over its counts */
+    /* In 1/1024 ns. A double cannot overflow, and the program may have overwritten its counts with any value. */
     double total = 1024.0 * (double)result->start_cost_ns;
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_counts *counts = &result->counts[i];

@@ -1,14 +1,14 @@
-/* What the recording itself cost the program: an estimate from counts, not a measurement. */
+/* The overhead of the recording in the program: an estimate from counts, not a measurement. */
 #ifndef TACHO_COLLECT_CORE_OVERHEAD_H
 #define TACHO_COLLECT_CORE_OVERHEAD_H
 
 #include "collect/options/collect_result.h"
 
-/* What the start of one process took longer, ns of CPU time: as its agent measured itself, and the loading of it, which
- * a forked process does not do. */
+/* CPU time in ns that the start of one process took longer: the agent's own measurement, plus the time to load it,
+ * which a forked process does not need. */
 int64_t overhead_of_start(const struct wire_header *arena, int forked);
 
-/* Events of each source times what one of them costs on this machine, and the starts (result->start_cost_ns). */
+/* Events of each source times the cost of one event on this machine, plus the starts (result->start_cost_ns). */
 int64_t overhead_estimate(const struct collect_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* What /proc says about a process: see procfs.h. */
+/* Reads /proc: see procfs.h. */
 #include "procfs.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "abi/seccomp_status.h"
 #include "base/array.h"
 
-#define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
+#define FILE_MAX (4u << 20) /* no file of /proc that we read is larger in practice */
 
 int procfs_read(const char *path, struct text *text)
 {
@@ -113,7 +113,7 @@ uint64_t procfs_address_space(void)
     return count * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* "SigQ:\tWAITING/MOST" */
+/* Parses "SigQ:\tWAITING/MOST" of /proc/PID/status. */
 uint32_t procfs_spare_signals(pid_t pid)
 {
     struct text status = { 0 };
@@ -125,7 +125,7 @@ uint32_t procfs_spare_signals(pid_t pid)
     return spare < INT32_MAX ? (uint32_t)spare : INT32_MAX;
 }
 
-/* From /proc/PID/stat; the name before what is wanted may hold anything, also brackets. */
+/* Parses /proc/PID/stat. The name in front of the wanted fields may contain anything, also brackets. */
 static int read_stat(pid_t pid, struct procfs_stat *stat)
 {
     enum { STATE = 3, PARENT = 4, START_TIME = 22 };
@@ -166,7 +166,7 @@ uint64_t procfs_start_time(pid_t pid)
 int procfs_is_alive(pid_t pid, uint64_t start_time)
 {
     struct procfs_stat stat;
-    if (read_stat(pid, &stat) != 0) /* gone; or there is no descriptor left to look with */
+    if (read_stat(pid, &stat) != 0) /* gone, or no descriptor is left to open the file */
         return kill(pid, 0) == 0 || errno == EPERM;
     return !stat.is_dead && (!start_time || start_time == stat.start_time);
 }
@@ -179,7 +179,7 @@ static struct procfs_tree read_all(void)
     size_t capacity = 0;
     DIR *folder = opendir("/proc");
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0 for what is no number */
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0 for names that are no number */
         if (array_reserve(&all.list, &capacity, all.count + 1, sizeof *all.list) != 0)
             break;
         if (pid > 0 && read_stat(pid, &all.list[all.count]) == 0)
@@ -208,7 +208,7 @@ struct procfs_tree procfs_descendants(pid_t ancestor, const struct procfs_tree *
 {
     struct procfs_tree all = read_all();
     size_t found = 0, before;
-    do { /* one generation a round: those found so far stand in front */
+    do { /* each pass finds one generation; all found so far are at the front */
         before = found;
         for (size_t i = found; i < all.count; i++) {
             struct procfs_stat stat = all.list[i];

@@ -1,4 +1,4 @@
-/* What a record of an agent holds: see record.h. */
+/* Access to the fields of a record: see record.h. */
 #include "record.h"
 
 #include <stdio.h>

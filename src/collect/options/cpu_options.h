@@ -1,4 +1,4 @@
-/* CPU sampling and scheduling, as the command line asks for it and as it went: part of collect_options.h and
+/* CPU sampling, scheduling and counters: their options and their result. Part of collect_options.h and
  * collect_result.h. */
 #ifndef TACHO_COLLECT_OPTIONS_CPU_OPTIONS_H
 #define TACHO_COLLECT_OPTIONS_CPU_OPTIONS_H
@@ -12,53 +12,56 @@ enum collect_backtrace { COLLECT_BACKTRACE_NONE, COLLECT_BACKTRACE_FP, COLLECT_B
 
 struct collect_cpu_options {
     enum collect_scope samples, switches;
-    int samples_asked, switches_asked; /* by name: what cannot be had is warned of, and not only noted */
+    /* Requested by name: if it is not available, the user gets a warning and not only a note. */
+    int samples_asked, switches_asked;
     enum collect_backtrace backtrace;
-    uint64_t period;                   /* of the event; 0: by frequency */
-    uint32_t frequency;                /* a second; 0: COLLECT_FREQUENCY_USUAL */
-    uint32_t samples_per_backtrace;    /* the others are an address alone; 0: 1 */
-    uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: as much as there is room for */
+    uint64_t period;                /* of the event; 0: sample by frequency */
+    uint32_t frequency;             /* samples per second; 0: COLLECT_FREQUENCY_USUAL */
+    uint32_t samples_per_backtrace; /* the other samples have only an address; 0: 1 */
+    uint32_t stack_bytes;           /* stack copied with DWARF; 0: as much as fits */
 };
 
-/* Counters: of the kernel first, then of the CPU's cores. */
+/* Counters: those of the kernel first, then those of the CPU's cores. */
 enum { COLLECT_COUNTERS_OS = 9, COLLECT_COUNTERS = 19 };
 struct collect_counter {
-    const char *name, *about; /* NULL: the end */
-    uint32_t type, config;    /* of perf_event_open() */
-    int in_kernel;            /* it happens there alone */
+    const char *name, *about; /* NULL: the end of the list */
+    uint32_t type, config;    /* for perf_event_open() */
+    int in_kernel;            /* it counts events inside the kernel only */
 };
 extern const struct collect_counter collect_counters[COLLECT_COUNTERS + 1];
 
-/* Whether it can be had: 0, or -errno; and what that means, as the end of a sentence. */
+/* Tries to open a counter: 0, or -errno. collect_counter_refusal() returns the meaning of that error as the end of a
+ * sentence. */
 int collect_counter_probe(const struct collect_counter *event, int system_wide, int *with_kernel);
 const char *collect_counter_refusal(const struct collect_counter *event, int error);
 
 struct collect_counter_options {
     enum collect_scope scope;
-    uint32_t events, by_default; /* bits by collect_counters; of them, those that nobody asked for by name */
-    uint32_t interval_ms;        /* 0: 10 */
+    /* Bits by index in collect_counters; by_default: those that are on without being requested by name. */
+    uint32_t events, by_default;
+    uint32_t interval_ms; /* 0: 10 ms */
 };
 
 enum collect_method { COLLECT_BY_NOTHING, COLLECT_BY_PERF, COLLECT_BY_TIMER };
 
 struct collect_cpu_result {
-    enum collect_method method; /* of the samples */
+    enum collect_method method; /* how samples were taken */
     int has_switches;
     uint64_t samples, switches; /* recorded */
     uint64_t counters;          /* values of counters */
-    uint64_t lost_samples;      /* by the CPU's own buffer */
-    uint64_t lost_records;      /* the kernel had no room in a ring: samples, switches,
-                                 * mappings and others, all in one */
-    uint64_t throttled;         /* times that the kernel took the rate down */
-    uint64_t cut, broken;       /* stacks whose copy was too short; that nothing was known of any more */
+    uint64_t lost_samples;      /* dropped by the CPU's own buffer */
+    /* Dropped because a ring buffer was full: samples, switches, mappings and other records together. */
+    uint64_t lost_records;
+    uint64_t throttled;   /* how often the kernel reduced the sampling rate */
+    uint64_t cut, broken; /* stacks whose copy was too short; stacks that could not be unwound to their end */
 };
 
-/* What this machine would allow, found out by trying; nothing stays open. */
+/* What this machine allows, found by trying; nothing stays open. */
 struct collect_cpu_probe {
-    int error;                           /* errno of the last refusal where nothing works; 0: something does */
-    const char *event;                   /* cycles or cpu-clock */
-    int kernel;                          /* samples in the kernel too */
-    int system_wide, switches, branches; /* may be had */
+    int error;                           /* errno of the last refusal if nothing works; 0: something does */
+    const char *event;                   /* "cycles" or "cpu-clock" */
+    int kernel;                          /* 1: samples include the kernel */
+    int system_wide, switches, branches; /* 1: available */
 };
 struct collect_cpu_probe collect_cpu_probe(void);
 

@@ -1,4 +1,4 @@
-/* Why a process is not recorded, in words: see cause.h. */
+/* Texts for the causes: see cause.h. */
 #include "cause.h"
 
 static const struct {

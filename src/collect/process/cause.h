@@ -1,4 +1,4 @@
-/* Why a process is not recorded, in words. */
+/* Why a process is not recorded, as text. */
 #ifndef TACHO_COLLECT_PROCESS_CAUSE_H
 #define TACHO_COLLECT_PROCESS_CAUSE_H
 
@@ -6,10 +6,10 @@
 
 #include "wire/wire_marks.h"
 
-/* A cause as an agent tells it; UNKNOWN, if it makes no sense. */
+/* The cause in a word that an agent wrote; UNKNOWN if the value is invalid. */
 enum wire_cause cause_of(uint32_t word);
 
-/* The cause as it stands in the report; and as the end of a sentence. */
+/* cause_text(): as it appears in the report. cause_reason(): as the end of a sentence. */
 const char *cause_text(enum wire_cause cause);
 const char *cause_reason(enum wire_cause cause);
 

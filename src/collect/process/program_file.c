@@ -1,4 +1,4 @@
-/* The program as a file: see program_file.h. Reads headers only, and trusts none of their numbers. */
+/* Inspects the program file: see program_file.h. It reads headers only and trusts none of their numbers. */
 #include "program_file.h"
 
 #include <elf.h>
@@ -13,9 +13,9 @@
 #include "abi/sanitizer_runtimes.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
-#define SCRIPT_DEPTH 4        /* as deep as the kernel follows "#!" */
-#define HEADERS_MAX 256       /* program headers */
-#define DYNAMIC_MAX 1024      /* entries of the dynamic section */
+#define SCRIPT_DEPTH 4   /* the kernel follows "#!" this deep */
+#define HEADERS_MAX 256  /* program headers */
+#define DYNAMIC_MAX 1024 /* entries of the dynamic section */
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -23,7 +23,7 @@
 #define OWN_MACHINE EM_AARCH64
 #endif
 
-/* ---- Finding it ------------------------------------------------------------------------------------------------ */
+/* ---- Search ---------------------------------------------------------------------------------------------------- */
 
 static const char *const builtins[] = {
     ".",       "alias",    "bg",      "bind",   "builtin", "caller",  "cd",     "compgen", "complete",
@@ -41,7 +41,7 @@ static int is_builtin(const char *name)
     return 0;
 }
 
-/* 0 if it can be run, else the errno that execve() would give. */
+/* 0 if it can be executed, else the errno that execve() would return. */
 static int check_executable(const char *path)
 {
     struct stat status;
@@ -73,7 +73,7 @@ static int find_along(struct program *program, const char *name, const char *sea
         int error = written < (int)sizeof program->path ? check_executable(program->path) : ENAMETOOLONG;
         if (error == 0)
             return 0;
-        /* it is there, not just hidden */
+        /* The file exists; the directory is not merely unreadable. */
         if (error == EACCES && faccessat(AT_FDCWD, program->path, F_OK, AT_EACCESS) == 0)
             worst = EACCES;
         at += length;
@@ -105,7 +105,7 @@ int program_file_find(struct program *program, const char *name, const char *sea
     return error ? cannot_run(name, error, exit_status, err) : 0;
 }
 
-/* ---- Looking at it --------------------------------------------------------------------------------------------- */
+/* ---- Inspection ------------------------------------------------------------------------------------------------ */
 
 static int read_at(int file, void *to, size_t bytes, uint64_t offset)
 {
@@ -133,7 +133,7 @@ static const Elf64_Phdr *find_part(const struct image *image, uint32_t type)
     return NULL;
 }
 
-/* Where an address of the image lies in the file; 0 if nowhere. */
+/* The file offset of an address of the image; 0 if it is not in the file. */
 static uint64_t file_offset(const struct image *image, uint64_t address)
 {
     for (size_t i = 0; i < image->part_count; i++) {
@@ -207,7 +207,7 @@ static void inspect_elf(struct program *program, int file)
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
         program->cause = WIRE_CAUSE_FOREIGN;
         warn(program, "a 32-bit program", "the agent is 64-bit, so only its start, end and CPU time are recorded");
-        program->no_preload = 1; /* the loader would complain about it on stderr */
+        program->no_preload = 1; /* the loader would complain about the agent on stderr */
         return;
     }
     if (image.header.e_machine != OWN_MACHINE) {
@@ -223,7 +223,7 @@ static void inspect_elf(struct program *program, int file)
     look_for_sanitizer(program, &image);
 }
 
-/* The loader ignores LD_PRELOAD for programs that get more rights than their caller has. */
+/* The loader ignores LD_PRELOAD for programs that gain privileges over their caller. */
 static void inspect_rights(struct program *program, int file)
 {
     struct stat status;
@@ -240,7 +240,7 @@ static void inspect_rights(struct program *program, int file)
          "it");
 }
 
-/* The program behind "#!": the first word, or what env is asked to run. 0 if there is one. */
+/* Finds the program behind "#!": the first word, or the command that env is to run. 0 if there is one. */
 static int read_shebang(int file, const char *search_path, char *path, size_t size)
 {
     char line[512] = "", word[256] = "", next[256] = "";
@@ -258,8 +258,7 @@ static int read_shebang(int file, const char *search_path, char *path, size_t si
     return snprintf(path, size, "%s", word) < (int)size ? 0 : -1;
 }
 
-/* What neither the kernel nor a shell can run. A shell takes a file for a script unless its
- * first line has a zero byte. */
+/* Would a shell read this file as a script? It does so unless the first line has a zero byte. */
 static int is_script(int file)
 {
     char line[256];
@@ -275,7 +274,7 @@ void program_file_inspect(struct program *program, const char *search_path)
     for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
         int file = open(path, O_RDONLY | O_CLOEXEC);
         char magic[SELFMAG];
-        if (file < 0) /* executable and not readable: nothing can be said */
+        if (file < 0) /* executable but not readable: cannot be inspected */
             return;
         int is_elf = read_at(file, magic, sizeof magic, 0) == 0 && memcmp(magic, ELFMAG, SELFMAG) == 0;
         if (is_elf) {

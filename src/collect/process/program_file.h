@@ -1,4 +1,4 @@
-/* The program as a file: found as a shell finds it, and looked at for what would keep the agent out of it. */
+/* The program as a file: searches for it as a shell does, and inspects it for reasons that keep the agent out of it. */
 #ifndef TACHO_COLLECT_PROCESS_PROGRAM_FILE_H
 #define TACHO_COLLECT_PROCESS_PROGRAM_FILE_H
 
@@ -10,23 +10,23 @@
 #define PROGRAM_PATH_MAX 4096
 
 struct program {
-    char path[PROGRAM_PATH_MAX]; /* what execve() gets */
+    char path[PROGRAM_PATH_MAX]; /* for execve() */
     char warning[512];           /* one sentence about what will not be recorded, or "" */
-    enum wire_cause cause;       /* why it takes no agent; UNKNOWN: it does. The warning says so, too */
-    char first_library[256];     /* a sanitizer's runtime, which must come before the agent; or "" */
-    int no_preload;              /* the agent would keep it from starting */
-    int is_script;               /* a shell would read it if the kernel cannot run it */
+    enum wire_cause cause;       /* why it takes no agent (the warning says so, too); UNKNOWN: it does */
+    char first_library[256];     /* a sanitizer's runtime, which must be loaded before the agent; or "" */
+    int no_preload;              /* the program would not start with the agent */
+    int is_script;               /* a shell would read it if the kernel cannot execute it */
 };
 
-/* Finds `name` along `search_path` (the value of PATH; NULL: the system's default). *exit_status is 127 or 126 when it
- * fails, as a shell's. */
+/* Searches `name` along `search_path` (the value of PATH; NULL: the system's default). On failure *exit_status is 127
+ * or 126, as in a shell. */
 int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status,
                       struct error *err);
 
-/* Is it an ELF program without a loader, which could load no agent? 0 if it cannot be read. */
+/* Is it an ELF program without a loader, into which no agent can be loaded? 0 if the file cannot be read. */
 int program_file_is_static(const char *path);
 
-/* Fills all but the path; follows the "#!" of scripts. */
+/* Fills everything but the path; follows the "#!" of scripts. */
 void program_file_inspect(struct program *program, const char *search_path);
 
 #endif

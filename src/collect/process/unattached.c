@@ -1,5 +1,5 @@
-/* Processes that could not attach: see wire/wire_marks.h. What they left is removed and kept here, and counted at the
- * end: by then it is known which of the processes has left it. */
+/* Processes that could not attach leave marks: see wire/wire_marks.h. This file removes the marks, keeps them, and
+ * counts them at the end. Only then is it known which process left which mark. */
 #include "unattached.h"
 
 #include <dirent.h>
@@ -19,7 +19,8 @@ void unattached_count(struct collector *collector, enum wire_cause cause, const 
     collector->unattached->counts[cause]++;
     if (process && !collector->unattached->first[cause])
         collector->unattached->first[cause] = process;
-    if (collector->primary) /* rows of a key add up, and this one is there as long as the capture */
+    /* Rows with the same key add up, and the primary process is in the table for the whole capture. */
+    if (collector->primary)
         process_count_row(collector->primary, "processes", "lost", cause_text(cause), 1);
 }
 
@@ -50,7 +51,7 @@ void unattached_count_rest(struct collector *collector)
     for (size_t i = 0; i < collector->unattached->mark_count; i++) {
         const struct unattached_mark *mark = &collector->unattached->marks[i];
         const struct process *process = process_find(collector, mark->pid);
-        if (!process || !process->unrecorded) /* else it is a second mark, left after exec */
+        if (!process || !process->unrecorded) /* else it is a second mark of the process, from after an exec */
             unattached_count(collector, mark->cause, NULL);
     }
     collector->unattached->mark_count = 0;
@@ -62,7 +63,7 @@ static void take_link(struct collector *collector, int folder, const char *name)
     ssize_t length = readlinkat(folder, name, text, sizeof text - 1);
     if (length <= 0 || unlinkat(folder, name, 0) != 0)
         return;
-    size_t before = sizeof WIRE_MARK_UNRECORDED - 1 + 16; /* the time stands before the pid, both in so many digits */
+    size_t before = sizeof WIRE_MARK_UNRECORDED - 1 + 16; /* the time comes before the pid, both in 16 hex digits */
     pid_t pid = strlen(name) > before ? (pid_t)strtoll(name + before, NULL, 16) : 0;
     for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
         if (strcmp(text, cause_text((enum wire_cause)i)) == 0)
@@ -74,7 +75,7 @@ void unattached_read(struct collector *collector, const char *folder)
     DIR *list = folder[0] ? opendir(folder) : NULL;
     for (struct dirent *entry; list && (entry = readdir(list)) != NULL;) {
         if (strcmp(entry->d_name, WIRE_MARK_SILENT) == 0)
-            unlinkat(dirfd(list), entry->d_name, 0); /* we are here again */
+            unlinkat(dirfd(list), entry->d_name, 0); /* we answer again */
         else if (strncmp(entry->d_name, WIRE_MARK_UNRECORDED, sizeof WIRE_MARK_UNRECORDED - 1) == 0)
             take_link(collector, dirfd(list), entry->d_name);
     }
@@ -89,7 +90,7 @@ void unattached_tell(struct collector *collector)
         const struct process *first = collector->unattached->first[i];
         char who[128] = "", error[128] = "";
         if (count == 1 && first && first == collector->primary && collector->program_cause)
-            continue; /* the warning of program_inspect() says more */
+            continue; /* the warning of program_file_inspect() says more */
         if (first)
             snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
         if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
