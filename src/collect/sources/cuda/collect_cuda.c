@@ -12,8 +12,9 @@
 #include "wire/wire_cuda.h"
 #include "wire/wire_nvtx.h"
 
-#define BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
-#define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */
+#define BACKTRACE_BYTES 32768u /* of stack: there are about a hundred frames between PyTorch and a launch */
+/* Extra time that CUPTI takes for a kernel: 1.1 to 1.7 µs of the launching thread on the host of an H200. */
+#define KERNEL_NS 1200
 
 static struct cuda_process *cuda_of(const struct process *process)
 {
@@ -42,19 +43,19 @@ static void check(struct collector *collector, const char *agent_path)
             "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
 }
 
-/* What is known once a program has used CUDA, if one has. */
+/* Writes the version that is known once a program has used CUDA. */
 static void finish(struct collector *collector)
 {
     const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     char value[16] = "";
     if (gpus->cuda_version)
         snprintf(value, sizeof value, "%u", gpus->cuda_version);
-    machine_fact(collector, "CudaDriverVersion", 611, value); /* as nsys has it */
+    machine_fact(collector, "CudaDriverVersion", 611, value); /* nsys's name and number */
 }
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------- */
 
-/* As many bytes of CUPTI's buffers as of records. */
+/* CUPTI's buffers get as many bytes as the records. */
 static uint32_t buffer_count(const struct collector *collector, uint64_t chunk_bytes)
 {
     return collector->options->sources & WIRE_BIT(CUDA) ? (uint32_t)(chunk_bytes / WIRE_CUDA_BUFFER_BYTES) : 0;
@@ -84,7 +85,7 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-/* What CUDA goes by: which CUPTI it is, or why there is none. */
+/* Writes a row of TACHO_CUPTI: the version of CUPTI, or the reason why there is none. */
 static void cupti_row(const struct origin *origin, const struct wire_record *record,
                       const struct row_TACHO_CUPTI *known)
 {
@@ -173,7 +174,7 @@ static void attach_process(struct process *process)
     process->state[COLLECT_SOURCE_CUDA] = setup.buffer_count ? cuda_process_new(&setup) : NULL;
 }
 
-/* The agent's own thread fetches CUPTI's records. */
+/* The agent's own thread, which fetches CUPTI's records, is not a thread of the program. */
 static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
 {
     if (slot->tid && slot->tid == atomic_load_explicit(&wire_cuda(process->arena)->thread, memory_order_acquire))
@@ -208,7 +209,7 @@ static void settle_goal(struct process *process)
         cuda_settle_goal(cuda_of(process));
 }
 
-/* Kernels that run for longer than the collector has patience for are not waited for. */
+/* The collector waits for a limited time, so it does not wait for kernels that run longer. */
 static int is_awaited(struct process *process)
 {
     return cuda_of(process) && cuda_awaits(cuda_of(process));
@@ -252,7 +253,7 @@ static void free_process(struct process *process)
     process->state[COLLECT_SOURCE_CUDA] = NULL;
 }
 
-/* What CUDA's records say about each other, once all are here. */
+/* Writes the checks of CUDA's records against each other, once all have been read. */
 static void end_process(struct process *process)
 {
     struct collect_cuda_result *total = &process->collector->result->cuda;
@@ -301,7 +302,7 @@ const struct collect_source collect_source_cuda = {
     .state_bytes = sizeof(struct cuda_gpus),
     .records = records,
     .tables = tables,
-    .cost = { .recorded_ns = 60, .counted_ns = 60 }, /* CUPTI's part included */
+    .cost = { .recorded_ns = 60, .counted_ns = 60 }, /* including CUPTI's part */
     .extra_cost_ns = extra_cost_ns,
     .environment = environment,
     .check = check,

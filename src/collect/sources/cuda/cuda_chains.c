@@ -1,7 +1,8 @@
-/* Who made a call into CUDA: calls refer to their chains; and what an address that a record names belongs to.
+/* The call chains of CUDA calls, and the module of an address in a record.
  *
- * A chain comes with its thread's records, its call in a buffer that is delivered later: a few thousand chains wait, by
- * correlation id, and one that waits too long gives its place to another. The chains themselves are stack_rows.c's. */
+ * A chain comes with the records of its thread, but its call comes in a buffer that is delivered later. So a few
+ * thousand chains wait, by correlation id; one that waits too long is replaced by another. stack_rows.c writes the
+ * chains themselves. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
     const struct process *process = cuda->setup.process;
     if (prepare(chains) != 0)
         return &nothing;
-    if (process && process->module_count != chains->module_count) { /* what was unknown may be known now */
+    /* A module of an unknown address may be known now. */
+    if (process && process->module_count != chains->module_count) {
         chains->module_count = process->module_count;
         memset(chains->frames, 0, CUDA_FRAMES_KNOWN * sizeof *chains->frames);
     }

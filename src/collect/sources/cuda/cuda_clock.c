@@ -1,4 +1,4 @@
-/* CUPTI's timestamps: see cuda_clock.h. */
+/* CUPTI's timestamps to report time: see cuda_clock.h. */
 #include "cuda_clock.h"
 
 #include "wire/wire_cuda.h"
@@ -14,7 +14,7 @@ void cuda_clock_refresh(struct cuda_clock *clock)
     if (clock->stretch_count == clock->map->count)
         return;
     clock->stretch_count = clock->map->count;
-    clock->length_ns = 0; /* nothing is in it: the next timestamp looks for its own */
+    clock->length_ns = 0; /* no timestamp is in an empty stretch, so the next one looks up its own */
 }
 
 static uint64_t begin_of(const struct cuda_clock *clock, size_t stretch)
@@ -43,7 +43,7 @@ void cuda_clock_find(struct cuda_clock *clock, uint64_t ns)
     clock->from_ns = begin_of(clock, low);
     clock->base_ns = stretch->time_ns;
     clock->length_ns = (high < clock->map->count ? begin_of(clock, high) : UINT64_MAX) - clock->from_ns;
-    if (ns < clock->from_ns) { /* before the first: its line goes back to CUPTI's zero */
+    if (ns < clock->from_ns) { /* before the first stretch: its line is extended back to CUPTI's zero */
         clock->base_ns -= (int64_t)((unsigned __int128)clock->from_ns * clock->ratio >> CUDA_RATIO_SHIFT);
         clock->length_ns = clock->from_ns;
         clock->from_ns = 0;

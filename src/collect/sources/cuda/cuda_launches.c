@@ -1,4 +1,4 @@
-/* Launches and kernels: see cuda_launches.h. */
+/* Launches and their kernels: see cuda_launches.h. */
 #include "cuda_launches.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void cuda_launches_free(struct cuda_pairs *pairs)
     pairs->capacity = 0;
 }
 
-/* ---- What never found its other half --------------------------------------------------------------------------- */
+/* ---- Halves without their other half --------------------------------------------------------------------------- */
 
 static int in_capture(const struct cuda_pairs *pairs, uint64_t ns)
 {
@@ -42,7 +42,7 @@ static struct cuda_pair *place_of(const struct cuda_pairs *pairs, uint32_t id)
     return &pairs->places[id & (pairs->capacity - 1)];
 }
 
-/* Ids that have different places in a ring have different places in a larger one. */
+/* Ids with different places in a ring have different places in a larger one. */
 static int grow(struct cuda_pairs *pairs)
 {
     struct cuda_pairs more = { .capacity = pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST };
@@ -58,8 +58,7 @@ static int grow(struct cuda_pairs *pairs)
     return 0;
 }
 
-/* The place of this id, its own already or empty; NULL if it has to go to one that is
- * newer, or when memory is short. */
+/* The entry of an id, its own or an empty one; NULL if the place belongs to a newer id, or out of memory. */
 static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
 {
     if (!pairs->capacity && grow(pairs) != 0)
@@ -79,10 +78,10 @@ static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
     }
 }
 
-/* ---- What comes ------------------------------------------------------------------------------------------------ */
+/* ---- Launches and kernels -------------------------------------------------------------------------------------- */
 
-/* The runtime's launch around the driver's: its id or the other may be the kernel's. 1 if the other is, and so
- * this is no launch of its own. */
+/* A launch of the runtime contains the launch of the driver, and either id may be the kernel's. Returns 1 if it is the
+ * inner one: then this call is not a launch of its own. */
 static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launch)
 {
     if (launch->is_driver) {
@@ -101,7 +100,7 @@ static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launc
     struct cuda_pair *place = place_of(pairs, inner);
     if (place->id != inner || place->state != PAIR_LAUNCH)
         return 1;
-    place->state = 0; /* still without a kernel: the runtime's id it is */
+    place->state = 0; /* still without a kernel: the runtime's id is used */
     return 0;
 }
 
@@ -132,7 +131,7 @@ void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_
     } else if (place->state == PAIR_KERNEL) {
         place->kernels += place->kernels < KERNELS_MAX;
         place->ns = start_ns < place->ns ? start_ns : place->ns;
-    } else { /* the first of its launch, or one more */
+    } else { /* the first kernel of its launch, or a further one */
         pairs->kernels_before_launch += start_ns && start_ns < place->ns;
         place->state = PAIR_WHOLE;
     }
@@ -147,7 +146,7 @@ void cuda_launches_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uin
     };
 }
 
-/* Ends the last one that this thread began, or else the last that is still open: another thread may end it. */
+/* Ends the last capture that this thread began, or else the last open one, since another thread may end it. */
 void cuda_launches_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
 {
     struct cuda_capture *best = NULL;

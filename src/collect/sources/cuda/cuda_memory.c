@@ -1,4 +1,5 @@
-/* Memory: allocations and pools, and what unified memory moves and faults on. See cuda_rows.c for how rows are made. */
+/* Memory: allocations and pools, and the migrations and faults of unified memory. cuda_rows.c shows how rows are
+ * made. */
 #include "cuda_state.h"
 
 enum { POOL_LOCAL = 1, POOL_IMPORTED = 2 };
@@ -16,7 +17,7 @@ static void set_pool(struct row_CUDA_GPU_MEMORY_USAGE_EVENTS *row, const struct 
                 FIELD(MEMORY2, poolReleaseThreshold));
         ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolSize, FIELD(MEMORY2, poolSize));
         CUDA_SET_IF(row, CUDA_GPU_MEMORY_USAGE_EVENTS, localMemoryPoolUtilizedSize, FIELD(MEMORY2, poolUtilizedSize));
-    } else if (type == POOL_IMPORTED) { /* which process has it stands where its size would */
+    } else if (type == POOL_IMPORTED) { /* the field of the size has the process that owns the pool */
         ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, importedMemoryPoolAddress, FIELD(MEMORY2, poolAddress));
         ROW_SET(row, CUDA_GPU_MEMORY_USAGE_EVENTS, importedMemoryPoolProcessId, FIELD(MEMORY2, poolSize));
     }
@@ -35,7 +36,7 @@ CUDA_HANDLER(cuda_memory_record)
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, pc, FIELD(MEMORY2, pc));
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, bytes, FIELD(MEMORY2, bytes));
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memKind, cuda_memory_kind(FIELD(MEMORY2, memoryKind)));
-    /* nsys: 0 taken, 1 given back */
+    /* nsys: 0 allocates, 1 frees. */
     ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memoryOperationType, FIELD(MEMORY2, operation) - 1);
     if (name_id)
         ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, name, name_id);
@@ -68,7 +69,7 @@ CUDA_HANDLER(cuda_pool_record)
 
 /* ---- Unified memory -------------------------------------------------------------------------------------------- */
 
-/* Migrations are copies in nsys's tables: of unknown kinds of memory, in no context and no stream. */
+/* In nsys's tables migrations are copies: with unknown kinds of memory, without a context and a stream. */
 static CUDA_HANDLER(migration)
 {
     static const uint8_t copy_kinds[] = {
@@ -101,7 +102,7 @@ static CUDA_HANDLER(migration)
 
 static CUDA_HANDLER(cpu_fault)
 {
-    int64_t pc = FIELD(UNIFIED_MEMORY_COUNTER, value); /* of the instruction */
+    int64_t pc = FIELD(UNIFIED_MEMORY_COUNTER, value); /* the address of the instruction */
     const struct cuda_frame *frame = cuda_frame_of(cuda, (uint64_t)pc);
     struct row_CUDA_UM_CPU_PAGE_FAULT_EVENTS row = { 0 };
     ROW_SET(&row, CUDA_UM_CPU_PAGE_FAULT_EVENTS, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
@@ -127,7 +128,7 @@ static CUDA_HANDLER(gpu_fault)
     writer_append(cuda->writer, TABLE_CUDA_UM_GPU_PAGE_FAULT_EVENTS, &row);
 }
 
-/* One function for each counter; those that nobody asked for have none. */
+/* One function for each counter; counters that are not requested have none. */
 static const cuda_handler counters[] = {
     [CUPTI_UNIFIED_MEMORY_HTOD] = migration,      [CUPTI_UNIFIED_MEMORY_DTOH] = migration,
     [CUPTI_UNIFIED_MEMORY_DTOD] = migration,      [CUPTI_UNIFIED_MEMORY_CPU_FAULT] = cpu_fault,

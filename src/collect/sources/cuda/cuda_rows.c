@@ -1,17 +1,18 @@
-/* One function for each kind of CUPTI's records, in a table: the row that nsys would have for it.
+/* One function for each kind of CUPTI record, in a table: each writes the row that nsys would write.
  *
- * Where nsys's numbers are not CUPTI's, nsys's are written: kinds of memory, launches, absent streams. What a version
- * of CUPTI does not tell is NULL. Records lie in our own copy, and their layouts keep every read inside it. */
+ * Where nsys's numbers differ from CUPTI's, nsys's are written: kinds of memory, launches, absent streams. A field
+ * that a version of CUPTI lacks is NULL. Records lie in our own copy, and the layouts keep every read inside it. */
 #include "cuda_state.h"
 
-#define PLAIN(type, name) cupti_plain_field(layout, record, CUPTI_##type##_##name) /* kernels are many */
+/* Faster, for kernels, of which there are many. */
+#define PLAIN(type, name) cupti_plain_field(layout, record, CUPTI_##type##_##name)
 
 int64_t cuda_global_tid(const struct cuda_process *cuda, uint32_t tid)
 {
     return cuda->setup.global_pid | (int64_t)((tid == cuda->setup.own_pid ? cuda->setup.pid : tid) & 0xffffff);
 }
 
-/* A green context's work is its parent's, with the green one named beside it. */
+/* The work of a green context is attributed to its parent, with the green context beside it. */
 static inline int64_t parent_context(const struct cuda_process *cuda, int64_t id, int64_t *green)
 {
     *green = 0;
@@ -24,11 +25,11 @@ static inline int64_t parent_context(const struct cuda_process *cuda, int64_t id
     return context->parent;
 }
 
-/* Present bits that every row of a table has are one constant: a row is filled without reading it back. */
+/* The present bits that every row of a table has are one constant, so a row is filled without reading it back. */
 #define BIT(table, column) (UINT64_C(1) << table##_##column)
 #define ALL(table) ((UINT64_C(1) << table##_COLUMN_COUNT) - 1)
 
-/* Sets a column that has its bit already; takes the bit away where the field is not there. */
+/* Sets a column whose bit is already set; clears the bit if the field is missing. */
 #define SET_OR_CLEAR(row, present, table, column, value, there) \
     ((row)->column = (value), (present) &= (there) ? ~UINT64_C(0) : ~BIT(table, column))
 
@@ -41,7 +42,7 @@ static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const s
     int64_t type = PLAIN(KERNEL, launchType), node = PLAIN(KERNEL, graphNodeId), graph = PLAIN(KERNEL, graphId),
             cluster = PLAIN(KERNEL, clusterX);
     row->launchType = type <= CUPTI_LAUNCH_COOPERATIVE_MULTI ? type + 1 : 0; /* nsys: 0 is unknown */
-    row->cacheConfig = PLAIN(KERNEL, cacheConfig) >> 4;                      /* what was used */
+    row->cacheConfig = PLAIN(KERNEL, cacheConfig) >> 4;                      /* the configuration that was used */
     row->registersPerThread = PLAIN(KERNEL, registersPerThread);
     row->gridX = PLAIN(KERNEL, gridX);
     row->gridY = PLAIN(KERNEL, gridY);
@@ -69,7 +70,7 @@ static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const s
 
 static CUDA_HANDLER(kernel_record)
 {
-    /* first: it may need strings */
+    /* Call this first: it may intern strings. */
     const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)PLAIN(KERNEL, name));
     int64_t start = PLAIN(KERNEL, start), correlation = PLAIN(KERNEL, correlationId);
     struct row_CUPTI_ACTIVITY_KIND_KERNEL *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
@@ -86,13 +87,13 @@ static CUDA_HANDLER(kernel_record)
     row->mangledName = name->text_id;
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     cuda->counts.kernels++;
-    if (FIELD(KERNEL, isDeviceLaunched) != 1) /* the GPU's own launches are no calls */
+    if (FIELD(KERNEL, isDeviceLaunched) != 1) /* launches by the GPU itself are no calls */
         cuda_launches_kernel(&cuda->pairs, (uint32_t)correlation, (uint64_t)start);
 }
 
 /* ---- Copies and fills ------------------------------------------------------------------------------------------ */
 
-/* The columns that copies on one GPU and between two have in common: fields of both have the same names. */
+/* The columns that copies on one GPU and between two have in common: the fields have the same names in both. */
 #define SET_COPY(row, type)                                                                                            \
     do {                                                                                                               \
         int64_t copy_node_ = FIELD(type, graphNodeId);                                                                 \
@@ -168,7 +169,7 @@ static CUDA_HANDLER(graph_record)
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, correlationId, FIELD(GRAPH_TRACE, correlationId));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, cuda->setup.global_pid);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphId, graph);
-    /* CUPTI tells of the executable graph, and of no other */
+    /* CUPTI reports only the executable graph. */
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphExecId, graph);
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     cuda_launches_kernel(&cuda->pairs, (uint32_t)FIELD(GRAPH_TRACE, correlationId), (uint64_t)start);
@@ -188,7 +189,7 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
         cuda_waits_call(cuda, call->id, cuda_time(cuda, (int64_t)call->from_ns), cuda_time(cuda, (int64_t)call->to_ns));
 }
 
-/* A call as CUPTI or the agent told of it. */
+/* Writes a call that CUPTI or the agent recorded. */
 static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *call, int64_t result)
 {
     enum cuda_domain domain = call->is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
@@ -198,7 +199,7 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     row->start = cuda_time(cuda, (int64_t)call->from_ns);
     row->end = cuda_time(cuda, (int64_t)call->to_ns);
-    row->eventClass = domain; /* nsys: 0 the runtime, 1 the driver */
+    row->eventClass = domain; /* nsys: 0 is the runtime, 1 the driver */
     row->globalTid = cuda_global_tid(cuda, call->thread);
     row->correlationId = call->id;
     row->nameId = name->name_id;
@@ -242,9 +243,9 @@ CUDA_TOLD(cuda_call_told)
     return 0;
 }
 
-/* ---- What CUPTI and the driver do for themselves --------------------------------------------------------------- */
+/* ---- Overhead of CUPTI and the driver -------------------------------------------------------------------------- */
 
-/* By overheadKind >> 16; the first three are nsys's words. */
+/* By overheadKind >> 16; the first three are nsys's texts. */
 static const char *const overheads[] = {
     "Unknown",
     "CUPTI Buffer flush",

@@ -1,4 +1,4 @@
-/* What CUDA's part of a process is made of, and what it counts. */
+/* The setup of CUDA's part of a process, and its counts. */
 #ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_SETUP_H
 #define TACHO_COLLECT_SOURCES_CUDA_CUDA_SETUP_H
 
@@ -12,14 +12,14 @@ struct process;
 
 #define CUDA_GPUS_MAX 64
 
-/* The GPUs of the machine that have their row; one per capture, zeroed at first. */
+/* The GPUs of the machine that have their row; one struct per capture, zeroed at first. */
 struct cuda_gpus {
     unsigned char uuids[CUDA_GPUS_MAX][16];
     uint32_t count;
-    uint32_t cuda_version; /* that the driver serves: 13000 is 13.0; 0: no driver told */
+    uint32_t cuda_version; /* the version that the driver supports: 13000 is 13.0; 0: unknown */
 };
 
-/* Everything but the arena's memory is the collector's own copy. */
+/* Everything except the arena's memory is the collector's own copy. */
 struct cuda_setup {
     struct writer *writer;
     const struct clock_map *clock;
@@ -29,16 +29,16 @@ struct cuda_setup {
     uint64_t ns_per_tick;
     uint32_t flags;                /* enum wire_cuda_flag */
     int64_t global_pid;
-    uint32_t pid, own_pid;         /* own_pid: what the process calls itself, in another pid namespace */
-    const struct process *process; /* whose modules tell what addresses belong to; NULL: they tell nothing */
+    uint32_t pid, own_pid;         /* own_pid: its pid in its own pid namespace */
+    const struct process *process; /* for the modules of addresses; NULL: unknown */
 };
 
 struct cuda_counts {
-    uint64_t recorded;     /* records that were read in full: CUPTI's, delivered, and the agent's */
+    uint64_t recorded;     /* complete records: CUPTI's in delivered buffers, and the agent's */
     uint64_t recovered;    /* the same, from buffers that were never delivered */
-    uint64_t damaged;      /* what the program wrote over */
-    uint64_t unfinished;   /* in buffers that were never delivered: begun, but without their end */
-    uint64_t unknown_kind; /* at least: nothing says where the record behind one of these begins */
+    uint64_t damaged;      /* records that the program overwrote */
+    uint64_t unfinished;   /* in buffers that were never delivered: records without their end */
+    uint64_t unknown_kind; /* at least this many: the start of the record behind one of these is unknown */
     uint64_t kernels, launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };
 

@@ -1,5 +1,5 @@
-/* Calls into cuBLAS and others as a source: its row. Their records are ranges of NVTX (nvtx_library.h), which counts
- * them, too. */
+/* The source of calls into cuBLAS and other libraries: its row. Their records are NVTX ranges (nvtx_library.h), and
+ * NVTX counts them, too. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +7,8 @@
 #include "collect/core/collector.h"
 #include "wire/wire_libraries.h"
 
-/* The library that interposes their functions, beside the agent: whether it is there, wanted and may be preloaded. */
+/* Finds the library that interposes their functions, beside the agent. Returns 1 if it exists, is enabled and may be
+ * preloaded. */
 static int find_stubs(struct text *path, const struct collect_options *options, const char *agent_path)
 {
     const char *slash = strrchr(agent_path, '/');
@@ -25,7 +26,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
     text_free(&path);
 }
 
-/* Libraries that annotate themselves, as NCCL does, are recorded in any case. */
+/* Only a warning: libraries that annotate themselves, as NCCL does, are recorded in any case. */
 static void check(struct collector *collector, const char *agent_path)
 {
     struct text path = { 0 };

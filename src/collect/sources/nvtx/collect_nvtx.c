@@ -5,7 +5,7 @@
 #include "collect/process/process.h"
 #include "nvtx_collect.h"
 
-/* The program's own NVTX loads what this names, with or without a preload. */
+/* The program's own NVTX loads the library in this variable, with or without LD_PRELOAD. */
 static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
 {
     variables_set(variables, "NVTX_INJECTION64_PATH", agent_path);
@@ -30,7 +30,7 @@ static void event(const struct origin *origin, const struct wire_record *record,
         nvtx_record(thread, record, words);
 }
 
-/* Only the records of its own source say which resource it is. */
+/* Only the source of the resource knows from its own records which resource the handle means, so all sources get it. */
 static void resource(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     SOURCES_CALL(resource_named, origin, record, words);
@@ -60,11 +60,11 @@ static void thread_end(struct process *process, struct reader *reader, int64_t e
     if (reader->state[COLLECT_SOURCE_NVTX])
         nvtx_thread_finish(reader->state[COLLECT_SOURCE_NVTX]);
     int64_t given = nvtx ? nvtx_thread_name(nvtx, reader->tid) : -1;
-    if (given >= 0) /* what the program calls it says more than what the kernel does */
+    if (given >= 0) /* the name that the program gave says more than the kernel's */
         reader->name_id = given;
 }
 
-/* NVTX keeps its own count, since a range is recorded once both its ends are here. */
+/* NVTX keeps its own counts, since a range counts as recorded once both its ends are read. */
 static void set_counts(struct process *process, const struct nvtx_counts *counts)
 {
     process_set_counts(process, WIRE_SOURCE_NVTX,

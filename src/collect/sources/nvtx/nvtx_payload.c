@@ -1,7 +1,7 @@
-/* Payloads with a layout, read by their schemas into JSON.
+/* Decodes structured payloads into JSON, according to their schemas.
  *
  * Both the bytes and the schemas come from the program: every offset and length is checked, nesting and output are
- * bounded, and a value that cannot be had becomes null. */
+ * bounded, and a value that cannot be read becomes null. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,13 +19,14 @@
 struct reading {
     const struct nvtx_process *process;
     struct nvtx_event *event;
-    const struct nvtx_part *part; /* the payload being read; what its pointers point to follows it */
+    const struct nvtx_part *part; /* the payload being read; parts behind it hold the targets of its pointers */
     struct text *json;
     int depth;
-    int budget;                   /* entries that may still be looked at: schemas can refer to each other without end */
+    /* Entries that may still be read. Schemas can refer to each other without end. */
+    int budget;
 };
 
-/* A stretch of the payload: offsets count from the schema's own first byte. */
+/* A part of the payload: offsets count from the schema's own first byte. */
 struct span {
     const unsigned char *bytes;
     size_t length;
@@ -66,7 +67,7 @@ static void add_character(struct text *json, uint32_t code)
     }
 }
 
-/* The code point at the start of UTF-8 bytes and how many they are; U+FFFD and one byte for what is none. */
+/* Decodes the code point at the start of UTF-8 bytes; *used: its length. U+FFFD and one byte if it is invalid. */
 static uint32_t utf8_code(const unsigned char *bytes, size_t room, size_t *used)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -111,7 +112,7 @@ static uint32_t wide_code(const unsigned char *bytes, size_t room, uint32_t unit
     return 0x10000 + ((uint32_t)(half - 0xD800) << 10 | (uint32_t)(other - 0xDC00));
 }
 
-/* Characters up to a zero or the end, between quotes. */
+/* Adds the characters up to a zero or the end, in quotes. */
 static void add_string(struct text *json, const unsigned char *bytes, size_t length, uint32_t unit)
 {
     text_add_char(json, '"');
@@ -125,7 +126,7 @@ static void add_string(struct text *json, const unsigned char *bytes, size_t len
     text_add_char(json, '"');
 }
 
-/* Length in bytes up to a zero unit or the end. */
+/* The length in bytes up to a zero unit or the end. */
 static size_t terminated(const unsigned char *bytes, size_t length, uint32_t unit)
 {
     size_t at = 0;
@@ -202,7 +203,7 @@ static void add_float(struct text *json, uint64_t type, const unsigned char *byt
     }
 }
 
-/* A registered string: its handle has the id in the lower half. */
+/* Adds a registered string, whose id is the lower half of the handle. */
 static void add_registered(const struct reading *reading, uint64_t handle, struct nvtx_event *message_of)
 {
     uint32_t id = (uint32_t)handle;
@@ -218,7 +219,7 @@ static void add_registered(const struct reading *reading, uint64_t handle, struc
     add_string(reading->json, (const unsigned char *)(text ? text : ""), text ? strlen(text) : 0, 1);
 }
 
-/* One of NVTX's own types, of a known size. */
+/* Adds a value of one of NVTX's own types, which have fixed sizes. */
 static void add_value(const struct reading *reading, uint64_t type, const unsigned char *bytes)
 {
     struct text *json = reading->json;
@@ -269,7 +270,7 @@ static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64
 static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span,
                          uint64_t selected);
 
-/* Size of one element of a type in place: 0 if it is not fixed. */
+/* The size of one element of a type in place; 0 if it is not fixed. */
 static uint64_t element_size(const struct reading *reading, uint64_t type)
 {
     uint32_t size = abi_is_string(type) ? abi_character_size(type) : abi_type_size(type);
@@ -295,7 +296,7 @@ static uint64_t alignment(struct reading *reading, const struct nvtx_entry *entr
     return abi_entry_extent(entry->type, entry->flags, entry->detail, nested).align;
 }
 
-/* One element; how many bytes it takes, 0 if it is not there. */
+/* Adds one element and returns its size in bytes; 0 if it is not there. */
 static size_t add_element(struct reading *reading, uint64_t type, struct span span, uint64_t selected)
 {
     uint32_t size = abi_type_size(type);
@@ -337,7 +338,8 @@ static size_t add_array(struct reading *reading, uint64_t type, struct span span
     return at;
 }
 
-/* What stands in the entry's place, or behind its pointer; `numbers` are the integers read so far, by entry. */
+/* Adds the data of an entry, which lies in its place or behind its pointer. `numbers`: the integers read so far, by
+ * entry. */
 static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span,
                        const uint64_t *numbers, uint32_t index)
 {
@@ -367,7 +369,7 @@ static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, 
                      array == ABI_ENTRY_ZERO_TERMINATED);
 }
 
-/* What the pointer at this offset of the payload points to, if the agent has brought it along. */
+/* The target of the pointer at this offset of the payload, if the agent has copied it. */
 static const struct nvtx_part *pointed(const struct reading *reading, uint64_t offset)
 {
     const struct nvtx_part *part = reading->depth == 1 && reading->part ? reading->part->next : NULL;
@@ -391,7 +393,7 @@ static size_t add_pointer(struct reading *reading, const struct nvtx_entry *entr
     return 8;
 }
 
-/* Category and colour given in a payload are the event's. */
+/* Takes a category and a colour from the payload as those of the event. */
 static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *entry, struct span span)
 {
     if (span.length < 4)
@@ -405,7 +407,7 @@ static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *e
     }
 }
 
-/* A string that is the event's message, out of the JSON just written from `from` on (between its quotes). */
+/* Takes a string as the event's message, out of the JSON that was just written from `from` on, without its quotes. */
 static void take_message(struct reading *reading, size_t from)
 {
     struct nvtx_event *event = reading->event;
@@ -457,7 +459,7 @@ static void add_name(struct text *json, const struct nvtx_entry *entry, uint32_t
     text_add_char(json, ':');
 }
 
-/* Which member of a union counts: said from outside, or by an entry of its own. */
+/* The selected member of a union: given from outside, or by an entry of its own. */
 static uint64_t member(const struct nvtx_schema *schema, struct span span, uint64_t selected)
 {
     if (schema->type != ABI_SCHEMA_TYPE_UNION_INTERNAL)
@@ -471,7 +473,7 @@ static uint64_t member(const struct nvtx_schema *schema, struct span span, uint6
     return UINT64_MAX;
 }
 
-/* Returns how many bytes the whole of it takes. */
+/* Adds a value of a schema and returns its whole size in bytes. */
 static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span, uint64_t selected)
 {
     if (reading->depth >= DEPTH_MAX || full(reading)) {
@@ -518,7 +520,7 @@ static int is_plain(uint64_t id)
     return abi_type_size(id) || abi_is_string(id) || id == ABI_TYPE_RAW || id == ABI_TYPE_REFERENCED;
 }
 
-/* A schema and those inside it, as far as is worth waiting for. */
+/* Is this schema known, and are the schemas directly inside it? Deeper ones are not worth waiting for. */
 static int known(const struct nvtx_process *process, uint32_t domain, uint64_t id, int depth)
 {
     if (is_plain(id))

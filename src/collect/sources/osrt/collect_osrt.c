@@ -70,7 +70,7 @@ static void call(const struct origin *origin, const struct wire_record *record, 
         origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
 }
 
-/* The call that a thread is in when it is read for the last time gets its row too. */
+/* The call that a thread is in when it is read for the last time gets a row, too. */
 static void thread_cut(const struct origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);

@@ -1,10 +1,10 @@
-/* OS runtime records become rows of OSRT_API: see osrt_collect.h. Names are interned once per
- * function, not once per call. */
+/* OS runtime records to rows of OSRT_API: see osrt_collect.h. Names are interned once per function, not once per
+ * call. */
 #include "osrt_collect.h"
 
 #include <string.h>
 
-#define EVENT_CLASS_OSRT 27 /* nsys's number for OS runtime events */
+#define EVENT_CLASS_OSRT 27 /* nsys's number of OS runtime events */
 
 static const char *const names[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
@@ -34,11 +34,11 @@ static int64_t name_id(struct osrt *osrt, uint32_t function)
     return *id;
 }
 
-/* A row with what every call has; the caller adds the rest and commits. */
+/* Reserves a row with the columns that every call has; the caller adds the rest and commits. */
 static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uint32_t function, int64_t start_ns,
                                       int64_t end_ns)
 {
-    int64_t name = name_id(osrt, function); /* first: a string may make the writer hand on its batches */
+    int64_t name = name_id(osrt, function); /* first, since a new string may make the writer submit its batches */
     size_t count = 1;
     struct row_OSRT_API *row = writer_reserve(osrt->writer, TABLE_OSRT_API, &count);
     row->present = 0;
@@ -51,7 +51,7 @@ static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uin
     return row;
 }
 
-/* Whose records may name the thread that held the lock. */
+/* Functions whose records may name the thread that held the lock. */
 static int is_lock(uint32_t function)
 {
     static const uint16_t locks[] = {
@@ -108,7 +108,7 @@ int osrt_incomplete(struct osrt *osrt, int64_t global_tid, uint32_t function, ui
         end_ns = start_ns;
     struct row_OSRT_API *row = begin_row(osrt, global_tid, function, start_ns, end_ns);
     ROW_SET(row, OSRT_API, returnValue, 0);
-    ROW_SET(row, OSRT_API, nestingLevel, 0); /* slots tell the outermost call */
+    ROW_SET(row, OSRT_API, nestingLevel, 0); /* the slot has the outermost call */
     ROW_SET(row, OSRT_API, incomplete, 1);
     writer_commit(osrt->writer, TABLE_OSRT_API, 1);
     return 0;

@@ -1,7 +1,7 @@
-/* OS runtime records become rows of OSRT_API.
+/* OS runtime records to rows of OSRT_API.
  *
- * One struct osrt per capture, owned by the thread that owns the writer. Records lie in memory that the program can
- * overwrite: every word is read once and checked. */
+ * One struct osrt per capture, owned by the thread that owns the writer. The program can overwrite records at any
+ * time: every word is read once and checked. */
 #ifndef TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
 #define TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
 
@@ -22,16 +22,16 @@ struct osrt {
 /* The writer and the clock must outlive it; nothing needs to be freed. */
 void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map *clock);
 
-/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them), and who made it: 0,
- * or -1 if it makes no sense. */
+/* Writes the row of a WIRE_OSRT_CALL with its call chains; the caller has checked `words`. 0, or -1 if it is
+ * invalid. */
 int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words,
                 struct call_chains chains);
 
-/* The thread died, or the capture ended, inside a call (wire_thread.call_function, .call_ticks): a row that ends at
- * end_ns and says incomplete. 0, or -1 if the two make no sense. */
+/* The thread died, or the capture ended, inside a call (wire_thread.call_function, .call_ticks): writes a row that
+ * ends at end_ns and is marked incomplete. 0, or -1 if the two values are invalid. */
 int osrt_incomplete(struct osrt *osrt, int64_t global_tid, uint32_t function, uint64_t start_ticks, int64_t end_ns);
 
-/* The function's name as reports show it, or NULL. */
+/* The function's name in reports, or NULL. */
 const char *osrt_function_name(uint32_t function);
 
 #endif

@@ -1,7 +1,7 @@
-/* Counters of the CPU and of the kernel as a source, read so many times a second: rows of PMU_EVENTS.
+/* Counters of the CPU and of the kernel as a source, read at a fixed interval: rows of PMU_EVENTS.
  *
- * A counting perf event for each counter and CPU, of the program's processes or of all. They are only read, never
- * sampled, so that they cost the program next to nothing. */
+ * There is one counting perf event for each counter and CPU, on the program's processes or on all. They are only read,
+ * never sampled, so they cost the program next to nothing. */
 #include <errno.h>
 #include <event2/event.h>
 #include <linux/perf_event.h>
@@ -19,8 +19,7 @@
 enum {
     SOURCE_PERF = 0,
     UNIT_CORE = 1
-}; /* PMU_EVENT_REQUESTS: nsys has numbers for the PMUs of Arm's
-    * alone; ENUM_PMU_UNIT_TYPE */
+}; /* of PMU_EVENT_REQUESTS (nsys numbers only the PMUs of Arm); of ENUM_PMU_UNIT_TYPE */
 
 #define OS(number, name, about, in_kernel) {name, about, PERF_TYPE_SOFTWARE, number, in_kernel}
 #define CORE(number, name, about) {name, about, PERF_TYPE_HARDWARE, number, 0}
@@ -48,22 +47,23 @@ const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
     { 0 },
 };
 
-/* Counts nothing, and so never has to share a place in the CPU: how long it ran is how long the program was on that
- * CPU. What the kernel calls the time enabled is not that: it goes on while the program is on another CPU. */
+/* A counter that counts nothing and so never has to share a hardware counter: its running time is the time that the
+ * program was on that CPU. The kernel's "time enabled" is not, since it continues while the program is on another
+ * CPU. */
 static const struct collect_counter presence = { "", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0 };
 enum { PRESENCE = COLLECT_COUNTERS };
 
 struct counter {
     int descriptor;
-    uint32_t cpu, event;     /* of the CPUs'; of collect_counters, or PRESENCE, before those that need it */
-    uint64_t value, running; /* when it was read last */
+    uint32_t cpu, event;     /* event: index in collect_counters; or PRESENCE, before the counters that need it */
+    uint64_t value, running; /* at the last reading */
 };
 
 struct counters {
-    struct counter *list; /* by CPU, then by event; NULL: none is counted */
+    struct counter *list; /* by CPU, then by event; NULL: nothing is counted */
     size_t count, event_count;
     struct event *timer;
-    int64_t read_ns;      /* when they were read last */
+    int64_t read_ns;      /* time of the last reading */
     int64_t row_id;
 };
 
@@ -89,7 +89,7 @@ static int open_counter(const struct collect_counter *event, int with_kernel, in
     return perf_open(&attributes, system_wide ? -1 : pid, cpu);
 }
 
-/* Without rights there is user space alone, in which some things never happen. */
+/* Without privileges only user space can be counted, where some events never occur. */
 int collect_counter_probe(const struct collect_counter *event, int system_wide, int *with_kernel)
 {
     *with_kernel = 1;
@@ -126,10 +126,10 @@ static int add_counter(struct collector *collector, int descriptor, uint32_t cpu
 }
 
 struct plan {
-    uint32_t events[COLLECT_COUNTERS + 1]; /* in their order; PRESENCE before the first of the CPU's own */
+    uint32_t events[COLLECT_COUNTERS + 1]; /* in order; PRESENCE before the first hardware counter */
     int with_kernel[COLLECT_COUNTERS + 1];
     size_t event_count;
-    int system_wide, shares;               /* there are counters of the CPU's own */
+    int system_wide, shares;               /* shares: there are hardware counters */
 };
 
 static void add_to_plan(struct plan *plan, uint32_t event, int with_kernel)
@@ -153,7 +153,7 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
                                                                               : &collect_counters[plan->events[j]];
             int descriptor = open_counter(event, plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
             int result = descriptor < 0 ? descriptor : add_counter(collector, descriptor, cpus[i], plan->events[j]);
-            if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
+            if (result != 0 && result != -ENODEV) /* the CPU has gone offline */
                 return result;
         }
     return counters->count ? 0 : -ENODEV;
@@ -161,8 +161,8 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would
- * have been. *present_ns: how long the program was on this CPU. */
+/* The count since the last reading. For a hardware counter that was multiplexed it is extrapolated. *present_ns: how
+ * long the program was on this CPU. */
 static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
 {
     uint64_t now[2]; /* value, time running */
@@ -199,12 +199,12 @@ static void write_cpu(struct collector *collector, uint32_t cpu, int64_t end_ns)
     writer_append(collector->writer, TABLE_PMU_EVENTS, &row);
 }
 
-/* A CPU on which nothing was counted has no row. */
+/* A CPU on which nothing was counted gets no row. */
 static void read_all(struct collector *collector, int is_recorded)
 {
     struct counters *counters = counters_of(collector);
     int64_t now_ns = collector_now(collector);
-    uint32_t written = UINT32_MAX; /* the CPU whose row is there */
+    uint32_t written = UINT32_MAX; /* the CPU whose row is written */
     uint64_t present_ns = 0;
     for (size_t i = 0; i < counters->count; i++) {
         struct counter *counter = &counters->list[i];
@@ -224,14 +224,14 @@ static void read_now(evutil_socket_t unused, short what, void *argument)
     read_all(collector, collector->is_recording);
 }
 
-/* What was counted up to now belongs to the time before. */
+/* The count so far belongs to the time before the switch. */
 static void switching(struct collector *collector, int on)
 {
     if (counters_of(collector)->list)
         read_all(collector, collector->is_recording);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------ */
+/* ---- Start and end --------------------------------------------------------------------------------------------- */
 
 static void free_counters(struct collector *collector)
 {
@@ -246,7 +246,7 @@ static void free_counters(struct collector *collector)
     counters->count = 0;
 }
 
-/* Those that can be had; what cannot is warned of. */
+/* Adds the counters that are available, and warns about the others. */
 static void make_plan(struct collector *collector, struct plan *plan)
 {
     const struct collect_counter_options *options = &collector->options->counters;
@@ -292,7 +292,7 @@ static int start_timer(struct collector *collector)
     return counters_of(collector)->timer && event_add(counters_of(collector)->timer, &interval) == 0 ? 0 : -ENOMEM;
 }
 
-/* Whether all that is asked for may be counted on everything: the first refusal says it. */
+/* May all requested counters be opened system-wide? The first one shows it. */
 static int may_be_system_wide(const struct collect_counter_options *options)
 {
     int with_kernel;

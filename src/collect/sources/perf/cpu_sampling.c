@@ -1,5 +1,5 @@
-/* CPU sampling and scheduling as a source: by perf events where the kernel lets us, by timers in the agent where it
- * does not; and what the report says of which it was. */
+/* CPU sampling and scheduling as a source: by perf events where the kernel allows them, else by timers in the agent.
+ * The report says which method was used. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "sched_rows.h"
 #include "wire/wire_samples.h"
 
-#define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
+#define STACK_MAX 32768u /* a record must fit into a chunk and leave room */
 
 static const char *const scope_names[] = {
     [COLLECT_SCOPE_NONE] = "none", [COLLECT_SCOPE_TREE] = "process-tree", [COLLECT_SCOPE_SYSTEM] = "system-wide"
@@ -28,9 +28,9 @@ static const char *const method_names[] = {
     [COLLECT_BY_NOTHING] = "none", [COLLECT_BY_PERF] = "perf", [COLLECT_BY_TIMER] = "timer"
 };
 
-/* ---- The choice ------------------------------------------------------------------------------------------------ */
+/* ---- The choice of a method ------------------------------------------------------------------------------------ */
 
-/* CPU timers are looked at when the kernel's clock ticks: more often than that is not to be had. */
+/* The kernel checks CPU timers only when its clock ticks, so no shorter period is possible. */
 static uint64_t timer_period_ns(const struct collect_cpu_options *options)
 {
     struct timespec tick = { 0 };
@@ -58,7 +58,7 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
     shared->stack_bytes = timer_stack_bytes(options);
 }
 
-/* How many timers a process may still make. An agent that has made one meanwhile knows better. */
+/* Sets how many timers a process may still create. If the agent has created one meanwhile, its own number is kept. */
 static void count_timers(struct process *process)
 {
     if (!(process->collector->sources & WIRE_BIT(SAMPLES)))
@@ -103,7 +103,7 @@ static void describe(struct collector *collector, const char *refusal)
     writer_append(collector->writer, TABLE_TACHO_SAMPLING, &row);
 }
 
-/* Who asked for samples by name is warned; for whom they are a default, it is noted. */
+/* A warning if samples were requested by name; a note if they are only a default. */
 static void tell_refusal(struct collector *collector, const char *refusal, const char *remedy)
 {
     const struct collect_options *options = collector->options;
@@ -118,7 +118,7 @@ static void tell_refusal(struct collector *collector, const char *refusal, const
     collector_diagnostic(collector, collector_now(collector), is_asked ? 2 : 1, 0, text);
 }
 
-/* Perf events are refused, or cannot follow what runs already. */
+/* Perf events are refused, or cannot follow a process that runs already. */
 static void fall_back(struct collector *collector, const char *refusal, const char *remedy)
 {
     const struct collect_options *options = collector->options;
@@ -156,7 +156,7 @@ static void begin(struct collector *collector, pid_t pid)
     sched_tick(collector);
 }
 
-/* ---- What agents say ------------------------------------------------------------------------------------------- */
+/* ---- Records of agents ----------------------------------------------------------------------------------------- */
 
 static int sample_row(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
@@ -175,7 +175,7 @@ static int sample_row(const struct origin *origin, const struct wire_record *rec
         .stack = record->body + 2 + count,
         .stack_bytes = stack_bytes,
     };
-    uint64_t address = registers.value[count - 1]; /* the instruction's */
+    uint64_t address = registers.value[count - 1]; /* the instruction pointer */
     struct symbols_chain chain = { .addresses = &address, .count = 1, .method = SYMBOLS_BY_UNKNOWN };
     struct samples_event event = {
         .time_ns = clock_map_time(&collector->clock, record->ticks),
@@ -214,7 +214,8 @@ static void end(struct collector *collector)
     sched_tick(collector);
 }
 
-/* What perf counted is no one process's: it goes to the first. Samples of agents are in their processes' counts. */
+/* Perf's counts belong to no single process, so they go to the first one. Samples of agents are in their processes'
+ * counts. */
 static void count_perf(struct collector *collector)
 {
     struct collect_cpu_result *cpu = &collector->result->cpu;

@@ -1,4 +1,4 @@
-/* Opening perf events: see perf_events.h. */
+/* Opens perf events: see perf_events.h. */
 #include "perf_events.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include "collect/core/procfs.h"
 #include "symbols/symbols.h"
 
-#define STACK_MAX 65528u                /* a record's size is 16 bits */
-#define STACKS_IN_RING 32u              /* so many samples must fit, or the collector is not in time for them */
-#define RING_LARGE (4u << 20)           /* where memory may be locked */
-#define RING_USUAL (512u << 10)         /* what the kernel lends anyone, one page aside (perf_event_mlock_kb) */
+#define STACK_MAX 65528u        /* the size of a record has 16 bits */
+#define STACKS_IN_RING 32u      /* samples that must fit, else the collector may read too late */
+#define RING_LARGE (4u << 20)   /* if memory may be locked */
+#define RING_USUAL (512u << 10) /* the kernel's default limit for everyone, less one page (perf_event_mlock_kb) */
 #define RING_LEAST (64u << 10)
-#define RINGS_MAX (256u << 20)          /* all of them together */
+#define RINGS_MAX (256u << 20)  /* all rings together */
 
 int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu)
 {
@@ -73,7 +73,8 @@ static void set_backtrace(struct perf_event_attr *attributes, const struct perf_
     }
 }
 
-/* Of n samples for a backtrace, n - 1 come from the event without one: together they come as often as was asked for. */
+/* With n samples per backtrace, n - 1 of n samples come from the event without one. Together they have the requested
+ * rate. */
 static void set_rate(struct perf_event_attr *attributes, const struct perf_choice *choice, enum perf_kind kind)
 {
     uint64_t n = choice->samples_per_backtrace, part = kind == PERF_KIND_STACKS ? 1 : n - 1;
@@ -121,7 +122,7 @@ static int wants(const struct perf_choice *choice, enum perf_kind kind)
     }
 }
 
-/* ---- What can be had ------------------------------------------------------------------------------------------- */
+/* ---- Finding out what is available ----------------------------------------------------------------------------- */
 
 static int try_choice(const struct perf_choice *choice)
 {
@@ -133,7 +134,7 @@ static int try_choice(const struct perf_choice *choice)
     return descriptor < 0 ? descriptor : 0;
 }
 
-/* The kernel's part, where it is allowed. A ban on it reads EACCES or EPERM. */
+/* Tries with the kernel's part, if it is allowed. A refusal is EACCES or EPERM. */
 static int try_with_kernel(struct perf_choice *choice)
 {
     choice->kernel = 1;
@@ -154,7 +155,7 @@ static const struct {
 };
 #define SAMPLE_EVENTS (sizeof sample_events / sizeof *sample_events)
 
-/* The first event that works. */
+/* Chooses the first event that works. */
 static int choose_event(struct perf_choice *choice)
 {
     int result = -ENOENT;
@@ -198,7 +199,7 @@ static void set_wishes(struct perf_choice *choice, const struct collect_cpu_opti
         choice->stack_bytes = STACK_MAX;
 }
 
-/* Wishes that cost nothing to give up, one after the other. */
+/* Gives up requests one after another until the rest works. */
 static int choose_with_less(struct perf_choice *choice, const struct collect_cpu_options *options,
                             void (*note)(void *context, int is_asked, const char *sentence), void *context)
 {
@@ -269,7 +270,7 @@ struct collect_cpu_probe collect_cpu_probe(void)
 
 /* ---- On every CPU ---------------------------------------------------------------------------------------------- */
 
-/* "0-3,8": the numbers, as many as there is room for. */
+/* Parses "0-3,8" into numbers, as many as there is room for. */
 static size_t parse_cpus(const char *list, uint32_t *numbers, size_t room)
 {
     size_t count = 0;
@@ -304,14 +305,14 @@ static size_t most_ring_bytes(const struct perf_choice *choice, size_t cpu_count
     return bytes;
 }
 
-/* As much of a stack as the rings are large enough for, unless it was asked for. */
+/* Fits the stack copies to the size of the rings, unless a size was requested. */
 static void fit_stack(struct perf_choice *choice, size_t bytes)
 {
     if (!choice->stack_is_asked)
         choice->stack_bytes = bytes / STACKS_IN_RING < STACK_MAX ? (uint32_t)(bytes / STACKS_IN_RING) : STACK_MAX;
 }
 
-/* One event of a CPU. The first one has the ring, the others write there too. */
+/* Opens one event of a CPU. The first one has the ring, and the others write into it, too. */
 static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, enum perf_kind kind, pid_t pid,
                        size_t bytes)
 {
@@ -365,7 +366,7 @@ static int open_all(struct perf_events *events, const uint32_t *numbers, size_t 
         int result = open_cpu(cpu, &events->choice, pid, bytes);
         if (result != 0)
             close_cpu(cpu);
-        if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
+        if (result != 0 && result != -ENODEV) /* the CPU has gone offline */
             return result;
         events->cpu_count += result == 0;
     }
@@ -378,7 +379,7 @@ static void close_all(struct perf_events *events)
         close_cpu(&events->cpus[--events->cpu_count]);
 }
 
-/* Memory that may be locked is shared by the rings alike: when one finds too little, all are made smaller. */
+/* The rings share the limit of locked memory equally: if one does not fit, all are made smaller. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid)
 {
     uint32_t numbers[PERF_CPUS_MAX];

@@ -24,9 +24,9 @@ static int64_t time_of(const struct collector *collector, const struct perf_reco
     return clock_map_monotonic(&collector->clock, (int64_t)record->time_ns);
 }
 
-/* ---- What becomes of a record ---------------------------------------------------------------------------------- */
+/* ---- Handlers of records --------------------------------------------------------------------------------------- */
 
-/* Is it of a thread that is wanted, at a time that is? Thread 0 is no thread, but a CPU that has nothing to do. */
+/* Is the record of a thread in scope, and from a time when recording was on? Thread 0 is an idle CPU. */
 static int is_wanted(struct collector *collector, const struct perf_record *record, enum collect_scope scope)
 {
     if (!collector->is_recording || time_of(collector, record) < collector->recording_since_ns || record->tid == 0)
@@ -92,13 +92,13 @@ static void process_ends(struct collector *collector, const struct perf_record *
 
 static void program_runs(struct collector *collector, const struct perf_record *record)
 {
-    /* The thread that calls exec is on its CPU, and no switch has said so since the event began with it. */
+    /* The thread that calls exec is on its CPU, but no switch record says so, since the event starts with the exec. */
     if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) && cpu_state(collector)->perf.events.choice.switches &&
         is_wanted(collector, record, collector->options->cpu.switches))
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), SCHED_IN);
 }
 
-/* The events of a thread go before it leaves its CPU for the last time. */
+/* The events of a thread end before it leaves its CPU for the last time, so no switch record says so. */
 static void thread_ends(struct collector *collector, const struct perf_record *record)
 {
     if (cpu_state(collector)->perf.events.choice.switches &&
@@ -115,7 +115,7 @@ static void is_switched(struct collector *collector, const struct perf_record *r
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), change);
 }
 
-/* The kernel counts records that found no room, of whatever type: mappings may be among them. */
+/* The kernel counts records of all types that found no room: mappings may be among them. */
 static void records_are_lost(struct collector *collector, const struct perf_record *record)
 {
     collector->result->cpu.lost_records += record->lost;
@@ -152,7 +152,7 @@ static struct symbols_walk walk_address(struct symbols_process *process, const s
     return walk_chain(process, addresses, 2, SYMBOLS_BY_UNKNOWN);
 }
 
-/* The kernel's part of a chain, without the words that say so. */
+/* The kernel's part of a chain, without the context markers. */
 static size_t kernel_part(const struct perf_sample *sample, uint64_t *addresses)
 {
     size_t count = 0;
@@ -184,7 +184,8 @@ static struct symbols_walk walk_copy(struct symbols_process *process, const stru
     return symbols_unwind(process, &sample);
 }
 
-/* The CPU notes where calls came from: one more than that is where they return to, as far as names are concerned. */
+/* The CPU records the addresses of call instructions. For symbol lookup, that address plus one stands for the return
+ * address. */
 static struct symbols_walk walk_branches(struct symbols_process *process, const struct perf_record *record)
 {
     const struct perf_sample *from = &record->sample;
@@ -215,7 +216,7 @@ static struct symbols_walk walk(struct collector *collector, const struct perf_r
     return walk_address(process, record);
 }
 
-/* Both events of a sampled thread count all its time: each stands for its part of it. */
+/* Both events of a sampled thread cover all its time, so each gets its share of the weight. */
 static int64_t weight_of(const struct perf_choice *choice, const struct perf_record *record)
 {
     uint64_t n = choice->samples_per_backtrace, part = record->kind == PERF_KIND_STACKS ? 1 : n - 1;
@@ -238,7 +239,7 @@ static void is_sampled(struct collector *collector, const struct perf_record *re
 
 typedef void (*handler)(struct collector *collector, const struct perf_record *record);
 
-/* By type of record: what is said of processes is heard first. */
+/* By type of record: `first` handles what concerns processes, before `then` of any record. */
 static const struct {
     handler first, then;
 } handlers[] = {
@@ -296,8 +297,8 @@ void perf_round(struct collector *collector)
     }
 }
 
-/* All tasks of an event have ended: it is ready for ever, and would keep us awake. What is left
- * in its ring the tick reads. */
+/* All tasks of an event have ended: its descriptor is always ready and would keep us busy. The tick reads what is left
+ * in its ring. */
 static void stop_listening(struct perf *perf, int descriptor)
 {
     for (size_t i = 0; i < perf->events.cpu_count; i++)
@@ -314,9 +315,9 @@ static void wake_up(evutil_socket_t descriptor, short what, void *argument)
     perf_round(collector);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------ */
+/* ---- Start and end --------------------------------------------------------------------------------------------- */
 
-/* What was asked for by name is worth a warning; what is only a default is in the report all the same. */
+/* A warning if it was requested by name; a default is only noted in the report. */
 static void note(void *context, int is_asked, const char *sentence)
 {
     struct collector *collector = context;
@@ -326,7 +327,7 @@ static void note(void *context, int is_asked, const char *sentence)
         collector_diagnostic(collector, collector_now(collector), 1, 0, sentence);
 }
 
-/* -EMFILE if too few descriptors are left for the rest of the capture, which is worth more. */
+/* -EMFILE if too few descriptors would be left for the rest of the capture, which matters more. */
 static int check_descriptors(const struct collector *collector)
 {
     const struct perf_events *events = &cpu_state(collector)->perf.events;
@@ -395,7 +396,7 @@ void perf_switch(struct collector *collector, int on)
     if (!perf->is_open)
         return;
     if (!on)
-        perf_round(collector);                            /* while it still counts as on */
+        perf_round(collector);                            /* while recording still counts as on */
     if (perf->was_on || perf->events.choice.starts_later) /* else exec switches them on */
         perf_events_switch(&perf->events, on);
     perf->was_on = 1;

@@ -1,4 +1,4 @@
-/* One record of a perf ring: see perf_record.h. The order of a sample's parts is that of linux/perf_event.h. */
+/* Parses one record of a perf ring: see perf_record.h. The order of a sample's parts is that of linux/perf_event.h. */
 #include "perf_record.h"
 
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 #define PROTECTION_EXECUTE 4u
 #define BUILD_ID_BYTES 20u
 
-/* What is left of a record. Once something does not fit, nothing does. */
+/* The rest of a record. After the first read that does not fit, all reads fail. */
 struct cursor {
     const unsigned char *at;
     size_t left;
@@ -47,7 +47,7 @@ static void take_halves(struct cursor *cursor, uint32_t *low, uint32_t *high)
     *high = halves[1];
 }
 
-/* So many items of so many bytes each; NULL and failed if there are not as many. */
+/* Takes `count` items; NULL and failed if there are fewer. */
 static const void *take_items(struct cursor *cursor, uint64_t count, size_t item_bytes)
 {
     if (count > cursor->left / item_bytes) {
@@ -58,7 +58,7 @@ static const void *take_items(struct cursor *cursor, uint64_t count, size_t item
     return take(cursor, (size_t)count * item_bytes);
 }
 
-/* A text that ends inside what is left, which is all that is taken. */
+/* Takes all that is left as a text, which must have a NUL. */
 static const char *take_text(struct cursor *cursor)
 {
     if (!memchr(cursor->at, 0, cursor->left)) {
@@ -79,7 +79,7 @@ static void parse_registers(struct cursor *cursor, const struct perf_layout *lay
         return;
     const uint64_t *registers = take_items(cursor, (uint64_t)__builtin_popcountll(layout->registers),
                                            sizeof *registers);
-    if (abi == PERF_SAMPLE_REGS_ABI_64) /* a 32-bit program's are not unwound */
+    if (abi == PERF_SAMPLE_REGS_ABI_64) /* stacks of 32-bit programs are not unwound */
         sample->registers = registers;
 }
 
@@ -142,7 +142,7 @@ static int parse_any_sample(struct cursor *cursor, const struct perf_layout *lay
 
 /* ---- Other records --------------------------------------------------------------------------------------------- */
 
-/* Behind every record that is no sample: who, when, where, which event. */
+/* Behind every record that is not a sample: thread, time, CPU, event. */
 static void parse_identity(struct cursor *cursor, struct perf_record *out)
 {
     enum { BYTES = 32 };
@@ -204,7 +204,7 @@ static void parse_switch_cpu_wide(struct cursor *cursor, struct perf_record *out
 
 static void parse_lost(struct cursor *cursor, struct perf_record *out)
 {
-    take_word(cursor); /* which event */
+    take_word(cursor); /* the event */
     out->lost = take_word(cursor);
 }
 

@@ -1,4 +1,4 @@
-/* Reading a perf ring: see perf_ring.h. */
+/* Reads a perf ring: see perf_ring.h. */
 #include "perf_ring.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ uint64_t perf_ring_head(const struct perf_ring *ring)
     return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* Copies from the ring, around its end. */
+/* Copies from the ring, also across its end. */
 static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t bytes)
 {
     size_t at = (size_t)(from & (ring->data_bytes - 1)),

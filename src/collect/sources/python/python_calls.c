@@ -1,5 +1,5 @@
-/* Python stacks of calls and samples: see python_calls.h. The program may have written over its
- * side: every text is checked. */
+/* Python stacks of calls and samples: see python_calls.h. The program may have overwritten its records: every text is
+ * checked. */
 #include "python_calls.h"
 
 #include <stdlib.h>
@@ -13,11 +13,12 @@
 #include "python_site.h"
 #include "wire/wire_python.h"
 
-#define NUMBERS_MAX (1u << 20) /* of a process: beyond, all are forgotten, and told again by those who use them */
+/* Of a process: beyond that all are dropped, and agents send those that they use again. */
+#define NUMBERS_MAX (1u << 20)
 
-/* Of the capture. */
+/* The state of the capture. */
 struct python_calls {
-    struct intern texts; /* as records have them */
+    struct intern texts; /* in the form of the records */
     int64_t *ids;        /* by text */
     size_t room;
     int64_t chains;      /* the last id of TACHO_PYTHON_CALLCHAINS */
@@ -28,7 +29,7 @@ static struct python_calls *calls_of(const struct collector *collector)
     return collector->state[COLLECT_SOURCE_PYTHON];
 }
 
-/* Numbers of a process; the id of each by its place. */
+/* The stack numbers of a process, and the id of each by its index. */
 struct python_numbers {
     struct intern known;
     int64_t *ids;
@@ -56,7 +57,7 @@ void python_write_chain_row(struct collector *collector, const struct python_cha
     writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
 }
 
-/* The next piece of the text, up to this character or the end; *at goes behind it. */
+/* The next part of the text, up to a separator or the end; *at moves behind it. */
 static struct intern_string next_piece(const char **at, const char *end, char separator)
 {
     const char *found = memchr(*at, separator, (size_t)(end - *at));
@@ -73,7 +74,7 @@ static int64_t line_number(struct intern_string digits)
     return line;
 }
 
-/* "*12\t/a/b.py\tf", a line for each frame. */
+/* Writes "*12\t/a/b.py\tf", a line for each frame, as rows. */
 static void write_rows(struct collector *collector, int64_t id, const char *text, size_t length)
 {
     const char *at = text, *end = text + length;
@@ -96,7 +97,7 @@ static void write_rows(struct collector *collector, int64_t id, const char *text
     }
 }
 
-/* The rows of a text; 0 when memory is short. */
+/* The id of a text's rows, which are written if the text is new; 0 if out of memory. */
 static int64_t id_of_text(struct collector *collector, const char *text, size_t length)
 {
     struct python_calls *calls = calls_of(collector);
@@ -148,7 +149,7 @@ int64_t python_calls_find(const struct process *process, uint64_t number)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-/* What is lost here is no event: calls of it have no Python stack. */
+/* A lost record here is not a lost event: calls with that stack get no Python stack. */
 static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     python_calls_record(origin->process, record, words);

@@ -1,8 +1,7 @@
-/* Python sampling as a source: the stacks of all Python threads of the program, read from outside so many times a
- * second.
+/* Python sampling as a source: the stacks of all Python threads of the program, read from outside at a fixed rate.
  *
- * A thread of the collector reads (python_sampler.c), the main thread, here, writes rows. The program is never stopped,
- * knows nothing of it, and its GIL is not touched. */
+ * A thread of the collector reads them (python_sampler.c); the main thread, in this file, writes rows. The program is
+ * never stopped, does not notice, and its GIL is not touched. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 struct python {
     struct python_sampler *sampler;
-    struct python_batch batch; /* the one that is being written, or empty */
+    struct python_batch batch; /* being written, or empty */
     struct {
         int64_t name, file;
     } *codes;                  /* by number: ids of their texts */
@@ -24,7 +23,7 @@ struct python {
     size_t code_count, code_room, place_count, place_room, chain_count, chain_room;
 };
 
-static const char source[] = "python-sampling"; /* in TACHO_COUNT */
+static const char source[] = "python-sampling"; /* its name in TACHO_COUNT */
 
 /* NULL: Python stacks are not sampled. */
 static struct python *python_of(const struct collector *collector)
@@ -100,7 +99,7 @@ static int take_names(struct collector *collector, struct python *python)
     return 0;
 }
 
-/* Other stacks may have ids in between. */
+/* The ids of consecutive chains may have gaps, since stacks of calls get ids too. */
 static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
 {
     if (array_reserve(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) != 0)
@@ -154,7 +153,7 @@ static void write_rows(struct collector *collector)
     python_batch_clear(&python->batch);
     python_sampler_take(python->sampler, &python->batch, &late);
     const struct python_batch *batch = &python->batch;
-    /* numbers would not fit to names any more */
+    /* After a failure numbers would no longer match their names. */
     if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) {
         collector_warn(collector, 0, "Python sampling has ended early: memory is short.");
         python_sampler_switch(python->sampler, 0);

@@ -1,7 +1,7 @@
 /* Finds the Python interpreter in a process: see python_find.h.
  *
- * Symbols are looked up in the memory of the process, by its loader's own tables: no file has to be opened, which may
- * lie in another container or be gone, and stripping leaves those tables alone. Nothing that they say is trusted. */
+ * Symbols are looked up in the memory of the process, through its loader's own tables. So no file has to be opened,
+ * which may lie in another container or be deleted, and stripped binaries work. Nothing in these tables is trusted. */
 #include "python_find.h"
 
 #include <elf.h>
@@ -13,13 +13,13 @@
 
 #define SEGMENTS_MAX 64
 #define DYNAMIC_MAX 256
-#define CHAIN_MAX 65536 /* steps along one chain of a hash table */
+#define CHAIN_MAX 65536 /* steps along one chain of the hash table */
 #define NAME_MAX_BYTES 32
 
 /* ---- Symbols --------------------------------------------------------------------------------------------------- */
 
 struct tables {
-    uint64_t base; /* what is to be added to the file's addresses */
+    uint64_t base; /* to add to the addresses of the file */
     uint64_t symbols, strings, gnu_hash;
 };
 
@@ -28,7 +28,7 @@ static int read_at(const struct python_memory *memory, uint64_t address, void *b
     return memory->read_at(memory->context, address, buffer, size);
 }
 
-/* Some loaders put addresses into the table in place, others leave what the file says. */
+/* Some loaders relocate the addresses in the table, others leave the values of the file. */
 static uint64_t loaded(const struct tables *tables, uint64_t value)
 {
     return value >= tables->base ? value : tables->base + value;
@@ -51,7 +51,7 @@ static int read_tables(const struct python_memory *memory, uint64_t dynamic, uin
     return tables->symbols && tables->strings && tables->gnu_hash ? 0 : -1;
 }
 
-/* Where the tables are, from the head of the file. */
+/* Finds the tables from the ELF header. */
 static int find_tables(const struct python_memory *memory, uint64_t address, struct tables *tables)
 {
     Elf64_Ehdr head;
@@ -92,7 +92,7 @@ static int is_called(const struct python_memory *memory, const struct tables *ta
            memcmp(text, name, size) == 0;
 }
 
-/* The GNU hash table: four numbers, a filter of words, the buckets, and chains that end with an odd hash. */
+/* Looks up the GNU hash table: four numbers, a bloom filter, the buckets, and chains that end with an odd hash. */
 static uint64_t look_up(const struct python_memory *memory, const struct tables *tables, const char *name)
 {
     uint32_t head[4], index, hash = gnu_hash_of(name), found;
@@ -131,7 +131,7 @@ int python_find_symbols(const struct python_memory *memory, uint64_t base, const
 
 /* ---- Mappings -------------------------------------------------------------------------------------------------- */
 
-/* A line of /proc/PID/maps that begins a file: its address and path. */
+/* Address and path of a line of /proc/PID/maps that maps the start of a file. */
 static const char *begins_file(char *line, uint64_t *address)
 {
     unsigned long long start, offset;

@@ -1,4 +1,4 @@
-/* Finds the Python interpreter in a process: in its program, or in a library called like one. */
+/* Finds the Python interpreter in a process: in its program, or in a library named like one. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_FIND_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_FIND_H
 
@@ -6,12 +6,12 @@
 
 #include "abi/python_layout.h"
 
-/* 1 and the addresses of python_symbols[], 0 if there is none (yet), -1 if the process is
- * gone or may not be looked at. */
+/* 1 and the addresses of python_symbols[]; 0 if there is none (yet); -1 if the process is gone or may not be
+ * inspected. */
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
-/* Symbols that a loaded file exports, found in its memory as its own loader finds them; base: where its first byte is
- * mapped. How many there are; 0 for what is no such file. Addresses of those that are not there become 0. */
+/* Looks up symbols that a loaded file exports, in its memory and as its own loader does; base: where its first byte is
+ * mapped. Returns how many were found; 0 if this is not such a file. Missing symbols get the address 0. */
 int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
                         uint64_t *addresses);
 

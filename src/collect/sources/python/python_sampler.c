@@ -1,8 +1,8 @@
-/* The thread that samples Python stacks: wakes up so many times a second, looks at every process once, goes to sleep.
+/* The thread that samples Python stacks: it wakes up at the sampling rate, reads every process once, and sleeps.
  *
- * One lock guards all of it. The sampler holds it for a round, some microseconds for each thread that runs; the main
- * thread holds it to add or remove a process or to exchange batches, never while it writes. A round that takes long
- * delays the next, so that sampling never takes more than a fourth of a CPU; what is left out then counts as late. */
+ * One lock guards everything. The sampler holds it for a round, a few microseconds for each running thread. The main
+ * thread holds it to add or remove a process or to exchange batches, never while it writes rows. A long round delays
+ * the next one, so that sampling never takes more than a quarter of a CPU; skipped samples count as late. */
 #include "python_sampler.h"
 
 #include <errno.h>
@@ -15,14 +15,14 @@
 #include "base/array.h"
 #include "base/clock.h"
 
-#define SHARE 4                    /* of the time, at most this part is spent in rounds */
-#define PRIORITY (-10)             /* a nice value */
-#define BATCH_MAX (1u << 20)       /* samples that wait to be written; beyond, they are late */
+#define SHARE 4              /* rounds take at most 1/SHARE of the time */
+#define PRIORITY (-10)       /* a nice value */
+#define BATCH_MAX (1u << 20) /* samples that wait to be written; further ones count as late */
 
 struct python_sampler {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* on, off or to stop; else the sampler wakes by itself */
+    pthread_cond_t wake; /* signalled to switch or stop; else the sampler wakes up by timeout */
     int stop, on;
     int64_t interval_ns;
     uint32_t random;
@@ -37,7 +37,8 @@ struct python_sampler {
 
 /* ---- The thread ------------------------------------------------------------------------------------------------ */
 
-/* Rounds are not quite regular: else a program that works in step with them would always be met at the same place. */
+/* Rounds are slightly irregular. Else a program that works in step with them would always be sampled at the same
+ * place. */
 static int64_t jitter(struct python_sampler *sampler)
 {
     sampler->random = sampler->random * 1664525u + 1013904223u;
@@ -68,7 +69,7 @@ static int64_t cpu_time(void)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* When the next round is due: rounds whose time has passed are left out. */
+/* The time of the next round; rounds that are overdue are skipped. */
 static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_t used_ns)
 {
     int64_t earliest_ns = clock_monotonic_ns() + (SHARE - 1) * used_ns, next_ns = due_ns + sampler->interval_ns;
@@ -85,7 +86,7 @@ static void *run(void *argument)
     struct python_sampler *sampler = argument;
     prctl(PR_SET_NAME, "tacho-python");
     prctl(PR_SET_TIMERSLACK, 1);
-    setpriority(PRIO_PROCESS, 0, PRIORITY); /* where we may: little work, but at its time */
+    setpriority(PRIO_PROCESS, 0, PRIORITY); /* where it is allowed: little work, but it must be on time */
     pthread_mutex_lock(&sampler->lock);
     for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
         if (!sampler->on) {
@@ -104,7 +105,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ---- What the main thread calls -------------------------------------------------------------------------------- */
+/* ---- Functions for the main thread ----------------------------------------------------------------------------- */
 
 struct python_sampler *python_sampler_start(unsigned frequency)
 {
@@ -153,7 +154,7 @@ void python_sampler_switch(struct python_sampler *sampler, int on)
     pthread_mutex_unlock(&sampler->lock);
 }
 
-/* Its place among the targets; their number if it is none. */
+/* The index of a process among the targets; target_count if it is not one. */
 static size_t place_of(const struct python_sampler *sampler, const struct process *process)
 {
     size_t at = 0;

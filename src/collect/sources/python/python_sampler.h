@@ -1,5 +1,5 @@
-/* The thread that samples Python stacks. Everything of it is behind one lock, which a round
- * holds: see python_sampler.c. */
+/* The thread that samples Python stacks. One lock guards all of its state, and a round holds it: see
+ * python_sampler.c. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SAMPLER_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SAMPLER_H
 
@@ -11,17 +11,17 @@
 
 struct python_sampler;
 
-/* NULL and errno when no thread could be had. */
+/* NULL and errno if no thread could be created. */
 struct python_sampler *python_sampler_start(unsigned frequency);
 
-/* Ends the thread and frees everything; *cpu_ns: the CPU time that it took. */
+/* Ends the thread and frees everything; *cpu_ns: its CPU time. */
 void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns);
 
 void python_sampler_switch(struct python_sampler *sampler, int on);
-/* A process to be looked at from now on; one that is already is left alone. */
+/* Adds a process to sample; ignored if it is one already. */
 void python_sampler_add(struct python_sampler *sampler, struct process *process, pid_t pid);
 
-/* What became of a process that is sampled no more; 0 if it was not. */
+/* Removes a process and returns the result of sampling it; 0 if it was not sampled. */
 struct python_outcome {
     struct python_target_counts counts;
     int is_python;
@@ -30,8 +30,8 @@ struct python_outcome {
 int python_sampler_remove(struct python_sampler *sampler, const struct process *process,
                           struct python_outcome *outcome);
 
-/* Exchanges the batch that was filled for an empty one; *late: samples that would have been taken at times at which the
- * sampler was kept from running, or was behind, since the last time. */
+/* Exchanges the filled batch for an empty one. *late: samples since the last call that were skipped because the
+ * sampler could not run, or was behind. */
 void python_sampler_take(struct python_sampler *sampler, struct python_batch *batch, uint64_t *late);
 
 #endif

@@ -1,4 +1,4 @@
-/* The folder of Python modules that Python programs find first: see python_site.h. */
+/* The directory of modules that Python programs import first: see python_site.h. */
 #include "python_site.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "collect/core/variables.h"
 #include "wire/wire_torch.h"
 
-/* The folder that Python programs find first, beside the agent: whether it is wanted. A path that
- * is not there stays empty. */
+/* Finds that directory beside the agent. Returns 1 if an option needs it. The path stays empty if there is no such
+ * directory. */
 static int find_site(struct text *path, const struct collect_options *options, const char *agent_path)
 {
     char *agent = realpath(agent_path, NULL); /* not the link to it that LD_PRELOAD may need */
@@ -24,8 +24,8 @@ static int find_site(struct text *path, const struct collect_options *options, c
            options->python_functions;
 }
 
-/* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands
- * last, as it may have commas. */
+/* Our directory comes first: its sitecustomize.py runs the one that it replaces. The file's name comes last, since it
+ * may contain commas. */
 void python_site_environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
 {
     struct text path = { 0 }, words = { 0 };

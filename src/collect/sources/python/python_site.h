@@ -1,5 +1,5 @@
-/* The folder of Python modules that Python programs find first, if the options ask for what it does: functions of the
- * row of Python. */
+/* The directory of modules that Python programs import first, if the options need it. These are functions of Python's
+ * row. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SITE_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_SITE_H
 

@@ -1,4 +1,4 @@
-/* One process whose Python stacks are sampled: finds its interpreter, then reads all its threads, round after round. */
+/* One process whose Python stacks are sampled: finds its interpreter, then reads all its threads in each round. */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_TARGET_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_TARGET_H
 
@@ -12,22 +12,22 @@ struct process;
 
 struct python_target_counts {
     uint64_t samples;
-    uint64_t torn; /* stacks that changed under our hands, three times in a row */
-    uint64_t cut;  /* of the samples, those with more frames than are kept */
+    uint64_t torn; /* stacks that changed while they were read, in every attempt */
+    uint64_t cut;  /* samples with more frames than are kept */
 };
 
-/* The process stays the caller's and is only named in samples. NULL when memory is short. */
+/* process: the caller's; it is only passed on to samples. NULL if out of memory. */
 struct python_target *python_target_new(struct process *process, pid_t pid);
 void python_target_free(struct python_target *target);
 
-/* Looks at it now: samples go into names->batch. */
+/* Samples the process now, into names->batch. */
 void python_target_round(struct python_target *target, struct python_names *names, int64_t now_ns);
 
 struct process *python_target_process(const struct python_target *target);
 const struct python_target_counts *python_target_counts(const struct python_target *target);
 int python_target_is_python(const struct python_target *target); /* 1: its interpreter is being read */
 
-/* Why it is not: the end of a sentence; NULL: it is, or may yet be. */
+/* Why it is not sampled, as the end of a sentence; NULL: it is, or may be later. */
 const char *python_target_refusal(const struct python_target *target);
 
 #endif

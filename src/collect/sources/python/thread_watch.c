@@ -1,4 +1,4 @@
-/* What the kernel says about a thread: see thread_watch.h. */
+/* The kernel's view of a thread: see thread_watch.h. */
 #include "thread_watch.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ static int open_of(pid_t pid, pid_t tid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The file from its start; its text ends with a zero. */
+/* Reads the file from its start; the text ends with a zero. */
 static ssize_t read_again(int file, char *text, size_t size)
 {
     ssize_t got = file < 0 ? -1 : pread(file, text, size - 1, 0);
@@ -58,7 +58,7 @@ int thread_watch_state(const struct thread_watch *watch, uint64_t *address)
     *address = 0;
     if (read_again(watch->state_file, text, sizeof text) <= 0)
         return THREAD_UNKNOWN;
-    if (!watch->is_syscall) { /* the letter behind the name, which may hold anything */
+    if (!watch->is_syscall) { /* the state is behind the name, which may contain anything */
         const char *end = strrchr(text, ')');
         return !end || end[1] != ' ' ? THREAD_UNKNOWN : end[2] == 'R' ? THREAD_RUNNING : THREAD_WAITING;
     }
@@ -87,7 +87,7 @@ static int is_thread(pid_t pid, pid_t tid)
     return stat(path, &status) == 0;
 }
 
-/* What a thread is called in its innermost pid namespace; 0: not known. */
+/* The id of a thread in its innermost pid namespace; 0: unknown. */
 static pid_t inner_number(pid_t pid, pid_t tid)
 {
     char path[80];
@@ -112,7 +112,7 @@ pid_t thread_of_native(pid_t pid, pid_t native)
 {
     if (is_thread(pid, native))
         return native;
-    if (inner_number(pid, pid) == pid) /* no namespace of its own: there is no such thread */
+    if (inner_number(pid, pid) == pid) /* no namespace of its own, so there is no such thread */
         return 0;
     char path[64];
     pid_t found = 0;
@@ -133,7 +133,7 @@ pid_t thread_of_pthread(pid_t pid, const unsigned char *bytes, size_t size)
     for (size_t at = 0; at + 4 <= size; at += 4) {
         int32_t number;
         memcpy(&number, bytes + at, sizeof number);
-        /* threads are younger than their process, whose number is the first one's */
+        /* A thread's id is at least that of its process, unless ids have wrapped around. */
         if (number >= pid && is_thread(pid, number))
             return number;
     }

@@ -23,7 +23,7 @@ static void metadata(const struct origin *origin, const char *name, const char *
     writer_append(origin->collector->writer, TABLE_TACHO_TORCH_METADATA, &row);
 }
 
-/* The settings of a capture, once, under the names that torch's own traces have for them. */
+/* Writes the settings of the capture once, under the names in torch's own traces. */
 static void loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_torch_result *result = &origin->collector->result->torch;
@@ -86,7 +86,7 @@ static void thread_end(struct process *process, struct reader *reader, int64_t e
                             last_ns != PROCESS_NO_TIME ? last_ns : collector_now(process->collector));
 }
 
-/* Its own count, since an operator is recorded once its end is here. */
+/* PyTorch keeps its own counts, since an operator counts as recorded once its end is read. */
 static void counts(struct process *process)
 {
     if (!process->state[COLLECT_SOURCE_TORCH])
@@ -131,7 +131,7 @@ static const struct collect_table tables[] = {
 const struct collect_source collect_source_torch = {
     .records = records,
     .tables = tables,
-    /* half of it is PyTorch's own, which does more for an operator that is observed */
+    /* Half of this is PyTorch's own cost, since it does more work for an observed operator. */
     .cost = { .recorded_reads = 2, .recorded_ns = 120, .counted_reads = 2, .counted_ns = 100 },
     .arena = arena,
     .process_end = end_process,

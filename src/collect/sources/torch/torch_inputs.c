@@ -1,5 +1,5 @@
-/* The inputs of an operator in the words of torch's own profiler: shapes, strides, types and values. See
- * wire/wire_torch.h for how they come. */
+/* The inputs of an operator in the form of torch's own profiler: shapes, strides, types and values. wire/wire_torch.h
+ * describes the words. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "torch_collect.h"
 #include "wire/wire_torch.h"
 
-/* Types by torch's own numbers, under the names that C++ has for them. */
+/* Types by torch's own numbers, with their C++ names. */
 static const char *const type_names[] = {
     "unsigned char",
     "signed char",
@@ -51,7 +51,7 @@ struct cursor {
 struct item {
     enum wire_torch_input kind;
     uint32_t type, count;
-    const uint64_t *words; /* of its own */
+    const uint64_t *words; /* behind its head */
 };
 
 static int next_item(struct cursor *cursor, struct item *item)
@@ -86,7 +86,7 @@ static void add_numbers(struct text *out, const uint64_t *words, uint32_t count)
     text_add_char(out, ']');
 }
 
-/* As torch prints values: a number that is whole has its point all the same. */
+/* Adds a value as torch prints it: a whole number keeps its point. */
 static void add_value(struct text *out, const struct item *item)
 {
     double real;
@@ -106,7 +106,7 @@ static int is_scalar(const struct item *item)
     return item->kind >= WIRE_TORCH_INT && item->kind <= WIRE_TORCH_COMPLEX;
 }
 
-/* Shapes and strides of one tensor, or nothing in their place. */
+/* Adds the shape and strides of one tensor, or empty lists in their place. */
 static void add_tensor(const struct torch_texts *texts, const struct item *item)
 {
     uint32_t count = item->kind == WIRE_TORCH_TENSOR ? item->count : 0;
@@ -121,7 +121,7 @@ static void add_size(const struct torch_texts *texts, const struct item *item, i
     *is_first = 0;
 }
 
-/* In the place of sizes that had no room. */
+/* Stands for sizes that had no room. */
 static void add_left_out(const struct torch_texts *texts, int *is_first)
 {
     text_add(texts->sizes, *is_first ? "[...]" : ", [...]");
@@ -183,7 +183,7 @@ static void add_plain(const struct torch_texts *texts, const struct item *item)
     text_add_char(texts->values, '"');
 }
 
-/* The inputs end here, and not because there were no more: their last type is "...". */
+/* The list of inputs was truncated: its last type is "...". */
 static int add_cut(const struct torch_texts *texts, int *is_first)
 {
     add_left_out(texts, is_first);
@@ -194,7 +194,7 @@ static int add_cut(const struct torch_texts *texts, int *is_first)
     return 0;
 }
 
-/* Tensors of a list stand one by one in the sizes that emit_nvtx has. */
+/* In the sizes of emit_nvtx the tensors of a list stand one by one. */
 static int add_item(struct cursor *cursor, const struct torch_texts *texts, const struct item *item, int *is_first)
 {
     if (item->kind == WIRE_TORCH_TENSOR_LIST)
