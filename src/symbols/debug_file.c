@@ -15,8 +15,8 @@
 
 struct search {
     const struct symbols_module *module;
-    char id[2 * ELF_IMAGE_BUILD_ID_MAX + 1]; /* in hexadecimal digits */
-    const char *folder, *base;               /* of the module's path, the folder without its last slash */
+    char id[2 * ELF_IMAGE_BUILD_ID_MAX + 1]; /* in hexadecimal */
+    const char *folder, *base;               /* of the module's path; the folder without its last slash */
     int folder_length;
     struct elf_piece link;                   /* .gnu_debuglink: a name, padding, a checksum */
     struct elf_image *image;
@@ -31,7 +31,7 @@ static int has_sum(int file, uint32_t wanted)
     return sum == wanted;
 }
 
-/* Whether the file at the path is of the same build. */
+/* Opens the file at a path. Returns 1 if it is from the same build. */
 static int take(const struct search *search, const char *path)
 {
     const struct symbols_module *module = search->module;
@@ -84,7 +84,7 @@ static int find_by_link(const struct search *search, const char *root)
            try_path(search, "%s%.*s/.debug/%s", root, search->folder_length, search->folder, name);
 }
 
-/* A folder of the user's: laid out as a system's, or just full of files; or one file. */
+/* Searches a directory that the user names: laid out like the system's, or with files only; or a single file. */
 static int find_in_named(const struct search *search, const char *named)
 {
     if (find_by_id(search, named) || find_by_link(search, named) || try_path(search, "%s", named))

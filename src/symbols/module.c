@@ -1,7 +1,7 @@
-/* Files that code comes from: which mappings belong to the same file, and opening it. See symbols_state.h.
+/* Files that contain code: matches mappings that belong to the same file, and opens the file. See symbols_state.h.
  *
- * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name
- * another file. */
+ * A file is opened when the first frame in it is found, while its process probably still lives: later its path may
+ * name another file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "symbols_state.h"
 
-#define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */
+#define BUILD_ID_TRUSTED 8 /* a shorter one may not be unique */
 
 static struct symbols_module *add(struct symbols *symbols, const struct symbols_module *module)
 {
@@ -32,7 +32,7 @@ static struct symbols_module *add(struct symbols *symbols, const struct symbols_
     return copy;
 }
 
-/* Each kind that is no plain file, by how its path begins. */
+/* The kinds that are not plain files, by the start of their path. */
 static const struct {
     const char *prefix;
     enum symbols_module_kind kind;
@@ -42,7 +42,7 @@ static const struct {
     { "//anon", MODULE_JIT, "[jit]" },    { "/memfd:", MODULE_JIT, "[jit]" },
     { "/dev/zero", MODULE_JIT, "[jit]" }, { "/SYSV", MODULE_JIT, "[jit]" },
     { "/", MODULE_FILE, NULL },           { "[vsyscall]", MODULE_NOTHING, "[vsyscall]" },
-    { "", MODULE_JIT, "[jit]" }, /* no path, [heap], [anon:…] */
+    { "", MODULE_JIT, "[jit]" }, /* no path, [heap], [anon:...] */
 };
 
 static int is_same(const struct symbols_module *module, const struct symbols_module *other)
@@ -71,7 +71,7 @@ static struct symbols_module *find_file(struct symbols *symbols, const struct sy
     return NULL;
 }
 
-/* The one module of a kind; of made code there is one for each process. */
+/* The only module of a kind; for code generated at run time there is one for each process. */
 static struct symbols_module *single(struct symbols *symbols, enum symbols_module_kind kind, const char *path)
 {
     for (size_t i = 0; i < symbols->module_count; i++)
@@ -133,7 +133,7 @@ struct symbols_module *module_of_kernel(struct symbols *symbols)
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
 
-/* Whether the file that was found is the one that was mapped. */
+/* Opens the file that was found. Returns 1 if it is the one that was mapped. */
 static int take(struct symbols_module *module, int file)
 {
     struct stat status;
@@ -156,7 +156,8 @@ static int take(struct symbols_module *module, int file)
     return 1;
 }
 
-/* A file that was deleted or written anew can still be had from who has mapped it, given the rights. */
+/* A file that was deleted or replaced can still be opened through a process that has mapped it, with sufficient
+ * privileges. */
 static int open_mapped(const struct symbols_process *process, const struct space_mapping *mapping)
 {
     char path[96];
@@ -167,7 +168,7 @@ static int open_mapped(const struct symbols_process *process, const struct space
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The kernel maps the same one into every process: ours serves. */
+/* The kernel maps the same vDSO into every process, so ours serves for all. */
 static int open_vdso(struct symbols_module *module)
 {
     uint64_t address = getauxval(AT_SYSINFO_EHDR), start, end;

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "symbols_state.h"
 
-/* Files in /proc belong to the user that the process runs as; to root if it may not be looked at. */
+/* Files in /proc belong to the user that the process runs as; to root if it may not be inspected. */
 static void note_user(struct symbols_process *process, FILE *file)
 {
     struct stat status;
@@ -23,8 +23,8 @@ static void note_user(struct symbols_process *process, FILE *file)
         process->user = status.st_uid;
 }
 
-/* Keeps the process's root folder open if it is not ours, so that its files can be read after its end, and its own
- * pid, by which it names the files that it writes. */
+/* Keeps the process's root directory open if it is not ours, so that its files can be read after its end. Also reads
+ * its pid in its own namespace, which is part of the names of files that it writes. */
 void space_begin(struct symbols_process *process)
 {
     char path[64], ours[64], theirs[64];
@@ -97,7 +97,8 @@ int symbols_process_look(struct symbols_process *process)
 
 /* ---- Files under another root ---------------------------------------------------------------------------------- */
 
-/* Opens a path without links, folder by folder, so that a folder that becomes a link meanwhile leads nowhere else. */
+/* Opens a path without links, directory by directory, so that a directory that becomes a link meanwhile cannot
+ * redirect us. */
 static int open_plain(int root, char *path, int flags)
 {
     char *rest = NULL, *name = strtok_r(path, "/", &rest), *next;
@@ -116,8 +117,8 @@ static int open_plain(int root, char *path, int flags)
     return file;
 }
 
-/* Takes the first name of `rest` over to the end of `plain`, or puts what it is a link to in its
- * place: 0, or -1 and errno. */
+/* Moves the first name of `rest` to the end of `plain`; if it is a link, replaces it by its target: 0, or -1 and
+ * errno. */
 static int take_name(int root, char *plain, char *rest, int follow_last, int *links_left)
 {
     char name[NAME_MAX + 1], target[PATH_MAX], joined[PATH_MAX];
@@ -169,7 +170,7 @@ static int open_step_by_step(int root, const char *path, int flags)
     return open_plain(root, plain, flags);
 }
 
-/* A path under a folder, whose links are followed as if the folder were the root. */
+/* Opens a path under a directory; links are followed as if the directory were the root. */
 static int open_under(int root, const char *path, int flags)
 {
     struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT };

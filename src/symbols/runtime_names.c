@@ -10,11 +10,11 @@
 
 #define LINE_ROOM 65536u
 
-/* Lines of a file that may have no end, and no end of a line either. */
+/* Lines of a file that may be endless, and may have endless lines. */
 struct lines {
     FILE *file;           /* NULL: none */
-    uint64_t bytes_left;  /* that are read of it */
-    char line[LINE_ROOM]; /* without its newline; what is longer is cut */
+    uint64_t bytes_left;  /* limit of the bytes to read */
+    char line[LINE_ROOM]; /* without its newline; longer lines are truncated */
 };
 
 /* The next line; NULL at the end. */
@@ -34,8 +34,8 @@ static const char *next_line(struct lines *lines)
     return some ? lines->line : NULL;
 }
 
-/* Hexadecimal digits and the blanks behind them; whether there were any. A hundred thousand lines
- * are too many for sscanf(). */
+/* Parses hexadecimal digits and the blanks behind them; 0 if there are none. sscanf() is too slow for a hundred
+ * thousand lines. */
 static int take_number(const char **at, uint64_t *number)
 {
     char *end;
@@ -52,7 +52,7 @@ void names_add_kernel(struct symbol_names *names)
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t address;
         if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
-            continue; /* addresses are 0 for those who may not see them */
+            continue; /* addresses are 0 without the privilege to see them */
         const char *name = at + 1 + strspn(at + 1, " ");
         symbol_names_add(names, &(struct symbol_names_entry){
                                     .start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1 });
@@ -61,8 +61,8 @@ void names_add_kernel(struct symbol_names *names)
         fclose(lines.file);
 }
 
-/* The process names it by the number that it has for itself, in its own /tmp. Anyone can make a file of that name
- * there: as with perf, only root's count, ours, and those of the process's own user. */
+/* The file's name has the pid in the process's own namespace, and it is in the process's own /tmp. Anyone can create
+ * such a file there. As in perf, only files of root, of us and of the process's own user are trusted. */
 static int is_trusted(const struct symbols_process *process, const struct stat *status)
 {
     return S_ISREG(status->st_mode) &&
@@ -92,7 +92,7 @@ int names_add_made(struct symbol_names *names, struct symbols_process *process)
     names->last_wins = 1;
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t start, size;
-        number++; /* memory is used again: the last line of a place counts */
+        number++; /* memory is reused: the last line of an address is valid */
         if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
             symbol_names_add(names, &(struct symbol_names_entry){
                                         .start = start, .size = size, .text = at, .room = strlen(at), .rank = number });

@@ -5,12 +5,12 @@
 #include "symbols/names/symbol_names.h"
 #include "symbols_state.h"
 
-/* /proc/kallsyms, where it tells addresses. Of a loadable module's function the text is
- * followed by a tab and [module]. */
+/* Adds the functions of /proc/kallsyms, if it shows addresses. For a function of a module the text is followed by a
+ * tab and [module]. */
 void names_add_kernel(struct symbol_names *names);
 
-/* /tmp/perf-PID.map, as perf's tools have it: one line for each piece of code, start, size and name. Says whether it is
- * longer than what is read of it. */
+/* Adds /tmp/perf-PID.map in the format of perf: a line for each piece of code with start, size and name. Returns 1 if
+ * the file is longer than NAMES_BYTES_MAX, where reading stops. */
 #define NAMES_BYTES_MAX (UINT64_C(256) << 20)
 int names_add_made(struct symbol_names *names, struct symbols_process *process);
 

@@ -5,7 +5,7 @@
 
 #include "symbols/cfi/cfi_expression.h"
 
-#define ADDRESS_BITS_AARCH64 UINT64_C(0x0000ffffffffffff) /* above them a signed address has its signature */
+#define ADDRESS_BITS_AARCH64 UINT64_C(0x0000ffffffffffff) /* the bits above hold the signature of a signed address */
 
 /* Registers by DWARF's numbers. */
 enum { X86_RBP = 6, X86_RSP = 7, X86_RIP = 16, ARM_FP = 29, ARM_LR = 30, ARM_SP = 31, ARM_PC = 32 };
@@ -45,8 +45,8 @@ static int lost(const struct unwind_plan_scene *scene)
     return scene->is_beyond ? PLAN_BEYOND : PLAN_LOST;
 }
 
-/* Moves to the caller. A frame that does not lie above the one before it would lead in circles; only a leaf may have
- * none. */
+/* Moves to the caller. A frame that does not lie above the previous one would lead to a cycle; only a leaf may have no
+ * frame. */
 static int arrive(struct unwind_plan_scene *scene, uint64_t frame, uint64_t address, int is_signal, int is_signed)
 {
     uint64_t *values = scene->registers.value;
@@ -62,7 +62,7 @@ static int arrive(struct unwind_plan_scene *scene, uint64_t frame, uint64_t addr
     values[scene->address_register] = address;
     scene->registers.known |= UINT64_C(1) << scene->address_register | UINT64_C(1) << scene->stack_register;
     scene->is_return = !is_signal;
-    scene->is_first = is_signal; /* who was interrupted may be a leaf */
+    scene->is_first = is_signal; /* an interrupted function may be a leaf */
     return PLAN_STEPPED;
 }
 
@@ -146,7 +146,7 @@ int unwind_plan_follow(struct unwind_plan_scene *scene, const struct unwind_plan
     return arrive(scene, frame, address, 0, plan->flags & PLAN_RETURN_SIGNED);
 }
 
-/* ---- What plans cannot say ------------------------------------------------------------------------------------- */
+/* ---- Steps that plans cannot describe -------------------------------------------------------------------------- */
 
 static int rule_value(struct unwind_plan_scene *scene, const struct cfi_rule *rule, unsigned number, uint64_t frame,
                       uint64_t *value)
@@ -196,7 +196,7 @@ int unwind_plan_work_out(struct unwind_plan_scene *scene, const struct cfi *cfi,
     if (!(caller.known >> row.return_register & 1))
         return lost(scene);
     address = caller.value[row.return_register];
-    /* The caller's stack pointer is the frame's address, unless the frame says otherwise, as that of a signal does. */
+    /* The caller's stack pointer is the frame's address, unless the frame has a rule for it, as a signal frame does. */
     unsigned stack = scene->stack_register;
     uint64_t before = scene->registers.value[stack];
     if (row.rules[stack].kind != CFI_SAME)
@@ -217,7 +217,7 @@ int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene)
     uint64_t frame = registers->value[scene->frame_register], next, address;
     if (!(registers->known >> scene->frame_register & 1))
         return lost(scene);
-    if (frame == 0) /* as thread starts set it up */
+    if (frame == 0) /* thread starts set it to 0 */
         return PLAN_ENDS;
     if (frame < registers->value[scene->stack_register] || frame % 8)
         return PLAN_LOST;
@@ -227,7 +227,7 @@ int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene)
     return arrive(scene, frame + 16, address, 0, 0);
 }
 
-/* mov x8, 139 (rt_sigreturn); svc 0 */
+/* Recognises: mov x8, 139 (rt_sigreturn); svc 0. */
 int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside)
 {
     static const unsigned char code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
@@ -241,7 +241,7 @@ int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside)
     return is_same;
 }
 
-/* The stack pointer is at a siginfo, behind which a ucontext holds x0 to x30, sp and pc, in this order. */
+/* The stack pointer is at a siginfo. The ucontext behind it has x0 to x30, sp and pc, in this order. */
 int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene)
 {
     enum { REGISTERS_AT = 128 + 176 + 8 };

@@ -8,12 +8,12 @@
 struct unwind_plan_scene {
     uint16_t machine;
     unsigned stack_register, frame_register, address_register;
-    struct symbols_registers registers; /* of the frame where the walk stands */
-    const unsigned char *stack;         /* the copy, from `low` on */
+    struct symbols_registers registers; /* of the current frame */
+    const unsigned char *stack;         /* the copy, which begins at address `low` */
     uint64_t low, bytes;
-    int is_return;                      /* the address is one that a call returns to */
+    int is_return;                      /* the address is a return address */
     int is_first;
-    int is_beyond;                      /* something above the copy was wanted */
+    int is_beyond;                      /* data above the copy was needed */
 };
 
 enum unwind_plan_result { PLAN_STEPPED = 0, PLAN_ENDS, PLAN_BEYOND, PLAN_LOST };
@@ -24,20 +24,20 @@ static inline uint64_t unwind_plan_address(const struct unwind_plan_scene *scene
     return scene->registers.value[scene->address_register];
 }
 
-/* The call frame information of an address in its file, as a plan; PLAN_NONE if there is none. */
+/* Makes a plan from the call frame information of an address in its file; PLAN_NONE if there is none. */
 void unwind_plan_make(struct unwind_plan *plan, const struct cfi *cfi, uint64_t inside);
 
-/* Whether this is code to which the kernel lets a signal handler return and whose call frame information is missing
- * or wrong: aarch64's, recognised by its instructions. */
+/* Is this the code that a signal handler returns to, with missing or wrong call frame information? Only aarch64's vDSO
+ * has such code, which is recognised by its instructions. */
 int unwind_plan_is_kernel_signal(const struct elf_image *image, uint64_t inside);
 
-/* Each makes one step: enum unwind_plan_result. */
+/* Each of these makes one step and returns an enum unwind_plan_result. */
 int unwind_plan_follow(struct unwind_plan_scene *scene, const struct unwind_plan *plan);
 int unwind_plan_work_out(struct unwind_plan_scene *scene, const struct cfi *cfi, uint64_t inside);
 int unwind_plan_by_frame_pointer(struct unwind_plan_scene *scene);
 int unwind_plan_leave_kernel_signal(struct unwind_plan_scene *scene);
 
-/* The address that a leaf without a frame returns to, and the step there. */
+/* The return address of a leaf without a frame, and the step there. */
 int unwind_plan_return_of_leaf(struct unwind_plan_scene *scene, uint64_t *address);
 int unwind_plan_leave_leaf(struct unwind_plan_scene *scene, uint64_t address);
 

@@ -23,7 +23,7 @@ struct program {
     const struct cfi_section *section;
     const struct cfi_code *code;
     struct cfi_row *row;
-    struct cfi_row *initial; /* as the common entry leaves it */
+    struct cfi_row *initial; /* after the program of the common entry */
     struct cfi_row *kept;
     unsigned kept_count;
     uint64_t address, wanted;
@@ -32,7 +32,7 @@ struct program {
 
 static void set(struct program *program, uint64_t number, enum cfi_kind kind, int64_t value)
 {
-    if (number < SYMBOLS_REGISTERS) /* others are no part of a walk */
+    if (number < SYMBOLS_REGISTERS) /* other registers are not needed for unwinding */
         program->row->rules[number] = (struct cfi_rule){ .kind = kind, .value = value };
 }
 
@@ -65,7 +65,7 @@ static void set_frame(struct program *program, uint64_t number, int64_t offset)
     program->row->frame = (struct cfi_rule){ .kind = CFI_IS_OFFSET, .value = offset };
 }
 
-/* What is remembered is rules, not where the program stands. */
+/* Saves the rules, not the position in the program. */
 static void remember(struct program *program)
 {
     if (program->kept_count < STATES_KEPT)
@@ -158,7 +158,7 @@ static void other_step(struct program *program, unsigned step)
     case SAME_VALUE:
     case EXPRESSION:
     case VALUE_EXPRESSION: register_step(program, step); break;
-    default: cursor->failed = 1; /* how long its operands are is not known */
+    default: cursor->failed = 1; /* the length of its operands is unknown */
     }
 }
 
@@ -199,8 +199,8 @@ static int find_in(const struct cfi *cfi, const struct cfi_section *section, uin
         .method = section->is_debug_frame ? SYMBOLS_BY_DEBUG_FRAME : SYMBOLS_BY_EH_FRAME,
     };
     if (cfi->machine == EM_X86_64)
-        row->rules[code.return_register].kind = CFI_UNDEFINED; /* the processor has put it on the
-                                                                * stack: it must be told where */
+        /* The CPU pushes the return address on the stack, so a rule must say where it is. */
+        row->rules[code.return_register].kind = CFI_UNDEFINED;
     if (run(&program, code.initial, code.initial_end) != 0)
         return -1;
     initial = *row;

@@ -21,23 +21,23 @@ enum cfi_kind {
 struct cfi_rule {
     enum cfi_kind kind;
     int64_t value;                   /* offset, or number of the register */
-    const unsigned char *expression; /* in the file's piece, as long as struct cfi lives */
+    const unsigned char *expression; /* in the file's piece; valid as long as struct cfi lives */
     size_t expression_bytes;
 };
 
-/* What is to be done to come from one instruction to its caller's. */
+/* The rules that lead from one instruction to its caller. */
 struct cfi_row {
-    unsigned frame_register; /* the frame's address is this register + an offset, … */
-    struct cfi_rule frame;   /* … CFI_IS_OFFSET, or CFI_IS_EXPRESSION */
+    unsigned frame_register; /* the frame's address is this register plus an offset */
+    struct cfi_rule frame;   /* CFI_IS_OFFSET, or CFI_IS_EXPRESSION */
     struct cfi_rule rules[SYMBOLS_REGISTERS];
     unsigned return_register;
-    int is_signal;           /* the caller was interrupted, it has not called */
-    int return_is_signed;    /* by pointer authentication: only the address in it counts */
+    int is_signal;           /* the caller was interrupted by a signal; it made no call */
+    int return_is_signed;    /* with pointer authentication: only the address part of it is used */
     int method;              /* enum symbols_method */
-    uint64_t start, end;     /* of the function, addresses in the file */
+    uint64_t start, end;     /* addresses of the function in the file */
 };
 
-/* 0, or -1 if nothing is known of the instruction at this address in the file. */
+/* 0, or -1 if there is no information about the instruction at this address in the file. */
 int cfi_find(const struct cfi *cfi, uint64_t address, struct cfi_row *row);
 
 #endif

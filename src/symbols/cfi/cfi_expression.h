@@ -7,14 +7,15 @@
 
 #include "cfi_registers.h"
 
-/* What an expression may look at. */
+/* The data that an expression may read. */
 struct cfi_expression_scene {
     const struct symbols_registers *registers;
-    int (*read)(void *context, uint64_t address, unsigned bytes, uint64_t *value); /* 0, or -1 if that cannot be read */
+    int (*read)(void *context, uint64_t address, unsigned bytes, uint64_t *value); /* 0, or -1 if it cannot be read */
     void *context;
 };
 
-/* Starts with `first` on its stack unless that is NULL: 0 and the value left on top, or -1. Bounded in time. */
+/* Evaluates an expression, with `first` on its stack unless that is NULL: 0 and the value on top, or -1. Bounded in
+ * time. */
 int cfi_expression_value(const struct cfi_expression_scene *scene, const unsigned char *code, size_t bytes,
                          const uint64_t *first, uint64_t *value);
 

@@ -7,7 +7,7 @@
 #include "base/array.h"
 
 #define DW_OMITTED 0xff
-#define TABLE_ENCODING 0x3b /* signed 32 bits, relative to the header: the only one that linkers make */
+#define TABLE_ENCODING 0x3b /* signed 32 bits, relative to the header: the only encoding that linkers write */
 #define ENTRIES_MAX (1u << 24)
 
 uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct byte_cursor *cursor)
@@ -31,13 +31,13 @@ uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct
     case 0: return value;
     case RELATIVE_TO_ITSELF: return value + section->address + (uint64_t)(place - section->piece.bytes);
     case RELATIVE_TO_DATA: return value + section->header_address;
-    default: /* INDIRECT and what else there is: only personality routines have it, and nobody asks for those */
+    default: /* INDIRECT and others: used only for personality routines, which are not needed */
         cursor->failed |= !(encoding & INDIRECT);
         return value;
     }
 }
 
-/* An entry's length and the place behind it. */
+/* Reads an entry's length and moves behind it. */
 static int open_entry(const struct cfi_section *section, uint64_t offset, struct byte_cursor *entry, unsigned *word)
 {
     const struct elf_piece *piece = &section->piece;
@@ -97,7 +97,7 @@ static int read_common(const struct cfi_section *section, uint64_t offset, struc
     if (cursor.failed || id != expected || !nul || (version != 1 && version != 3 && version != 4))
         return -1;
     cursor.at = (const unsigned char *)nul + 1;
-    /* bytes of an address, of a segment */
+    /* The size of an address, and of a segment selector. */
     if (version == 4 && (cursor_number(&cursor, 1) != 8 || cursor_number(&cursor, 1) != 0))
         return -1;
     *code = (struct cfi_code){ .code_unit = cursor_uleb(&cursor) };
@@ -109,7 +109,7 @@ static int read_common(const struct cfi_section *section, uint64_t offset, struc
     return cursor.failed ? -1 : 0;
 }
 
-/* The entry (FDE) at an offset: -1 if it is none. */
+/* Reads the entry (FDE) at an offset; -1 if there is none. */
 static int read_entry(const struct cfi_section *section, uint64_t offset, struct cfi_code *code)
 {
     struct byte_cursor cursor;
@@ -130,7 +130,7 @@ static int read_entry(const struct cfi_section *section, uint64_t offset, struct
     return cursor.failed ? -1 : 0;
 }
 
-/* ---- Which entry ----------------------------------------------------------------------------------------------- */
+/* ---- Searching ------------------------------------------------------------------------------------------------- */
 
 static int32_t table_word(const struct cfi_section *section, size_t i)
 {
@@ -139,7 +139,7 @@ static int32_t table_word(const struct cfi_section *section, size_t i)
     return value;
 }
 
-/* The table of .eh_frame_hdr was cut to its pairs of words when it was taken. */
+/* take_header() has reduced .eh_frame_hdr to its table of pairs of words. */
 static int find_by_header(const struct cfi_section *section, uint64_t address, uint64_t *offset)
 {
     size_t low = 0, high = section->header.size / 8;
@@ -180,7 +180,7 @@ int cfi_index_find(const struct cfi_section *section, uint64_t address, struct c
     return read_entry(section, offset, code) == 0 && address - code->start < code->size ? 0 : -1;
 }
 
-/* ---- Taking it from the file ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -208,7 +208,7 @@ static void make_entries(struct cfi_section *section)
         qsort(section->entries, section->entry_count, sizeof *section->entries, by_start);
 }
 
-/* Keeps the table alone. address is that of the header's first byte. */
+/* Keeps only the table. address is that of the header's first byte. */
 static int take_header(struct cfi_section *section, struct elf_piece *header, uint64_t address,
                        uint64_t *frames_address)
 {

@@ -5,18 +5,18 @@
 #include "symbols/elf/byte_cursor.h"
 #include "symbols/elf/elf_image.h"
 
-/* where code begins, and where in the section its entry lies */
+/* The start of the code, and the offset of its entry in the section. */
 struct cfi_entry {
     uint64_t start, offset;
 };
 
 struct cfi_section {
     struct elf_piece piece;
-    uint64_t address;          /* where the section is loaded */
+    uint64_t address;          /* load address of the section */
     int is_debug_frame;
-    struct elf_piece header;   /* .eh_frame_hdr, if its table is one that we can search */
+    struct elf_piece header;   /* .eh_frame_hdr, if its table can be searched */
     uint64_t header_address;
-    struct cfi_entry *entries; /* without that: our own, sorted */
+    struct cfi_entry *entries; /* our own sorted table, if there is no header */
     size_t entry_count;
 };
 
@@ -25,7 +25,7 @@ struct cfi {
     struct cfi_section sections[2];
 };
 
-/* Takes what there is from the file. Never fails: without information lookups find nothing. */
+/* Opens the sections that the file has. Never fails: without information lookups find nothing. */
 void cfi_open(struct cfi *cfi, const struct elf_image *image);
 void cfi_close(struct cfi *cfi);
 
@@ -35,14 +35,14 @@ struct cfi_code {
     int64_t data_unit;
     uint64_t return_register;
     uint8_t encoding;        /* of addresses */
-    int is_signal, has_data; /* augmentation data comes before the program */
+    int is_signal, has_data; /* has_data: augmentation data comes before the program */
     const unsigned char *initial, *initial_end, *program, *program_end;
 };
 
-/* 0, or -1 for none. */
+/* 0, or -1 if there is none. */
 int cfi_index_find(const struct cfi_section *section, uint64_t address, struct cfi_code *code);
 
-/* An address as the section spells it (DW_EH_PE_*). */
+/* Reads an address in the section's encoding (DW_EH_PE_*). */
 uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct byte_cursor *cursor);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values of registers, and the ways to find a frame: what unwinding is in terms of. */
+/* Values of registers, and the methods of unwinding. */
 #ifndef TACHO_SYMBOLS_CFI_CFI_REGISTERS_H
 #define TACHO_SYMBOLS_CFI_CFI_REGISTERS_H
 
@@ -7,11 +7,11 @@
 /* By DWARF's numbers. x86_64: 0 to 15, and 16 for rip. aarch64: x0 to x30, 31 for sp, 32 for pc. */
 #define SYMBOLS_REGISTERS 33
 struct symbols_registers {
-    uint64_t known; /* a bit for each that has a value */
+    uint64_t known; /* a bit for each register that has a value */
     uint64_t value[SYMBOLS_REGISTERS];
 };
 
-/* How a frame was found; the numbers of nsys's ENUM_STACK_UNWIND_METHOD. */
+/* How a frame was unwound; the numbers of nsys's ENUM_STACK_UNWIND_METHOD. */
 enum symbols_method {
     SYMBOLS_BY_UNKNOWN = 0,
     SYMBOLS_BY_FRAME_POINTER = 1,

@@ -26,7 +26,7 @@ static inline void cursor_skip(struct byte_cursor *cursor, uint64_t bytes)
     }
 }
 
-/* A little-endian number of so many bytes, at most 8. */
+/* Reads a little-endian number of at most 8 bytes. */
 static inline uint64_t cursor_number(struct byte_cursor *cursor, unsigned bytes)
 {
     uint64_t value = 0;

@@ -44,7 +44,7 @@ int elf_image_piece(const struct elf_image *image, uint64_t offset, uint64_t siz
     return 0;
 }
 
-/* An array of headers, copied so that it is aligned. */
+/* Reads an array of headers into aligned memory. */
 static int read_headers(const struct elf_image *image, uint64_t offset, size_t count, size_t each, void **headers)
 {
     struct elf_piece piece;
@@ -65,7 +65,7 @@ static int is_ours(const Elf64_Ehdr *head)
            head->e_ident[EI_DATA] == ELFDATA2LSB && (head->e_machine == EM_X86_64 || head->e_machine == EM_AARCH64);
 }
 
-/* Files with very many sections say so in the first one. */
+/* Files with very many sections store their number in the first section. */
 static size_t section_count(const struct elf_image *image, const Elf64_Ehdr *head, uint32_t *names)
 {
     *names = head->e_shstrndx;
@@ -100,7 +100,7 @@ static int open_any(struct elf_image *image)
     image->segment_count = head.e_phnum;
     uint32_t names;
     size_t count = section_count(image, &head, &names);
-    /* Without sections there is still what segments tell. */
+    /* Without sections, segments still provide information. */
     if (read_headers(image, head.e_shoff, count, sizeof *image->sections, (void **)&image->sections) == 0)
         image->section_count = count;
     if (names < image->section_count)
@@ -214,7 +214,7 @@ static int address_in(const struct elf_image *image, uint64_t offset, uint32_t f
 
 int elf_image_address_of(const struct elf_image *image, uint64_t offset, uint64_t *address)
 {
-    /* One page may be part of two segments; who asks for addresses has met code. */
+    /* One page may be part of two segments; callers look up code, so executable segments come first. */
     return address_in(image, offset, PF_X, address) == 0 ? 0 : address_in(image, offset, 0, address);
 }
 
@@ -260,7 +260,7 @@ static size_t find_build_id(const struct elf_piece *notes, unsigned char id[ELF_
     return 0;
 }
 
-/* Debug files keep their notes as sections; their segments point to what is not there. */
+/* Debug files have their notes in sections; their segments point to data that is not in the file. */
 size_t elf_image_build_id(const struct elf_image *image, unsigned char id[ELF_IMAGE_BUILD_ID_MAX])
 {
     size_t bytes = 0;

@@ -11,9 +11,9 @@
 #define ELF_IMAGE_BUILD_ID_MAX 64
 
 struct elf_piece {
-    const unsigned char *bytes; /* NULL: there is none */
+    const unsigned char *bytes; /* NULL: none */
     size_t size;
-    void *owned;                /* to be freed with it; NULL: the image's */
+    void *owned;                /* to free with it; NULL: belongs to the image */
 };
 
 struct elf_image {
@@ -28,27 +28,27 @@ struct elf_image {
     struct elf_piece section_names;
 };
 
-/* 0, or -1 if it is no such file; then nothing needs to be closed. The descriptor is the image's from then on, and
- * closed in any case; memory stays the caller's. */
+/* Opens an image: 0, or -1 if it is not such a file; then nothing needs to be closed. The image takes over the
+ * descriptor, which is closed in any case. Memory still belongs to the caller. */
 int elf_image_open(struct elf_image *image, int file);
 int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size);
 void elf_image_close(struct elf_image *image);
 
-/* A piece of the file; -1 if it does not lie within it, or memory is short. */
+/* Reads a piece of the file; -1 if it is not inside the file, or out of memory. */
 int elf_image_piece(const struct elf_image *image, uint64_t offset, uint64_t size, struct elf_piece *piece);
 void elf_piece_free(struct elf_piece *piece);
 
-/* NULL if there is none of this name. And its bytes, unpacked if they were packed. */
+/* A section by name, or NULL; and its bytes, decompressed if necessary. */
 const Elf64_Shdr *elf_image_section(const struct elf_image *image, const char *name);
 int elf_image_section_piece(const struct elf_image *image, const Elf64_Shdr *section, struct elf_piece *piece);
 
-/* Where a byte of the file is loaded, and the other way, with the number of bytes that follow it
- * there: 0, or -1 for nowhere. */
+/* Converts a file offset to its load address and back, with the number of bytes that follow it there: 0, or -1 if it
+ * is not loaded. */
 int elf_image_address_of(const struct elf_image *image, uint64_t offset, uint64_t *address);
 int elf_image_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset, uint64_t *following);
-uint64_t elf_image_first_address(const struct elf_image *image); /* the lowest that is loaded */
+uint64_t elf_image_first_address(const struct elf_image *image); /* the lowest load address */
 
-/* Bytes of the build-id, 0 for none. */
+/* The size of the build-id in bytes; 0: none. */
 size_t elf_image_build_id(const struct elf_image *image, unsigned char id[ELF_IMAGE_BUILD_ID_MAX]);
 
 #endif

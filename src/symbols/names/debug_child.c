@@ -18,12 +18,11 @@
 #include "symbols/elf/byte_cursor.h"
 
 #define TIME_ALWAYS_NS INT64_C(10000000000)
-#define TIME_PER_MB_NS INT64_C(50000000) /* of the file */
+#define TIME_PER_MB_NS INT64_C(50000000) /* per MB of the file */
 #define MEMORY_MAX (UINT64_C(8) << 30)
 #define TOLD_MAX (UINT64_C(1) << 30)
 
-/* Whatever happens here is nobody's business but the parent's: no message, no core file, no
- * handler of the program's. */
+/* Isolates the child: no message, no core file, and none of the program's signal handlers. */
 static void be_child(int64_t limit_ns)
 {
     static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU };
@@ -47,7 +46,7 @@ static void be_child(int64_t limit_ns)
     dup2(null, 2);
 }
 
-/* All that it tells until it ends or its time is up. */
+/* Reads everything that the child writes until it ends or its time is up. */
 static void hear(int from, int64_t end_ns, struct text *told)
 {
     char bytes[65536];
@@ -75,8 +74,8 @@ static const char *take_text(struct byte_cursor *cursor, struct arena *arena)
     return copy ? copy : "";
 }
 
-/* One address: its number, how many lines, and each with its number, its function and its
- * file. 0, 1 at the end, or -1. */
+/* Parses one address: its number, the number of lines, and for each line its number, function and file. 0; 1 at the
+ * end; -1 on error. */
 static int take_address(struct byte_cursor *cursor, size_t count, struct debug_lines *found, struct arena *arena)
 {
     uint64_t number = cursor_number(cursor, 4);
@@ -123,7 +122,7 @@ int debug_info_find(const struct elf_image *image, const uint64_t *addresses, si
             ;
     }
     close(ends[0]);
-    const unsigned char *start = (const unsigned char *)text_string(&told); /* "" when it has said nothing */
+    const unsigned char *start = (const unsigned char *)text_string(&told); /* "" if it wrote nothing */
     struct byte_cursor cursor = { start, start + told.length, 0 };
     int result = 0;
     while ((result = take_address(&cursor, count, found, arena)) == 0)

@@ -1,7 +1,7 @@
-/* Queries libdw: see debug_info.h. Runs in a child of ours, so it may crash and need not free.
+/* Queries libdw: see debug_info.h. This runs in a child process of ours, so it may crash and need not free.
  *
- * Units whose code holds none of the addresses are skipped. In the others the tree is walked once for all addresses,
- * and only where the code of an entry holds one of them. */
+ * Units whose code contains none of the addresses are skipped. In the others the tree is walked once for all
+ * addresses, and only where the code of an entry contains one of them. */
 #include "debug_info.h"
 
 #include <dwarf.h>
@@ -16,7 +16,7 @@
 
 #define DEEPEST 256
 
-/* A function around an address; how it came there if it was inlined. */
+/* A function around an address, and the call site if it was inlined. */
 struct around {
     const char *name, *call_file;
     uint32_t call_line;
@@ -28,9 +28,9 @@ struct place {
 };
 
 struct unit {
-    Dwarf_Die *die;        /* with the lines and files */
+    Dwarf_Die *die;        /* for its lines and files */
     const uint64_t *addresses;
-    struct place **places; /* by address, NULL until something is known */
+    struct place **places; /* by address; NULL: nothing known yet */
     size_t count;
     Dwarf_Files *files;
     size_t file_count;
@@ -63,12 +63,12 @@ static void add_function(struct unit *unit, size_t i, const struct around *aroun
     if (!place)
         return;
     if (!is_inlined)
-        place->count = 0; /* what was inlined belongs to this function */
+        place->count = 0; /* functions inlined so far belong to this one */
     if (place->count < DEBUG_INFO_INLINED_MAX)
         place->functions[place->count++] = *around;
 }
 
-/* Tells each address that lies in the entry's code of it. Says whether there was one. */
+/* Adds the entry to each address in its code. Returns 1 if there was any. */
 static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
 {
     Dwarf_Addr base, start, end;
@@ -79,7 +79,7 @@ static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
         for (; i < unit->count && unit->addresses[i] < end; i++) {
             if (!any && is_function) {
                 around.name = function_name(die);
-                uint64_t file = number_of(die, DW_AT_call_file); /* from DWARF 5 on 0 is a file too */
+                uint64_t file = number_of(die, DW_AT_call_file); /* from DWARF 5 on, 0 is a valid file */
                 around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count
                                        ? dwarf_filesrc(unit->files, file, NULL, NULL)
                                        : NULL;
@@ -116,7 +116,7 @@ static void visit(struct unit *unit, Dwarf_Die *parent, int depth)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* ---- Telling --------------------------------------------------------------------------------------------------- */
+/* ---- Output to the parent -------------------------------------------------------------------------------------- */
 
 static void tell_number(struct text *out, uint32_t number)
 {
@@ -166,7 +166,7 @@ static void tell_address(struct unit *unit, size_t i, uint32_t number, struct te
     }
 }
 
-/* The addresses that a unit's code holds. */
+/* The addresses in the code of one unit. */
 struct part {
     uint64_t *addresses;
     uint32_t *numbers;

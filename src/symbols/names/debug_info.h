@@ -12,28 +12,28 @@
 #include "symbols/elf/elf_image.h"
 
 struct debug_line {
-    const char *name; /* of the function, as the linker or else the source has it */
-    const char *file; /* "": not known */
+    const char *name; /* of the function: the linkage name if there is one, else that of the source */
+    const char *file; /* "": unknown */
     uint32_t line;
 };
 
-/* What was found of one address: the innermost of the functions that were inlined there first. */
+/* The lines of one address: the innermost inlined function comes first. */
 struct debug_lines {
     struct debug_line *lines;
     uint32_t count;
 };
 
-/* addresses are sorted and differ. found has one for each; texts are put into the arena. 0, or -1 if the child did not
- * come to its end: then found has what it had told before. */
+/* Finds the lines of sorted, distinct addresses. found has an element for each; texts are in the arena. 0, or -1 if
+ * the child did not finish: then found has what it had written before. */
 int debug_info_find(const struct elf_image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
                     struct arena *arena);
 
-/* The child's part: writes what it finds to a descriptor. */
+/* The child's part: writes its results to a descriptor. */
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to);
 
 #define DEBUG_INFO_INLINED_MAX 64u
-/* A sanitizer needs more memory than any limit leaves, and its allocator may be locked by another
- * thread when a child is made. */
+/* A sanitizer needs more memory than any limit leaves, and another thread may hold the lock of its allocator during
+ * fork. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define DEBUG_INFO_SANITIZED 1
@@ -42,6 +42,6 @@ int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to);
 #define DEBUG_INFO_SANITIZED 1
 #endif
 
-#define DEBUG_INFO_END UINT32_MAX /* as the number of an address: that was all */
+#define DEBUG_INFO_END UINT32_MAX /* in place of the number of an address: the end */
 
 #endif

@@ -13,12 +13,12 @@
 
 #include "demangle_print.h"
 
-/* What a demangler at work needs: each character is at most one more level and two of its 32-byte components; for every
- * reference and every template list, each counted twice, there are 16 bytes in one array. */
-#define STACK_PER_CHARACTER 1024 /* the worst seen is 216 */
+/* The stack that a demangler needs. Each character adds at most one level of recursion and two of its 32-byte
+ * components. Every reference and every template list, each counted twice, adds 16 bytes in one array. */
+#define STACK_PER_CHARACTER 1024 /* the worst case seen is 216 */
 #define STACK_PER_PAIR 64
 #define STACK_ALWAYS (256u << 10)
-#define STACK_AT_HAND (1u << 20) /* so much is left on any thread that calls us */
+#define STACK_AT_HAND (1u << 20) /* at least this much is free on any thread that calls us */
 #define STACK_LARGEST (64u << 20)
 
 struct demangling {
@@ -34,11 +34,11 @@ static void take_piece(const char *piece, size_t length, void *context)
 {
     struct demangling *demangling = context;
     if (demangling->out->length - demangling->start + length > SYMBOL_LONGEST_DEMANGLED)
-        longjmp(demangling->too_long, 1); /* the only way out; the demangler has nothing but its stack */
+        longjmp(demangling->too_long, 1); /* the only way out; the demangler holds nothing but its stack */
     text_add_bytes(demangling->out, piece, length);
 }
 
-/* Takes back what was added: a part of a name is none. */
+/* Removes what was added: a part of a name is not a name. */
 static void start_again(struct demangling *demangling)
 {
     struct text *out = demangling->out;
@@ -48,7 +48,7 @@ static void start_again(struct demangling *demangling)
     }
 }
 
-/* Rust's own names begin with _R; before those it made C++'s, whose last part is h and 16 hexadecimal digits. */
+/* Rust's own names begin with _R; older versions use C++'s form, whose last part is h and 16 hexadecimal digits. */
 static int is_rust(const char *mangled)
 {
     size_t length = strlen(mangled);

@@ -7,19 +7,19 @@
 
 #include "base/text.h"
 
-/* Longer names stay as they are, and so do those that would become longer than this. */
+/* Longer names stay mangled, and so do those that would become longer than this. */
 #define SYMBOL_LONGEST_MANGLED (32u << 10)
 #define SYMBOL_LONGEST_DEMANGLED (256u << 10)
 
-/* Adds the demangled name, or the name itself where it is none that C++ or Rust make; says whether it was one. */
+/* Adds the demangled name and returns 1; if it is not a name of C++ or Rust, adds it as it is and returns 0. */
 int symbol_demangle(const char *mangled, struct text *out);
 
-/* The same for a CUDA kernel, in the way of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). Where that
- * way is not known it is the common one. */
+/* The same for a CUDA kernel, in the style of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). If a
+ * part has no known form in that style, the whole name is in the usual style. */
 int symbol_demangle_kernel(const char *mangled, struct text *out);
 
-/* Adds the bare name of a demangled function: no return type, scope, template arguments or parameters. It is what nsys
- * calls shortName. A name of another language stays as it is. */
+/* Adds the bare name of a demangled function, without return type, scope, template arguments or parameters; this is
+ * nsys's shortName. A name of another language stays as it is. */
 void symbol_short(const char *demangled, struct text *out);
 
 #endif

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #define DEEPEST 1000
-#define MOST_PARTS 1000000 /* a part may stand in many places, and be visited for each */
+#define MOST_PARTS 1000000 /* a part may be shared, and is visited in each place */
 
 struct print {
     struct text *out;
-    size_t end; /* where out may reach */
+    size_t end; /* the limit of out's length */
     int depth, parts, failed;
 };
 
@@ -68,7 +68,7 @@ static void arguments(struct print *print, component *list, enum demangle_compon
     const char *between = "";
     for (; list && list->type == type; list = right(list)) {
         component *argument = left(list);
-        if (!argument || (argument->type == type && !left(argument))) /* an empty list, or pack */
+        if (!argument || (argument->type == type && !left(argument))) /* an empty list or pack */
             continue;
         add(print, between);
         between = ", ";
@@ -89,7 +89,7 @@ static void template(struct print *print, component *part)
     add(print, ">");
 }
 
-/* What libiberty keeps to itself: types of the language, and operators. */
+/* Prints components that only libiberty can print: builtin types and operators. */
 static char *leaf(component *part)
 {
     size_t size;
@@ -126,10 +126,10 @@ static void parameters(struct print *print, component *list)
     add(print, ")");
 }
 
-/* libiberty forgets the result's type where a function is the scope of something. The parts of a tree lie in one
- * array in the order in which they were read, a function's type last: right behind a name there is the result, or
- * its begin, or, where that was no new part, the first parameter. Returns it if it is a type of the language and of
- * no other part, else NULL. */
+/* libiberty drops the result's type if a function is the scope of something. The parts of a tree lie in one array in
+ * the order in which they were parsed, with a function's type last. Right behind a name there is the result, or its
+ * first part, or, if that was no new part, the first parameter. Returns it if it is a builtin type and belongs to no
+ * other part, else NULL. */
 static component *forgotten_result(struct print *print, component *named, component *type)
 {
     component *behind = named + 1;
@@ -151,7 +151,7 @@ static int is_template(component *named)
     return named && named->type == DEMANGLE_COMPONENT_TEMPLATE;
 }
 
-/* A function: its type, with the name between result and parameters, and what qualifies *this behind them. */
+/* Prints a function: its type, with the name between result and parameters, and the qualifiers of *this at the end. */
 static void function(struct print *print, component *part)
 {
     component *named = left(part), *type = right(part), *last = named;
@@ -178,7 +178,7 @@ static void function(struct print *print, component *part)
 
 static void name_of_const(struct print *print, component *part)
 {
-    any(print, left(part)); /* the function says so behind its parameters */
+    any(print, left(part)); /* the function prints the qualifier behind its parameters */
 }
 
 static void lambda(struct print *print, component *part)
@@ -202,7 +202,7 @@ static int is_indirect(component *part)
                     part->type == DEMANGLE_COMPONENT_RVALUE_REFERENCE);
 }
 
-/* Pointers to functions, members and arrays are written around their names, in a way of which there is no example. */
+/* Pointers to functions, members and arrays wrap around their names, and there is no example of that form. */
 static void indirect(struct print *print, component *part)
 {
     component *to = left(part);

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 
-/* Adds the name of a mangled one, at most limit bytes, and returns 1; or returns 0, where out may have got a part of
- * it: the name is none, or has something in it for which the way of these tools is not known. */
+/* Prints a mangled name, at most limit bytes, and returns 1. Returns 0 if it is not a mangled name, or if the style of
+ * these tools is not known for a part of it; then out may have a part of the name. */
 int symbol_print(const char *mangled, size_t limit, struct text *out);
 
 #endif

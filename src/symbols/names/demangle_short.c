@@ -7,7 +7,7 @@
 
 #include "demangle.h"
 
-#define DEEPEST 1024 /* brackets in brackets; what is deeper is not looked at */
+#define DEEPEST 1024 /* nested brackets; deeper ones are not parsed */
 
 static int is_word(char c)
 {
@@ -25,7 +25,7 @@ static const char *after_word(const char *at, const char *word)
     return strncmp(at, word, length) == 0 && !is_word(at[length]) ? at + length : NULL;
 }
 
-/* Behind what an operator is called by, which may be brackets that are none: at is behind the word "operator". */
+/* The end of an operator's symbol, which may consist of brackets; at is behind the word "operator". */
 static const char *after_operator(const char *at)
 {
     static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*",
@@ -45,7 +45,7 @@ static const char *after_operator(const char *at)
     return signs ? sign + signs : at;
 }
 
-/* Where the word operator is a name's begin, the end of that name; else NULL. */
+/* If the word "operator" begins a name here, returns the end of that name; else NULL. */
 static const char *operator_name(const char *name, const char *at)
 {
     const char *behind = at == name || !is_word(at[-1]) ? after_word(at, "operator") : NULL;
@@ -57,8 +57,8 @@ static char closing(char c)
     return c == '(' ? ')' : c == '<' ? '>' : c == '[' ? ']' : c == '{' ? '}' : 0;
 }
 
-/* Behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign, so the bracket
- * around it closes it too; and a '>' that closes nothing is a sign. */
+/* The position behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign,
+ * so the bracket around it closes it, too; and a '>' that closes nothing is a sign. */
 static const char *after_group(const char *open)
 {
     char waiting[DEEPEST];
@@ -86,7 +86,8 @@ static const char *after_group(const char *open)
     return open + strlen(open);
 }
 
-/* Behind the scope of which a function with these parameters is the last part; NULL if it is the function asked for. */
+/* If the function with these parameters is the last part of a scope, the position behind that scope; NULL if it is the
+ * function itself. */
 static const char *after_scope(const char *parameters)
 {
     static const char *const qualifiers[] = { "const", "volatile", "noexcept", "&&", "&" };
@@ -99,7 +100,7 @@ static const char *after_scope(const char *parameters)
 }
 
 struct name {
-    const char *begin, *end; /* equal while there is none */
+    const char *begin, *end; /* equal: none yet */
 };
 
 static const char *begin_name(struct name *name, const char *at)
@@ -108,11 +109,11 @@ static const char *begin_name(struct name *name, const char *at)
     return at;
 }
 
-/* Goes on from a '(' outside of other brackets; NULL when the name is complete. */
+/* Continues from a '(' outside of other brackets; NULL if the name is complete. */
 static const char *pass_parenthesis(struct name *name, const char *at)
 {
-    if (name->begin == name->end) { /* a namespace without a name, a type, or a function
-                                     * that returns a pointer to one */
+    /* An unnamed namespace, a type, or a function that returns a pointer to a function. */
+    if (name->begin == name->end) {
         if (at[1] == '*' || at[1] == '&')
             return begin_name(name, at + 1 + strspn(at + 1, "*& "));
         return begin_name(name, after_group(at));
@@ -123,12 +124,12 @@ static const char *pass_parenthesis(struct name *name, const char *at)
     return scope ? begin_name(name, scope) : NULL;
 }
 
-/* Goes on from any character outside of brackets; NULL when the name is complete. */
+/* Continues from any character outside of brackets; NULL if the name is complete. */
 static const char *pass(struct name *name, const char *at)
 {
     const char *operator= at == name->begin ? operator_name(at, at) : NULL;
     if (operator) {
-        /* What has no sign of its own is named after a type: all up to the parameters. */
+        /* A conversion operator has no symbol of its own: its name extends to the parameters. */
         int sign = operator> at + strlen("operator");
         return name->end = sign ? operator: operator+ strcspn(operator, "(<");
     }

@@ -1,13 +1,13 @@
-/* Search trees for several threads, which libdw.a and libelf.a of elfutils 0.192 call and do not contain. In elfutils
- * they are in an archive of their own, which Debian 13 does not ship, so that a static program could not be linked. The
- * shared libraries contain them.
+/* Search trees for several threads. libdw.a and libelf.a of elfutils 0.192 call them but do not contain them. In
+ * elfutils they are in an archive of their own, which Debian 13 does not ship, so a static program could not be
+ * linked. The shared libraries contain them.
  *
- * libdw runs in a child that has one thread (debug_child.c), so there is no lock. Weak: the archives may have their
- * own. */
+ * libdw runs in a child that has one thread (debug_child.c), so there is no lock. The functions are weak, since the
+ * archives may have their own. */
 #include <search.h>
 #include <stddef.h>
 
-/* The beginning of theirs. What follows is a lock, whose kind depends on how elfutils was built. */
+/* The first member of their struct. A lock follows, whose type depends on how elfutils was built. */
 struct search_tree {
     void *root;
 };

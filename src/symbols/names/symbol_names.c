@@ -11,7 +11,7 @@
 #define UNPACKED_MAX (256u << 20)
 #define UNPACKER_MEMORY (128u << 20)
 #define TEXT_MAX (64u << 10)
-#define STEPS_MAX (1u << 26)       /* symbols that claim the whole file would go through all addresses each */
+#define STEPS_MAX (1u << 26) /* symbols that claim the whole file would visit all addresses each */
 #define TEXTS_MAX (256u << 20)
 
 int symbol_names_begin(struct symbol_names *names, const uint64_t *addresses, size_t count)
@@ -29,7 +29,7 @@ void symbol_names_free(struct symbol_names *names)
     *names = (struct symbol_names){ 0 };
 }
 
-/* What begins closer to the address is inside of what begins before; at the same place the rank decides. */
+/* A symbol that begins closer to the address is inside one that begins before; at the same start the rank decides. */
 static int is_better(const struct symbol_names *names, const struct symbol_name *known, uint64_t start, uint32_t rank)
 {
     if (!known->text || names->last_wins)
@@ -62,7 +62,7 @@ void symbol_names_add(struct symbol_names *names, const struct symbol_names_entr
         take(names, &names->found[i].inside, &offered, symbol->room);
 }
 
-/* Labels of assembly have no size: they reach to the next function, or to the end of their section. */
+/* Labels of assembly have no size: they extend to the next function, or to the end of their section. */
 void symbol_names_settle(struct symbol_names *names)
 {
     for (size_t i = 1; i < names->count; i++) {
@@ -92,8 +92,7 @@ static const char *string_at(const struct elf_piece *strings, uint32_t at, size_
     return *room ? (const char *)strings->bytes + at : NULL;
 }
 
-/* What a symbol's name is worth: a function's before a label's, a public one's before a private
- * one's. 0: it names no code. */
+/* Ranks symbols: functions before labels, global before local. 0: it names no code. */
 static uint32_t rank_of(const Elf64_Sym *symbol, const char *text)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
@@ -144,7 +143,8 @@ static void visit_tables(const struct elf_image *image, symbol_names_visitor vis
             visit_table(image, &image->sections[i], visit, context);
 }
 
-/* Stripped files of some distributions carry a small ELF file with the rest of their symbols, packed with LZMA. */
+/* Stripped files of some distributions contain a small ELF file with the rest of their symbols, compressed with
+ * LZMA. */
 static void visit_packed(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     const Elf64_Shdr *section = elf_image_section(image, ".gnu_debugdata");
@@ -177,8 +177,7 @@ static void visit_packed(const struct elf_image *image, symbol_names_visitor vis
     elf_piece_free(&packed);
 }
 
-/* Entries of the procedure linkage table stand in the order of its relocations: each is
- * called after what it leads to. */
+/* Entries of the procedure linkage table are in the order of its relocations: each is named after its target. */
 static void visit_linkage(const struct elf_image *image, symbol_names_visitor visit, void *context)
 {
     const Elf64_Shdr *relocations = elf_image_section(image, ".rela.plt"),
