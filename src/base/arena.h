@@ -9,7 +9,7 @@
 struct arena_block;
 
 struct arena {
-    struct arena_block *blocks; /* the one in use first */
+    struct arena_block *blocks; /* the current one first */
     size_t total;               /* bytes taken from the system */
 };
 

@@ -33,7 +33,7 @@ static inline int clock_ticks_invariant(void)
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
 #else
-    return 1; /* the architecture promises it */
+    return 1; /* the architecture guarantees it */
 #endif
 }
 

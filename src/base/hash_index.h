@@ -15,7 +15,7 @@ struct hash_entry {
     uint32_t number_plus_1;
 };
 
-enum { HASH_INDEX_MAX = UINT32_MAX - 1 }; /* items */
+enum { HASH_INDEX_MAX = UINT32_MAX - 1 }; /* the most items */
 
 static inline uint32_t hash_index_as_it_is(uint32_t hash)
 {

@@ -73,7 +73,7 @@ int human_read_time(const char *text, size_t length, int64_t *ns)
         return 0;
     memcpy(copy, text, length);
     copy[length] = 0;
-    /* has room for every int64_t */
+    /* A long double can hold every int64_t. */
     long double value = strtold(copy, &end), unit = end == copy ? 0 : human_time_unit(end);
     value *= unit;
     if (unit == 0 || !(value >= INT64_MIN && value <= INT64_MAX))

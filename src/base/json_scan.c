@@ -29,7 +29,7 @@ static const char *find_quote(const char *at, const char *end)
         uint64_t found = zero_bytes(word ^ EACH * '"') | zero_bytes(word ^ EACH * '\\');
         if (found) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-            return at + __builtin_ctzll(found) / 8; /* the lowest is never a false one */
+            return at + __builtin_ctzll(found) / 8; /* the lowest hit is always a real one */
 #else
             while (*at != '"' && *at != '\\')
                 at++;
@@ -355,7 +355,7 @@ struct json_slice json_slice_text(struct json_slice slice, struct text *scratch)
         else if (escape[1] == 'u')
             at = add_unicode(scratch, at, end);
         else
-            text_add_bytes(scratch, escape, 2); /* no escape at all: kept */
+            text_add_bytes(scratch, escape, 2); /* not a JSON escape: kept as it is */
         escape = memchr(at, '\\', (size_t)(end - at));
     }
     text_add_bytes(scratch, at, (size_t)(end - at));

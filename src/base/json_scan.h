@@ -36,7 +36,7 @@ enum json_place { PLACE_KEY, PLACE_OBJECT, PLACE_ARRAY };
 void json_scan_space(struct json_scan *scan);
 /* Scans a string with its quotes; `at` is on the first one. */
 int json_scan_string(struct json_scan *scan, enum json_place place, struct json_slice *out);
-/* Any value. */
+/* Scans any value. */
 int json_scan_value(struct json_scan *scan, enum json_place place, struct json_slice *out);
 /* Steps over a colon or comma; SCAN_BAD if another character is there. */
 int json_scan_mark(struct json_scan *scan, char mark);

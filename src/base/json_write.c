@@ -7,7 +7,6 @@
 #include "number.h"
 #include "utf8.h"
 
-/* Whether the text needs no escapes, which is true of nearly every name. */
 static int is_plain(const char *bytes, size_t length)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;

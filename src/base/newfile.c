@@ -8,7 +8,7 @@
 
 #define ATTEMPTS 8 /* another process may take the name again and again */
 
-/* A device or pipe, which is written to as it is. */
+/* A device or pipe, which is opened as it is and never replaced. */
 static int is_channel(const char *path, const struct stat *status)
 {
     struct stat target;

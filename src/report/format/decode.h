@@ -9,7 +9,7 @@
 #include "format.h"
 #include "report_host.h"
 
-/* Where one byte plane lies. */
+/* The location of one byte plane in the payload. */
 struct decode_plane {
     const uint8_t *bytes; /* NULL: constant */
     uint32_t stored;
@@ -49,7 +49,7 @@ int column_decode(const struct report_host *host, struct decode_scratch *scratch
 int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,
                    size_t rows, uint32_t *offsets, uint8_t *blob);
 
-/* Bytes that may be packed: as they are if stored equals raw, else through zstd. */
+/* Unpacks bytes: copies them if stored equals raw_size, else decompresses them with zstd. 0 or ERR_CORRUPT. */
 int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, uint8_t *raw, size_t raw_size);
 
 #endif

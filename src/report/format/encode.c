@@ -31,7 +31,7 @@ struct encoder {
     ZSTD_CCtx *zstd;
     int level;
     struct buffer directory, data;
-    int64_t *columns[64]; /* gathered from rows, CHUNK_MAX_ROWS each, made when first needed */
+    int64_t *columns[64]; /* gathered from rows, CHUNK_MAX_ROWS each, allocated when first needed */
     uint64_t nulls[CHUNK_MAX_ROWS / 64];
     uint64_t residuals[CHUNK_MAX_ROWS];
     uint8_t plane[CHUNK_MAX_ROWS];
@@ -155,7 +155,7 @@ static void add_plane(struct encoder *encoder, const uint8_t *bytes, size_t leng
     buffer_varint(&encoder->directory, add_packed(encoder, bytes, length));
 }
 
-/* The residuals in as many byte planes as the largest needs. */
+/* Stores the residuals in as many byte planes as the largest one needs. */
 static void add_planes(struct encoder *encoder, size_t count)
 {
     const uint64_t *residuals = encoder->residuals;
@@ -196,7 +196,7 @@ static void estimate_add(struct estimate *estimate, uint64_t residual)
     estimate->any |= residual;
 }
 
-/* By coding; those not meant are left alone. */
+/* Fills the estimates of OFFSET, DELTA, ZIGZAG and RELATIVE. */
 static void estimate_codings(const int64_t *values, const int64_t *times, size_t count, struct estimate *estimates)
 {
     int64_t min = values[0], min_delta = INT64_MAX, min_relative = INT64_MAX;
@@ -274,7 +274,8 @@ static void add_offset(struct encoder *encoder, const int64_t *values, const int
 static void add_delta(struct encoder *encoder, const int64_t *values, size_t count)
 {
     uint64_t *residuals = encoder->residuals;
-    residuals[0] = (uint64_t)values[1] - (uint64_t)values[0]; /* a chosen one that cannot be the least alone */
+    /* Any value will do that cannot become the minimum by itself. */
+    residuals[0] = (uint64_t)values[1] - (uint64_t)values[0];
     for (size_t i = 1; i < count; i++)
         residuals[i] = (uint64_t)values[i] - (uint64_t)values[i - 1];
     uint64_t first_step = residuals[0];
@@ -307,7 +308,7 @@ static enum column_coding choose(struct encoder *encoder, const int64_t *values,
         if (estimates[coding].bits + handicap[coding] * sampled / 8 <
             estimates[best].bits + handicap[best] * sampled / 8)
             best = coding;
-    /* One plane is as good as a dictionary can be. */
+    /* A dictionary takes one plane at best, so a coding with one plane is as good. */
     if (estimates[best].any > UINT8_MAX && build_dictionary(&encoder->dictionary, values, count))
         best = CODING_DICTIONARY;
     return best;

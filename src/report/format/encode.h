@@ -12,7 +12,7 @@
 
 struct encoder;
 
-/* A whole chunk in memory, header included. The hash of the header needs the place in the file and is set last. */
+/* A whole chunk in memory with its header. The hash of the header depends on the offset in the file and is set last. */
 struct encoded_chunk {
     struct chunk_header header;
     uint8_t *bytes; /* free() */
@@ -22,18 +22,19 @@ struct encoded_chunk {
 struct encoder *encoder_new(int level);
 void encoder_delete(struct encoder *encoder);
 
-/* A batch of row structs of a table of the schema; rows is 1 … CHUNK_MAX_ROWS. All return 0 or ERR_NO_MEMORY. */
+/* Encodes a batch of row structs of a schema table; count is 1 to CHUNK_MAX_ROWS. All functions return 0 or
+ * ERR_NO_MEMORY. */
 int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count,
                 struct encoded_chunk *out);
 
-/* Strings that have the ids first_id, first_id + 1, … */
+/* Encodes strings with the ids first_id, first_id + 1, ... */
 int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
                    struct encoded_chunk *out);
 
-/* Columns as they are, without NULLs: the index. */
+/* Encodes columns without NULLs: the index. */
 int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out);
 
-/* The tables of this build's schema. */
+/* Encodes the tables of this build's schema. */
 int encode_schema(struct encoder *encoder, struct encoded_chunk *out);
 
 #endif

@@ -13,13 +13,13 @@
 #define FORMAT_VERSION 1
 #define FILE_HEADER_SIZE 16
 
-#define CHUNK_MAGIC UINT32_C(0x4b484354) /* "TCHK" */
+#define CHUNK_MAGIC UINT32_C(0x4b484354)    /* "TCHK" */
 #define CHUNK_HEADER_SIZE 48
 #define CHUNK_MAX_ROWS 32768
 #define CHUNK_MAX_PAYLOAD ((uint32_t)160 << 20)
 #define TABLE_MAX_COLUMNS 256
-#define STRING_MAX_BYTES ((size_t)32 << 20) /* longer ones are cut */
-#define BLOB_MAX_BYTES ((size_t)64 << 20)   /* strings of one chunk together */
+#define STRING_MAX_BYTES ((size_t)32 << 20) /* longer ones are truncated */
+#define BLOB_MAX_BYTES ((size_t)64 << 20)   /* limit of all strings of one chunk */
 #define STRING_TABLE "StringIds"
 
 enum chunk_kind {
@@ -48,10 +48,10 @@ enum column_coding {
 
 struct chunk_header {
     uint8_t kind;
-    uint16_t table;      /* the file's own number for it */
+    uint16_t table;      /* the file's own number of the table */
     uint32_t rows;
     uint32_t payload_size;
-    int64_t first, last; /* span of times; of ids in StringIds; first > last: none */
+    int64_t first, last; /* span of times, or of ids in StringIds; first > last: none */
     uint64_t payload_hash;
 };
 
@@ -92,7 +92,7 @@ static inline int64_t unzigzag(uint64_t v)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-/* At most ten bytes; returns how many. */
+/* Writes at most ten bytes and returns their number. */
 static inline size_t put_varint(uint8_t *at, uint64_t v)
 {
     size_t length = 0;

@@ -1,4 +1,4 @@
-/* The means that the reader takes from its host, so that it runs in a program, a server and a page alike. */
+/* The functions that the reader needs from its host, so that it runs in a program, a server and a web page alike. */
 #ifndef TACHO_REPORT_FORMAT_REPORT_HOST_H
 #define TACHO_REPORT_FORMAT_REPORT_HOST_H
 
@@ -7,10 +7,10 @@
 
 struct report_host {
     void *context;
-    uint64_t size; /* of the file, at the time of opening */
-    /* 0, or an ERR_ code; reads exactly length bytes. Called from any worker. */
+    uint64_t size; /* size of the file when it was opened */
+    /* Reads exactly length bytes: 0, or an ERR_ code. Called from any worker. */
     int (*read_at)(void *context, uint64_t offset, void *buffer, size_t length);
-    /* Fills exactly raw_length bytes or fails. Called from any worker. */
+    /* Fills exactly raw_length bytes, or fails. Called from any worker. */
     int (*decompress)(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length);
     /* Calls body(argument, worker, i) for each i below count, on up to workers() threads; returns when all are done. */
     void (*parallel_for)(void *context, size_t count, void (*body)(void *argument, int worker, size_t i),

@@ -1,4 +1,4 @@
-/* An open report, as the files of the reader share it. No other file includes this. */
+/* An open report, as the files of the reader share it. Files outside the reader must not include this. */
 #ifndef TACHO_REPORT_READER_READER_STATE_H
 #define TACHO_REPORT_READER_READER_STATE_H
 
@@ -11,20 +11,20 @@
 #include "report/format/decode.h"
 #include "report/format/format.h"
 
-/* A chunk as opening found it. If the file has an index, nothing of the chunk itself has been read yet. */
+/* A chunk as found when the file was opened. If the file has an index, the chunk itself has not been read yet. */
 struct reader_found_chunk {
     uint64_t offset;
     uint32_t size; /* header and payload */
     struct chunk_header header;
 };
 
-/* A table as one schema chunk defines it. Its columns are found in the table by name, so a file may hold several
- * generations of a table. */
+/* A table as one schema chunk defines it. Columns are matched to those of the table by name, so a file may hold
+ * several generations of a table. */
 struct reader_definition {
     uint16_t id;
     struct reader_table *table;
     size_t column_count;
-    int *table_column; /* by column of the definition; -1: not usable */
+    int *table_column; /* by column of the definition; -1: unusable */
     int time_column;   /* the first TIME column, or -1 */
 };
 
@@ -34,7 +34,7 @@ struct reader_chunk {
     const struct reader_definition *definition;
     int64_t first, last;
     uint64_t first_row;
-    _Atomic int damaged; /* seen to be, so that it is counted once */
+    _Atomic int damaged; /* known to be damaged, so that it is counted once */
 };
 
 struct reader_table {
@@ -48,7 +48,7 @@ struct reader_table {
 
 /* The strings of one chunk. */
 struct reader_string_block {
-    uint32_t *offsets; /* each string and a NUL */
+    uint32_t *offsets; /* of each string, which a NUL follows */
     char *bytes;
 };
 struct reader_string_chunk {
@@ -71,25 +71,25 @@ struct reader_scratch {
 
 struct report {
     struct report_host host;
-    void (*host_delete)(void *context); /* NULL: the caller's */
+    void (*host_delete)(void *context); /* NULL: the caller owns the host */
     struct arena arena;
-    struct reader_table **tables;       /* each in the arena, so that pointers to it stay */
+    struct reader_table **tables;       /* each in the arena, so that pointers to it stay valid */
     size_t table_count, table_capacity;
     struct reader_definition **definitions;
     size_t definition_count, definition_capacity;
-    struct reader_found_chunk *found; /* in the file's order */
+    struct reader_found_chunk *found; /* in file order */
     size_t found_count, found_capacity;
-    size_t schema_bytes;              /* of definitions read */
+    size_t schema_bytes;              /* bytes of definitions read so far */
     int has_index, complete, recovered;
     uint64_t cut_bytes;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
 
-    pthread_mutex_t lock;                      /* guards all below, but for reading decoded strings */
+    pthread_mutex_t lock;                      /* guards everything below, except reads of decoded strings */
     struct reader_scratch *scratches;
     struct reader_string_chunk *string_chunks; /* by first id */
     size_t string_chunk_count;
     size_t string_misses;
-    struct intern string_index;                /* made when first asked to find a string */
+    struct intern string_index;                /* built by the first search for a string */
     int64_t *string_index_ids;
     int string_index_made, strings_repeat;
 };
@@ -97,21 +97,22 @@ struct report {
 /* find_chunks.c: fills found, from the index or by scanning. */
 int report_find_chunks(struct report *report, struct error *err);
 
-/* table_definitions.c: fills definitions and tables from what was found. */
+/* table_definitions.c: fills definitions and tables from the chunks found. */
 int report_make_tables(struct report *report, struct error *err);
 
 /* strings.c */
 int report_make_strings(struct report *report, struct error *err);
 void report_free_strings(struct report *report);
 
-/* scan.c: scratch from the report's store, NULL when memory is short; a chunk read and checked into it. */
+/* scan.c: scratch memory from the report's free list; NULL if out of memory. */
 struct reader_scratch *reader_scratch_take(struct report *report);
 void reader_scratch_give(struct report *report, struct reader_scratch *scratch);
 void reader_scratch_delete(struct reader_scratch *scratch);
-/* The chunk's payload, header compared with what opening found; counts damage. */
+/* Reads a chunk into the scratch memory, checks its header against the one found at opening, and returns its payload.
+ * NULL on damage, which is counted. */
 const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
                                  size_t *size);
-/* The same for bytes at a place: 0, ERR_IO, ERR_NO_MEMORY or ERR_CORRUPT. */
+/* The same for the bytes at an offset: 0, ERR_IO, ERR_NO_MEMORY or ERR_CORRUPT. */
 int reader_chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct reader_scratch *scratch,
                          struct chunk_header *header);
 void reader_chunk_damaged(struct report *report, struct reader_chunk *chunk);

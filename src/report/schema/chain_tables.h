@@ -1,7 +1,7 @@
-/* Call chains: which rows have one, and the tables that hold their frames, a row each, innermost first.
+/* Call chains: the rows that have one, and the tables of their frames (one row per frame, innermost first).
  *
- * Code that follows a row to its stack (or keeps only the stacks in use) reads these tables, so that a new table
- * with call chains is one more row. */
+ * Code that follows a row to its stack, or that keeps only the stacks in use, iterates over these tables. So a new
+ * table with call chains is one more row. */
 #ifndef TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
 #define TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
 
@@ -13,7 +13,7 @@ extern const char *const chain_tables[CHAIN_TABLES]; /* their names */
 /* The table of this name, or -1. */
 int chain_table_find(const char *name);
 
-/* The columns of a frame, by name. Python's frames have their file where others have their module. */
+/* The columns of a frame, by name. Python frames have their file where native frames have their module. */
 enum {
     CHAIN_ID,
     CHAIN_DEPTH,
@@ -31,7 +31,7 @@ enum {
 #define CHAIN_PYTHON_COLUMNS \
     { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line", "calledByC" }
 
-/* Rows that have a call chain: the column that holds its id. A table has one of each kind of chain at most. */
+/* Rows that have a call chain, and the column with its id. A table has at most one chain of each kind. */
 struct chain_user {
     const char *table, *column;
     enum chain_table chains;

@@ -1,5 +1,5 @@
-/* The enums of the schema as data, generated from enums.def. SQL shows them as the tables ENUM_…, and analyses take
- * labels from them. Values of an imported file that differ are in its table TACHO_ENUM. */
+/* The enums of the schema as data, generated from enums.def. SQL shows them as the tables ENUM_..., and analyses take
+ * labels from them. Where an imported file has other values, they are in its table TACHO_ENUM. */
 #ifndef TACHO_REPORT_SCHEMA_ENUMS_H
 #define TACHO_REPORT_SCHEMA_ENUMS_H
 
@@ -8,14 +8,14 @@
 
 struct schema_enum_value {
     int64_t id;
-    const char *name;  /* symbol */
-    const char *label; /* for people */
+    const char *name;  /* the symbol */
+    const char *label; /* the text for users */
 };
 
 struct schema_enum {
-    const char *name;                       /* ENUM_… */
+    const char *name;                       /* with the prefix ENUM_ */
     const char *note;
-    const struct schema_enum_value *values; /* by rising id */
+    const struct schema_enum_value *values; /* by ascending id */
     size_t count;
 };
 

@@ -38,7 +38,7 @@ int schema_find(const char *name)
 
 const char *schema_last_row_key(const char *name)
 {
-    /* Numbers of threads come back within one capture, so a thread is its number and its begin. */
+    /* The kernel reuses thread ids within one capture, so a thread is identified by its id and its start. */
     static const struct {
         const char *table, *key;
     } keys[] = {

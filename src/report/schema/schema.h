@@ -1,8 +1,8 @@
-/* The schema as C sees it: table ids, column ids and row structs, all generated from schema.def.
+/* The schema for C code: table ids, column ids and row structs, all generated from schema.def.
  *
- * A row struct is what a producer fills and hands to writer_append(): a bit per column that says "not NULL",
- * then eight bytes per column in schema order. Readers do not use it: a file names its own tables and columns,
- * and may come from an older or newer Tacho. */
+ * A producer fills a row struct and passes it to writer_append(). It has one bit per column that says "not NULL", then
+ * eight bytes per column in schema order. Readers must not use it: a file names its own tables and columns, and may
+ * come from an older or newer Tacho. */
 #ifndef TACHO_REPORT_SCHEMA_SCHEMA_H
 #define TACHO_REPORT_SCHEMA_SCHEMA_H
 
@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 enum column_type {
-    COLUMN_INT,    /* signed 64-bit */
-    COLUMN_TIME,   /* ns since the capture's start, may be negative; the first one in a table places the row in time */
+    COLUMN_INT, /* signed 64-bit */
+    /* ns since the start of the capture, may be negative. The first TIME column of a table is the time of the row. */
+    COLUMN_TIME,
     COLUMN_REAL,   /* double */
-    COLUMN_TEXT,   /* text (or bytes): stored as an id of the report's string pool, shown as the text itself */
+    COLUMN_TEXT,   /* text or bytes: stored as an id of the report's string pool, shown as text */
     COLUMN_STRING, /* an id of the string pool that stays an id in SQL and exports (REFERENCES StringIds) */
 };
 
@@ -22,8 +23,8 @@ struct schema_column {
     enum column_type type;
     int not_null;
     int key;          /* part of the primary key */
-    int extra;        /* ours, in a table of nsys's */
-    const char *note; /* what SQL's DDL says behind "--" */
+    int extra;        /* a column of Tacho in a table of nsys */
+    const char *note; /* the comment behind "--" in SQL's DDL */
 };
 
 struct schema_table {
@@ -75,11 +76,11 @@ enum table_id {
 
 extern const struct schema_table schema_tables[TABLE_COUNT];
 
-/* The table's id, or -1. Exact match. */
+/* The table's id, or -1. The name must match exactly. */
 int schema_find(const char *name);
 
-/* Of a table that tells of a thing when it begins and again when it ends: the columns, as SQL lists them, that say
- * which rows are about the same thing; the last such row counts. NULL for all other tables. */
+/* Some tables have a row when an object begins and another when it ends; then the last row is valid. Returns the
+ * columns, as a SQL list, that identify the object. NULL for all other tables. */
 const char *schema_last_row_key(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Names of PyTorch's operators that have a meaning of their own, in reports as in its traces. */
+/* Names of PyTorch operators that have a special meaning, in reports and in PyTorch's traces. */
 #ifndef TACHO_REPORT_SCHEMA_TORCH_NAMES_H
 #define TACHO_REPORT_SCHEMA_TORCH_NAMES_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define TORCH_STEP "ProfilerStep#"
-enum { TORCH_STEP_LENGTH = sizeof TORCH_STEP - 1, TORCH_STEP_DIGITS = 18 }; /* more is no number of a step */
+enum { TORCH_STEP_LENGTH = sizeof TORCH_STEP - 1, TORCH_STEP_DIGITS = 18 }; /* a longer number is not a step */
 
 /* N of ProfilerStep#N, or -1. */
 static inline int64_t torch_step_number(const char *name, size_t length)
@@ -24,7 +24,8 @@ static inline int64_t torch_step_number(const char *name, size_t length)
     return number;
 }
 
-/* What autograd's engine has around each node of the backward graph: with the node's numbers in some versions. */
+/* The operator that autograd's engine puts around each node of the backward graph. Some versions append the node's
+ * numbers. */
 static inline int torch_is_engine(const char *name, size_t length)
 {
     static const char prefix[] = "autograd::engine::evaluate_function";

@@ -12,10 +12,10 @@
 
 struct append_file {
     int fd;
-    _Atomic uint64_t end; /* bytes written; the file is never longer, except for the length of a torn write */
-    uint64_t allocated;   /* blocks up to here belong to the file already */
-    uint64_t limit;       /* RLIMIT_FSIZE: staying below it, the writer never gets SIGXFSZ */
-    int cannot_allocate;  /* the file system has no fallocate: then there is no reserve */
+    _Atomic uint64_t end; /* bytes written; the file is never longer, except after an incomplete write */
+    uint64_t allocated;   /* blocks up to here are already allocated */
+    uint64_t limit;       /* RLIMIT_FSIZE: the writer stays below it, so it never gets SIGXFSZ */
+    int cannot_allocate;  /* the file system has no fallocate, so there is no reserve */
 };
 
 int append_file_open(struct append_file *output, const char *path, int overwrite, struct error *err);
@@ -24,10 +24,10 @@ int append_file_open(struct append_file *output, const char *path, int overwrite
  * errno set. */
 int append_file_write(struct append_file *output, const void *bytes, size_t size, uint64_t keep);
 
-/* Gives unused room back and closes. */
+/* Releases unused space and closes the file. */
 int append_file_close(struct append_file *output);
 
-/* Closes and removes a file that holds nothing of use. */
+/* Closes and removes a file without useful content. */
 void append_file_discard(struct append_file *output, const char *path);
 
 #endif

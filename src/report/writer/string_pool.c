@@ -1,5 +1,5 @@
-/* See string_pool.h. New ids follow the order of the young generation's strings, with those that moved there in
- * between. */
+/* See string_pool.h. New ids are in the order of the young generation's strings, among which are those that moved
+ * there from the old one. */
 #include "string_pool.h"
 #include "base/array.h"
 

@@ -16,24 +16,25 @@
 struct writer;
 
 struct writer_options {
-    int overwrite;        /* 0: an existing file is ERR_EXISTS */
-    int workers;          /* encoder threads; 0: as many as there are cores, less one, one to four */
-    int level;            /* zstd level; 0: the default (1) */
-    size_t string_memory; /* bytes that strings may take, twice, before old ones are forgotten; 0: the default */
+    int overwrite; /* 0: an existing file is ERR_EXISTS */
+    int workers;   /* encoder threads; 0: the number of cores less one, at least one, at most four */
+    int level;     /* zstd level; 0: the default (1) */
+    /* Bytes for each of two generations of strings before old ones are dropped; 0: the default. */
+    size_t string_memory;
 };
 
-/* Creates the file. If it cannot be written to, none is left. */
+/* Creates the file. If it cannot be written, none is left. */
 int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err);
 
-/* The id of a string, valid as long as the writer lives. Ids count from 1; 0 is the empty string. The same bytes
- * have the same id, unless they were not used for a long time in which many others were: see string_pool.h. */
+/* The id of a string, valid as long as the writer lives. Ids count from 1; 0 is the empty string. The same bytes have
+ * the same id, unless they were not used for a long time while many others were: see string_pool.h. */
 int64_t writer_string(struct writer *writer, const char *bytes, size_t length);
 
 /* Copies one row (a struct row_<TABLE>). Never blocks on the disk unless the encoders are far behind. */
 void writer_append(struct writer *writer, enum table_id table, const void *row);
 
 /* Reserves up to *count rows in the table's batch, to be filled in place; *count becomes the number that fits (at
- * least one). The rows count once writer_commit() is told how many were filled. This is the fast path of the
+ * least one). The rows are valid once writer_commit() gets the number of filled ones. This is the fast path of the
  * collector. */
 void *writer_reserve(struct writer *writer, enum table_id table, size_t *count);
 void writer_commit(struct writer *writer, enum table_id table, size_t count);
@@ -45,17 +46,18 @@ int writer_flush(struct writer *writer, struct error *err);
 uint64_t writer_rows(const struct writer *writer, enum table_id table);
 uint64_t writer_rows_lost(const struct writer *writer, enum table_id table);
 
-/* On a full disk, rows of small tables are held back for the end. Writes them now, out of the reserve, as far as it
- * goes; the others are lost. writer_rows_lost() is then final, except for rows appended later, which have some space
- * left. */
+/* On a full disk, rows of small tables are held back until the end. This writes them now, out of the reserve, as far
+ * as it lasts; the others are lost. writer_rows_lost() is then final, except for rows appended later, for which some
+ * space is left. */
 void writer_give_up_held(struct writer *writer);
 
 /* Bytes in the file so far. */
 uint64_t writer_bytes(const struct writer *writer);
 
-/* Writes the remaining rows and the index, closes and frees. The file is valid whatever is returned. */
+/* Writes the remaining rows and the index, closes the file and frees the writer. The file is valid whatever the
+ * result. */
 int writer_close(struct writer *writer, struct error *err);
-/* The same after work that ended with `code`, which err describes: the first failure counts. */
+/* The same after work that ended with `code`, which err describes. The first failure is returned. */
 int writer_close_after(struct writer *writer, int code, struct error *err);
 
 #endif
