@@ -1,6 +1,6 @@
-/* Options of the command line, as rows: the parser, the help text and the shell completion all read the same table.
+/* Options of the command line as rows: the parser, the help text and the shell completion read the same table.
  *
- * Accepted are --name value, --name=value, -n value, -nvalue and -n=value, as nsys has them. */
+ * It accepts --name value, --name=value, -n value, -nvalue and -n=value, as nsys does. */
 #ifndef TACHO_CMD_OPTION_H
 #define TACHO_CMD_OPTION_H
 
@@ -11,13 +11,13 @@
 #include "base/text.h"
 
 enum option_kind {
-    OPTION_FLAG,    /* int: 1 when given; takes no value */
-    OPTION_BOOL,    /* int: true or false; 1 when given bare */
+    OPTION_FLAG,    /* int: 1 if given; takes no value */
+    OPTION_BOOL,    /* int: true or false; 1 if given without a value */
     OPTION_TEXT,    /* const char * */
     OPTION_CHOICE,  /* const char *: one of choices */
-    OPTION_LIST,    /* struct option_list: may be given again and again */
-    OPTION_CUSTOM,  /* take() does it */
-    OPTION_IGNORED, /* known from nsys but not honoured; takes a value, warns with `help` and goes on */
+    OPTION_LIST,    /* struct option_list: may be repeated */
+    OPTION_CUSTOM,  /* take() parses the value */
+    OPTION_IGNORED, /* known from nsys but ignored; takes a value, warns with `help` and continues */
 };
 
 struct option {
@@ -25,11 +25,11 @@ struct option {
     char letter;      /* 0: none */
     enum option_kind kind;
     size_t offset;    /* of the field in the command's settings */
-    /* what help calls the value; "BOOL" of an ignored one: it may stand alone; "[…]" of a text with choices: it may be
-     * left out (and is then ""); apart from the option it is one of them */
+    /* The name of the value in help. "BOOL" in an ignored option: the value is optional. "[...]" in a text with
+     * choices: the value may be omitted (and is then ""); as a separate argument it must be one of the choices. */
     const char *value;
-    const char *help; /* one sentence; OPTION_IGNORED: why it does nothing */
-    /* NULL-terminated; for OPTION_CHOICE, and for completion of any other; may be NULL */
+    const char *help; /* one sentence; OPTION_IGNORED: why it has no effect */
+    /* NULL-terminated list for OPTION_CHOICE, and for completion of any other option; may be NULL. */
     const char *const *(*choices)(void);
     int (*take)(void *settings, const char *value, struct error *err);
     int hidden; /* an old spelling: not in help or completion */
@@ -45,29 +45,29 @@ struct option_list {
 struct option_parse {
     const struct option *options;
     void *settings;
-    int stop_at_operand;   /* the first operand ends the options: it is a program */
-    const char **operands; /* filled: room for argc of them */
+    int stop_at_operand;   /* the first operand, a program, ends the options */
+    const char **operands; /* filled; has room for argc pointers */
     size_t operand_count;
     int wants_help;        /* --help or -h was given */
     struct text warnings;  /* a line each */
 };
 
-/* ERR_BAD_ARGUMENT names the option and, for one that is not known, the nearest that is. argv[0] is not looked at. */
+/* Parses argv, except argv[0]. ERR_BAD_ARGUMENT names the option and, if it is unknown, the nearest known one. */
 int options_parse(struct option_parse *parse, int argc, char **argv, struct error *err);
 
-/* true, false, yes, no, on, off, 1, 0: 1 or 0; -1 for anything else. */
+/* Parses true, false, yes, no, on, off, 1, 0. Returns 1 or 0; -1 for anything else. */
 int option_bool(const char *value);
 
-/* A size such as 64M or 25MB, where a K is so many (1000, 1024); 0 for anything else. */
+/* Parses a size such as 64M or 25MB; `thousand` is the value of K (1000 or 1024). Returns 0 for anything else. */
 uint64_t option_size(const char *value, unsigned thousand);
 
-/* Splits at commas; empty parts (a trailing comma) are left out. A backslash keeps the next character as it is. The
- * parts are allocated: a NULL-terminated list to be freed with one free(), or NULL when memory is short. */
+/* Splits a value at commas and skips empty parts (a trailing comma). A backslash keeps the next character as it is.
+ * Returns a NULL-terminated list that one free() releases, or NULL if out of memory. */
 char **option_split(const char *value, size_t *count);
 
-/* Of a NULL-terminated list the name that is closest in spelling, or NULL if none is close. */
+/* The name of a NULL-terminated list that is closest in spelling, or NULL if none is close. */
 const char *nearest_name(const char *name, const char *const *names);
-/* Insertions, deletions, changes and swaps of neighbours that lead from one to the other. */
+/* The number of insertions, deletions, changes and swaps of neighbours between two names. */
 size_t edit_distance(const char *a, const char *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a user wants to see: reports or rules by name with their options, and which part of the file. */
+/* The user's selection: reports or rules by name with their options, and the part of the file to read. */
 #ifndef TACHO_CMD_SELECTION_H
 #define TACHO_CMD_SELECTION_H
 
@@ -18,32 +18,32 @@ struct selection_item {
 struct selection_list {
     struct selection_item items[WANTED_MOST];
     size_t count;
-    char **texts[64];     /* owned; what the options point into */
+    char **texts[64];     /* owned; the strings that the options point into */
     size_t text_count;
-    struct error unknown; /* of the first name that is not in the registry; its code is 0 when all are */
+    struct error unknown; /* for the first name that is not in the registry; its code is 0 if all are */
 };
 
-/* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun
- * what an error calls one of it: "report", "rule". Starts from {0}. Names that are not known fail only if no other is;
- * else list->unknown says which, for a command to fail with at its end. */
+/* Adds the reports that the values of an option name, several in each, separated by commas. registry is `analyses` or
+ * `rules`; noun is what errors call one of them: "report", "rule". list starts as {0}. Unknown names fail only if no
+ * name is known; else list->unknown describes the first, so that the command can fail at its end. */
 int selection_parse(struct selection_list *list, const struct option_list *names,
                     const struct analysis *const *registry, const char *noun, struct error *err);
 int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err);
 void selection_free(struct selection_list *list);
 
-/* The name with its options as they were given, and the filter: um_sum:rows=5:nvtx=step. */
+/* The name with its options as given, and the filter: um_sum:rows=5:nvtx=step. */
 struct selection_part_settings;
 void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part);
 
-/* Which part of a file; what the options fill. */
+/* The part of a file, as the options describe it. */
 struct selection_part_settings {
     const char *time, *nvtx;
     const char *pid, *tid, *device, *stream;
     const char *steps, *step_range, *step_operator;
 };
 
-/* Their rows in a table of options: PART_OPTIONS(struct settings, part); those of steps alone for
- * commands that have no others. */
+/* The rows of these options for a command's table: PART_OPTIONS(struct settings, part). STEP_OPTIONS are those about
+ * steps, for commands that have no others. */
 #define STEP_OPTIONS(type, member)                                                                                     \
     { .name = "steps", .kind = OPTION_TEXT, .offset = offsetof(type, member.steps), .value = "N[-M],…",                \
       .help = "Only these steps (3-7, or 3,5,9-): what began in them, and work on a GPU that was launched in them." }, \
@@ -68,20 +68,20 @@ struct selection_part_settings {
       .help = "Of the work on GPUs only that on this stream." },                                                       \
     STEP_OPTIONS(type, member)
 
-/* The part as an analysis wants it. */
+/* The part in the form that an analysis needs. */
 struct selection_part {
     struct report_span span;
     struct analysis_filter filter;
     int has_span;
     struct steps steps; /* owned */
 };
-/* Either way the part is to be freed, before the report is closed. */
+/* Resolves the settings. Free the part in any case, before the report is closed. */
 int selection_part_find(const struct selection_part_settings *settings, struct report *report,
                         struct selection_part *out, struct error *err);
 void selection_part_free(struct selection_part *part);
-/* Which steps count, in a line; nothing where none were asked for. */
+/* Adds a line with the selected steps; nothing if none were requested. */
 void selection_part_note(struct text *out, const struct selection_part *part);
-/* A request for one of those wanted and that part; it points into both. */
+/* A request for one selected report and that part; it points into both. */
 struct analysis_request selection_part_request(const struct selection_part *part, const struct selection_item *wanted);
 
 #endif

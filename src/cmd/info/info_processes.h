@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* Who started whom, with how each ended; at most limit lines. */
+/* Adds the process tree with the exit status of each process; at most limit lines. */
 int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err);
 
 #endif

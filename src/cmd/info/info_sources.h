@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* Events, span, bytes and losses of each source. */
+/* Adds events, span, bytes and losses of each source. */
 int info_add_sources(struct text *out, struct report *report, struct error *err);
 
 #endif

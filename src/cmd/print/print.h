@@ -1,4 +1,4 @@
-/* Tables to text: one format is one struct of callbacks in a file of its own. To add one, add a file and a row. */
+/* Tables to text: a format is a struct of callbacks in a file of its own. To add one, add a file and a row. */
 #ifndef TACHO_CMD_PRINT_PRINT_H
 #define TACHO_CMD_PRINT_PRINT_H
 
@@ -8,26 +8,26 @@
 
 struct print_time_unit {
     const char *suffix;           /* "ns" */
-    int64_t ns;                   /* in one of it */
-    int decimals, short_decimals; /* that lose nothing; that people want to see */
+    int64_t ns;                   /* ns in one unit */
+    int decimals, short_decimals; /* decimals without loss; decimals for people */
 };
 
 enum { PRINT_MOST_WIDTHS = 64, PRINT_AUTO_WIDTH = -1 };
 
 struct print_request {
-    const struct print_time_unit *time; /* what UNIT_NS and UNIT_TIME are shown in */
-    int to_terminal;                    /* names must not reach it as they are */
-    size_t terminal_columns;            /* a table wider than this is fitted; 0: as wide as it is */
+    const struct print_time_unit *time; /* the unit for UNIT_NS and UNIT_TIME */
+    int to_terminal;                    /* names must be escaped */
+    size_t terminal_columns;            /* a wider table is fitted to this; 0: no limit */
     const char *title, *name;           /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
     int null_is_null;                   /* json: an empty cell is null, not "" as in nsys */
-    /* What stood behind the format's name; see enum print_argument. */
+    /* The arguments behind the format's name; see enum print_argument. */
     int no_header, no_limit, plain_numbers, escape_tabs, guard_formulas;
     const char *document_title, *css;
-    int widths[PRINT_MOST_WIDTHS]; /* 0: hidden; PRINT_AUTO_WIDTH */
-    size_t width_count;            /* columns behind those adjust themselves */
+    int widths[PRINT_MOST_WIDTHS]; /* 0: hidden; or PRINT_AUTO_WIDTH */
+    size_t width_count;            /* further columns have automatic widths */
 };
 
-/* What may stand behind the name of a format: column:nohdr:20:., hdoc:title=Kernels. */
+/* Arguments that may follow the name of a format: column:nohdr:20:., hdoc:title=Kernels. */
 enum print_argument {
     PRINT_NOHDR = 1,
     PRINT_NOLIMIT = 2,
@@ -44,8 +44,8 @@ struct print_format {
     const char *extension; /* of files */
     const char *usage;     /* "[:nohdr]" */
     const char *help;
-    unsigned arguments;    /* enum print_argument that it takes */
-    /* What stands around the tables of a report on a terminal; NULL: nothing. */
+    unsigned arguments;    /* the enum print_argument that it accepts */
+    /* Adds a heading above the table on a terminal; NULL: none. */
     void (*title)(struct text *out, const char *title, const char *name);
     void (*table)(struct text *out, const struct table *table, const struct print_request *request);
 };
@@ -54,26 +54,28 @@ extern const struct print_format print_column, print_table, print_csv, print_tsv
 extern const struct print_format *const print_formats[]; /* NULL-terminated; the first is the default */
 const struct print_format *print_format_find(const char *name);
 
-/* A format with its arguments, "csv:nohdr". The request keeps pointers into text, which is cut up at its colons. */
+/* Parses a format with its arguments, "csv:nohdr". The request keeps pointers into text, which is split at its
+ * colons. */
 int print_format_parse(char *text, const struct print_format **format, struct print_request *request,
                        struct error *err);
 
-/* Columns of the terminal that a file descriptor is; 0: it is none, or does not say. */
+/* The columns of the terminal behind a file descriptor; 0: not a terminal, or unknown. */
 size_t print_terminal_columns(int fd);
 
-/* Any beginning of nsec, nanoseconds, usec, …; NULL if it is none. */
+/* Finds a unit by any prefix of nsec, nanoseconds, usec, ...; NULL if there is none. */
 const struct print_time_unit *time_unit_find(const char *name);
 extern const struct print_time_unit time_unit_ns;
 
-/* "Total Time (ns)". */
+/* Adds a column's header: "Total Time (ns)". */
 void print_header(struct text *out, const struct table_column *column, const struct print_time_unit *time);
 
-/* How numbers look in a format. */
+/* The style of numbers in a format. */
 struct print_number_style {
     int grouped;  /* 1,234,567 */
-    int lossless; /* times in larger units with all their decimals */
+    int lossless; /* times in larger units keep all their decimals */
 };
-/* A cell that is a number. A column with decimals below 0 shows its reals with as many digits as tell them apart. */
+/* Adds a cell that is a number. If the column's decimals are below 0, reals get as many digits as they need to
+ * differ. */
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
                   const struct print_time_unit *time, struct print_number_style style);
 

@@ -4,12 +4,12 @@
 
 #include "profile_settings.h"
 
-/* Each reads one option's value into a struct profile_settings. */
+/* Each function parses one option's value into a struct profile_settings. */
 int profile_program_take_kill(void *settings, const char *value, struct error *err);
 int profile_program_take_wait(void *settings, const char *value, struct error *err);
 int profile_program_take_variables(void *settings, const char *value, struct error *err);
 
-/* For completion. */
+/* Values for completion. */
 const char *const *profile_program_signals(void);
 const char *const *profile_program_waits(void);
 

@@ -1,4 +1,4 @@
-/* The last lines of a capture: at most fifteen, and the most important first. */
+/* The summary: the last lines of a capture, at most fifteen, the most important first. */
 #ifndef TACHO_CMD_PROFILE_SUMMARY_H
 #define TACHO_CMD_PROFILE_SUMMARY_H
 

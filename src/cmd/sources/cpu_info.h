@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* How CPU samples and context switches were taken; nothing where there were none. */
+/* Adds how CPU samples and context switches were taken; nothing if there were none. */
 int cpu_info(struct text *out, struct report *report, struct error *err);
 
 #endif

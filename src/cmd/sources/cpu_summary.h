@@ -1,4 +1,4 @@
-/* CPU samples in the last lines of a capture. */
+/* CPU samples in the summary of a capture. */
 #ifndef TACHO_CMD_SOURCES_CPU_SUMMARY_H
 #define TACHO_CMD_SOURCES_CPU_SUMMARY_H
 

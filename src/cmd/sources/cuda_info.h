@@ -5,8 +5,7 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* GPUs, contexts, the CUPTI that told of them, and whether its records fit together;
- * nothing where CUDA was not used. */
+/* Adds GPUs, contexts, the version of CUPTI, and whether its records are consistent; nothing if CUDA was not used. */
 int cuda_info(struct text *out, struct report *report, struct error *err);
 
 #endif

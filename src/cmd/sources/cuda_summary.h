@@ -1,4 +1,4 @@
-/* GPUs in the last lines of a capture. */
+/* GPUs in the summary of a capture. */
 #ifndef TACHO_CMD_SOURCES_CUDA_SUMMARY_H
 #define TACHO_CMD_SOURCES_CUDA_SUMMARY_H
 

@@ -1,10 +1,10 @@
-/* What other sources ask of Python's. */
+/* Settings of Python that other sources need. */
 #ifndef TACHO_CMD_SOURCES_PYTHON_SOURCE_H
 #define TACHO_CMD_SOURCES_PYTHON_SOURCE_H
 
 #include "cmd/profile/profile_settings.h"
 
-/* --python-backtrace: whether Python frames are wanted beside the native ones. */
+/* --python-backtrace: should backtraces include Python frames? */
 int python_has_backtrace(struct profile_settings *settings);
 
 #endif

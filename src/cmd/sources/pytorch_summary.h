@@ -1,4 +1,4 @@
-/* Operators of PyTorch in the last lines of a capture. */
+/* PyTorch operators in the summary of a capture. */
 #ifndef TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
 #define TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
 

@@ -1,14 +1,14 @@
-/* Which processes an option is about: the program's, all of the machine, none. */
+/* The processes that an option covers: those of the program, all of the machine, or none. */
 #ifndef TACHO_CMD_SOURCES_SCOPE_H
 #define TACHO_CMD_SOURCES_SCOPE_H
 
 #include "base/error.h"
 #include "collect/collect.h"
 
-/* A value that names a scope; option: who asks. */
+/* Parses the name of a scope; option: its name, for the error. */
 int scope_read(const char *option, const char *value, enum collect_scope *out, struct error *err);
 
-/* For completion. */
+/* Values for completion. */
 const char *const *scope_names(void);
 
 #endif
