@@ -1,9 +1,9 @@
-/* What the agent (inside the program) and the collector share: the arena's layout, the records, the handshake.
+/* The memory and the messages that agent and collector share: the layout of the arena, the records, the handshake.
  *
- * An arena is one sparse memfd per process. The collector makes it, fills in the settings and seals its size; the
- * agent maps it and writes. Both sides run the same build of Tacho (wire_hello says so), hence plain structs; but the
- * program can scribble over its side, so the collector checks every index and size that it reads from here.
- * Libc only; nothing here may allocate or block. */
+ * An arena is one sparse memfd per process. The collector creates it, fills in the settings and seals its size; the
+ * agent maps it and writes. Both sides run the same build of Tacho (the version in wire_hello proves it), so plain
+ * structs suffice. But the program can overwrite the memory, so the collector checks every index and size that it
+ * reads. Code here uses libc alone and never allocates or blocks: it runs in hooks and in signal handlers. */
 #ifndef TACHO_WIRE_WIRE_H
 #define TACHO_WIRE_WIRE_H
 
@@ -12,15 +12,16 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 10 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 10 /* increases whenever the layout of anything in src/wire changes */
 
-/* ---- Sources and what becomes of their events ------------------------------------------------------------------ */
+/* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
-/* The rows of sources.def that have events, in its order. */
+/* The SOURCE rows of sources.def, in its order. */
 enum wire_source {
 #define SOURCE(id, ...) WIRE_SOURCE_##id,
 #include "sources.def"
-    WIRE_SOURCE_NOTES, /* no source of events: bookkeeping (modules, exits, names). Only its losses are counted */
+    /* Bookkeeping records (modules, exits, names). They are not events: only the lost ones are counted. */
+    WIRE_SOURCE_NOTES,
     WIRE_SOURCE_COUNT
 };
 _Static_assert(WIRE_SOURCE_COUNT <= 32, "a bit for each");
@@ -35,24 +36,25 @@ static inline const char *wire_source_name(enum wire_source source)
     return names[source];
 }
 
-#define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): in wire_header.recording and .sources */
+#define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): a bit of wire_header.recording and .sources */
 
-/* recorded + below threshold + untimed + lost = produced, always. Recorded is what the collector drained; the rest is
- * counted by the thread that produced it. An NVTX range counts once, not once for each end. Threads without samples
- * stand apart: how many events they would have made is not known. */
+/* recorded + below threshold + untimed + lost = produced, always. The collector counts the recorded events as it drains
+ * them; the thread that produced an event counts the other fates. An NVTX range counts once, not once for its begin and
+ * once for its end. Unsampled threads are outside this sum: nobody knows how many samples they would have had. */
 #define WIRE_FATES(X)                                                                                                  \
     X(BELOW_THRESHOLD, "below-threshold", "")                                                                          \
-    X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                               \
+    X(UNTIMED, "untimed", "") /* the lock was free, so the hook read no clock */                                       \
     X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                         \
-    /* left by a jump out of a handler; or of a handler in the midst of another's record */                            \
+    /* The program jumped out of a signal handler and left the record unfinished, or a handler interrupted another */  \
+    /* handler while that wrote a record. */                                                                           \
     X(LOST_IN_SIGNAL, "lost", "in-signal")                                                                             \
-    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */                \
-    X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                    \
-    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */              \
-    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */                          \
-    /* threads, not events: the program has a use for the signal */                                                    \
-    X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken")                                                           \
-    X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused theirs */
+    X(LOST_NO_THREAD, "lost", "no-thread") /* the thread had no slot yet, or had given it back */                      \
+    X(LOST_CUPTI, "lost", "cupti-dropped") /* records that CUPTI reports as dropped */                                 \
+    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers for which the arena had no room */             \
+    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that blocked the signal */                        \
+    /* The two below count threads, not events. */                                                                     \
+    X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken") /* the program uses the signal itself */                  \
+    X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused a timer */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
@@ -63,16 +65,17 @@ enum wire_fate {
 /* ---- The arena ------------------------------------------------------------------------------------------------- */
 
 #define WIRE_CHUNK_BYTES 65536u
-#define WIRE_NOTE_CHUNKS 64u        /* before the chunks for events: notes may use them when those are all taken */
+/* These lie before the chunks for events. Only notes may use them, and only when all event chunks are taken. */
+#define WIRE_NOTE_CHUNKS 64u
 #define WIRE_THREAD_SLOTS 65536u
-#define WIRE_TEXT_BYTES 32768u      /* settings text behind the header */
+#define WIRE_TEXT_BYTES 32768u /* size of the text area of the header, which holds the texts of the settings */
 #define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
-#define WIRE_TEXT_MAX 32768u        /* a longer text in a record is cut */
+#define WIRE_TEXT_MAX 32768u /* longer texts in records are truncated */
 
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
-/* What switches the recording on: the start of the program, a range, a call. PROFILER stands in switches alone:
- * cudaProfilerStart() and …Stop(), which count in captures of kind API. */
+/* What starts recording: the start of the program, an NVTX range, or an API call. PROFILER occurs only as the cause of
+ * a switch: cudaProfilerStart() and cudaProfilerStop(), which take effect in captures of kind API. */
 #define WIRE_CAPTURES(X)                                                                                               \
     X(ALWAYS, "start")                                                                                                 \
     X(NVTX, "nvtx")                                                                                                    \
@@ -86,28 +89,30 @@ enum wire_capture {
 };
 
 enum wire_flag {
-    WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
+    WIRE_FLAG_TRACE_FORK = 1, /* forked children are traced even before they call exec */
 };
 
-/* The program has begun or ended a capture range. These are words of the header and no records: a full buffer must not
- * keep a capture from ending. The writer claims a number (switches_made), fills the switch, and publishes it with the
- * release store of `number`. The collector reads them in order. A writer that finds all of them unread adds to
- * switches_missed, whose low half is the last such switch, so that the outcome is known even then. */
+/* A switch says that the program began or ended a capture range. Switches live in the header and are not records,
+ * because a full buffer must not keep a capture from ending. The writer claims a number (switches_made), fills the
+ * switch, and publishes it with the release store of `number`. The collector reads switches in order. A writer that
+ * finds all of them unread adds to switches_missed instead, whose low half holds the latest missed switch: so the
+ * collector knows the final state even then. */
 #define WIRE_SWITCHES 256u
 struct wire_switch {
-    _Atomic uint32_t number; /* counts from 1; any other: not written yet */
+    _Atomic uint32_t number; /* counts from 1; any other value: this switch is not written yet */
     uint16_t cause;          /* enum wire_capture */
     uint16_t on;
     uint64_t ticks;
 };
 
-/* Are there WIRE_SWITCHES that nobody has read? A `made` that was loaded before `read` may be the lower of the two. */
+/* True if the collector has read none of the last WIRE_SWITCHES switches. The difference is signed because a `made`
+ * that was loaded before `read` may be the smaller of the two. */
 static inline int wire_switches_full(uint32_t made, uint32_t read)
 {
     return (int32_t)(made - read) >= (int32_t)WIRE_SWITCHES;
 }
 
-/* A part of the header for each source: its settings, and words that both sides write. */
+/* Each source has a part of the header for its settings and for words that both sides write. */
 enum wire_shared_place {
     WIRE_SHARED_BEFORE = -1,
 #define PLACE(id, bytes) WIRE_SHARED_AT_##id, WIRE_SHARED_TO_##id = WIRE_SHARED_AT_##id + (bytes)-1,
@@ -118,8 +123,8 @@ enum wire_shared_place {
     WIRE_SHARED_BYTES
 };
 
-/* Defines function(arena), which returns the source's own part of the header: a constant offset, on a cache line of its
- * own. */
+/* Defines function(arena), which returns the source's part of the header. Its offset is a constant, and it has cache
+ * lines of its own. */
 #define WIRE_SHARED(id, type, function)                                                                                \
     _Static_assert(sizeof(type) == WIRE_SHARED_TO_##id + 1 - WIRE_SHARED_AT_##id && sizeof(type) % 64 == 0,            \
                    "shared_bytes of its row");                                                                         \
@@ -131,64 +136,67 @@ enum wire_shared_place {
 #define WIRE_SILENT_PATH 256
 #define WIRE_SILENT_EXEC 0x10000u
 
-/* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
+/* Page 0 of the arena. The collector writes the settings before the agent can see them; they never change. */
 struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;
     uint32_t chunk_count;
-    uint32_t sources;      /* WIRE_BIT()s that this capture wants */
+    uint32_t sources;      /* WIRE_BIT()s of the sources that this capture records */
     uint32_t clock;        /* enum wire_clock */
     uint32_t flags;        /* enum wire_flag */
     uint32_t capture;      /* enum wire_capture */
-    uint32_t capture_ends; /* 0: the end of a capture range does not stop the recording */
-    /* A text of the settings is an offset into the text area, 0 for none. Lists are NUL-separated and end with an empty
-     * string. */
-    uint32_t report_path;            /* of the report, absolute */
-    uint32_t adopter, orphan_parent; /* the collector, if only orphans are its children here; who
-                                      * would have them without it */
+    uint32_t capture_ends; /* 0: the end of a capture range does not stop recording */
+    /* A text in the settings is an offset into the text area; 0 means none. A list is NUL-separated strings that end
+     * with an empty one. */
+    uint32_t report_path; /* absolute */
+    /* The collector adopts orphans of the process tree, which must not show in getppid(): where that returns `adopter`
+     * (the pid of the collector), the hook answers `orphan_parent`, the process that would have adopted the orphan.
+     * Both are 0 for the program that the collector launched itself, and in other pid namespaces. */
+    uint32_t adopter, orphan_parent;
 
-    /* Control, on lines of their own. The collector and the agent both write `recording`. */
-    _Alignas(64) _Atomic uint32_t recording;    /* WIRE_BIT()s that record now */
-    _Atomic uint32_t ranges_left;               /* capture ranges that may still begin */
+    /* Control words have cache lines of their own. Both the collector and the agent write `recording`. */
+    _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
+    _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
     _Alignas(64) _Atomic uint32_t switches_made;
-    _Atomic uint32_t switches_read;             /* the collector's */
-    _Atomic uint64_t switches_missed;           /* how many << 32 | on << 16 | cause of the last of them */
-    struct wire_switch switches[WIRE_SWITCHES]; /* by number - 1, modulo their count */
+    _Atomic uint32_t switches_read;          /* written by the collector */
+    _Atomic uint64_t switches_missed;        /* number of missed switches << 32 | on << 16 | cause of the latest one */
+    struct wire_switch switches[WIRE_SWITCHES]; /* indexed by (number - 1) % WIRE_SWITCHES */
 
-    /* Free lists: low half an index, high half a tag that changes with every pop (wire_chunks.h). */
+    /* Free lists: the low half is an index, the high half a tag that changes with every pop (wire_chunks.h). */
     _Alignas(64) _Atomic uint64_t free_chunks;
-    _Atomic uint32_t chunks_taken; /* chunks below this one have been used at least once */
+    _Atomic uint32_t chunks_taken; /* chunks below this index have been used at least once */
     _Atomic uint32_t note_chunks_taken;
     _Atomic uint64_t free_note_chunks;
     _Alignas(64) _Atomic uint64_t free_threads;
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
-    _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
-    _Atomic uint32_t map_error;    /* why a part of the buffer, or memory for the agent's own use, could not be
-                                    * mapped; 0: it never happened */
+    _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start in this process */
+    /* errno of a mapping that failed, of a part of the arena or of the agent's private memory; 0: none failed */
+    _Atomic uint32_t map_error;
 
-    /* What a process does that has left (WIRE_LEAVE): words in memory take neither a system call nor the clock. */
-    _Atomic uint32_t silent_exec;       /* WIRE_SILENT_EXEC, with what `a` of WIRE_EXEC would be; 0: it has not
-                                         * called exec, or that failed */
-    char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
+    /* The exec call of a process that has left (WIRE_LEAVE). It may neither make system calls nor read the clock, so it
+     * stores these words instead of a record. */
+    _Atomic uint32_t silent_exec;       /* WIRE_SILENT_EXEC | cause, as `a` of WIRE_EXEC; 0: no exec, or it failed */
+    char silent_path[WIRE_SILENT_PATH]; /* truncated if it is longer */
 
-    _Alignas(64) unsigned char shared[WIRE_SHARED_BYTES]; /* with the sources: WIRE_SHARED() */
+    _Alignas(64) unsigned char shared[WIRE_SHARED_BYTES]; /* parts of the sources: WIRE_SHARED() */
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
 
 enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED };
 
-/* A thread's records, and those of handlers that came while it was writing one of these. */
+/* Lane THREAD has the records of the thread. Lane HANDLER has those of signal handlers that interrupted the thread
+ * while it wrote a record. */
 enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
 
-/* A thread's slot. The owner writes; the collector reads, and frees the slot once it is ENDED and drained. */
+/* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */
 struct wire_thread {
-    _Alignas(1024) _Atomic uint32_t state;    /* so that a page has whole slots */
+    _Alignas(1024) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
     uint32_t tid;
-    _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the owner has one; each chunk names the next */
-    _Atomic uint32_t next_free;               /* while on the free list */
+    _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the thread has a chunk; each chunk names the next */
+    _Atomic uint32_t next_free;               /* used while the slot is on the free list */
     uint64_t start_ticks;
-    /* The call that the thread is in right now, so that a death inside it is told: ticks 0 = in none. */
+    /* The call that the thread is in, so that the report has it if the process dies inside. call_ticks 0: none. */
     _Atomic uint64_t call_ticks;
     _Atomic uint32_t call_function;
     uint32_t priority;
@@ -197,13 +205,13 @@ struct wire_thread {
 };
 _Static_assert(sizeof(struct wire_thread) == 1024, "slots are laid out back to back");
 
-/* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
+/* A chunk of one thread's records. The thread appends and publishes them with a release store of `committed`. */
 struct wire_chunk {
-    _Atomic uint32_t committed; /* bytes of data that hold whole records; WIRE_NONE: the collector has freed it */
-    _Atomic uint32_t next;      /* the lane's next chunk: once set, this one is finished */
+    _Atomic uint32_t committed; /* bytes of data that hold whole records; WIRE_NONE: the collector freed the chunk */
+    _Atomic uint32_t next;      /* next chunk of the lane; once it is set, this chunk is complete */
     _Atomic uint32_t next_free;
-    uint32_t thread;            /* slot of the owner */
-    uint64_t bytes_before;      /* of records, in the chunks of this lane that came before */
+    uint32_t thread;            /* slot of the thread */
+    uint64_t bytes_before;      /* bytes of records in the earlier chunks of this lane */
     _Alignas(64) unsigned char data[WIRE_CHUNK_BYTES - 64];
 };
 _Static_assert(sizeof(struct wire_chunk) == WIRE_CHUNK_BYTES, "chunks tile the arena");
@@ -220,7 +228,7 @@ static inline struct wire_chunk *wire_chunks(struct wire_header *arena)
 {
     return (struct wire_chunk *)((char *)arena + WIRE_CHUNKS_OFFSET);
 }
-/* The end of the chunks, where the area for CUDA begins: wire_cuda.h. */
+/* The end of the chunks, where the CUDA area begins: wire_cuda.h. */
 static inline uint64_t wire_chunks_end(uint32_t chunk_count)
 {
     return WIRE_CHUNKS_OFFSET + (uint64_t)(chunk_count + WIRE_NOTE_CHUNKS) * WIRE_CHUNK_BYTES;
@@ -228,50 +236,55 @@ static inline uint64_t wire_chunks_end(uint32_t chunk_count)
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-/* Every record is whole 8-byte words. Text stands last, padded with zeros to a word; its
- * length is up to the first zero. */
+/* A record is a whole number of 8-byte words. Text comes last and is padded with zeros to a whole word; it ends at the
+ * first zero. */
 struct wire_record {
     uint8_t type;   /* enum wire_type */
-    uint8_t flags;  /* by type */
-    uint16_t words; /* of the whole record, this head included */
-    uint16_t a, b;  /* by type */
-    uint64_t ticks; /* when */
+    uint8_t flags;  /* meaning depends on the type */
+    uint16_t words; /* length of the record, with this head */
+    uint16_t a, b;  /* meaning depends on the type */
+    uint64_t ticks; /* time of the event */
     uint64_t body[];
 };
 #define WIRE_HEAD_WORDS 2u
 
 enum wire_type {
-    WIRE_NOTHING, /* never written: zeroed memory is no record */
+    WIRE_NOTHING, /* never written: zeroed memory must not look like a record */
 
     /* Threads and processes. */
-    WIRE_THREAD_NAME,  /* body: text */
+    WIRE_THREAD_NAME, /* body: text */
     WIRE_THREAD_END,
-    WIRE_EXEC,         /* a: enum wire_cause, for which the agent is not passed on; body: [ns of CPU time so far]
-                        * text, the path; the call may still fail */
-    WIRE_EXEC_FAILED,  /* a: errno */
-    WIRE_EXIT,         /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
-    WIRE_CHILD,        /* a: as of WIRE_EXEC; body: [pid][enum wire_child][ticks when it was not there yet, or was
-                        * as it is told] text, the path of the program that it becomes, or nothing */
-    WIRE_CHILD_STATUS, /* a: 1 if it may be that of a thread; body: [pid][wait status] seen by a wait call */
-    WIRE_LEAVE,        /* a: enum wire_limit, for which the agent says and does nothing more here */
-    WIRE_MODULE,       /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
-    WIRE_MODULE_END,   /* body: [address] */
-    /* of the handlers' lane: the records up to the next of these were written in the midst of the record that begins so
-     * far into the thread's lane, or would. No time; body: [bytes of records before that] */
+    /* An exec call; it may still fail. a: enum wire_cause, why the new program does not get the agent; body: [CPU time
+     * of the process so far, ns] text, the path */
+    WIRE_EXEC,
+    WIRE_EXEC_FAILED, /* a: errno */
+    /* exit(), _exit() or a return from main. body: [status][CPU time of the process so far, ns] */
+    WIRE_EXIT,
+    /* News of a child process. a: enum wire_cause, as of WIRE_EXEC; body: [pid][enum wire_child][ticks: before the call
+     * that created the child, or when the news became true] text, path of the program that it becomes, or empty */
+    WIRE_CHILD,
+    /* A wait call returned the status of a child. a: 1 if the pid may be that of a thread; body: [pid][wait status] */
+    WIRE_CHILD_STATUS,
+    WIRE_LEAVE,      /* a: enum wire_limit, why the agent records nothing more in this process */
+    WIRE_MODULE,     /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
+    WIRE_MODULE_END, /* body: [address] */
+    /* Only in the lane of handlers. The records up to the next WIRE_PLACE belong before the record of the thread's lane
+     * that starts at this offset: the handler interrupted the thread while it wrote that one. It has no time. body:
+     * [offset: bytes of records in the thread's lane] */
     WIRE_PLACE,
     WIRE_DIAGNOSTIC, /* a: severity (1 information, 2 warning, 3 error); body: text */
 
-    /* The capture range; its begin and end are no records: struct wire_switch. */
-    WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain;
-                             * body: text, that domain's name */
+    /* The program began a range with the name that the capture waits for, but in another domain. body: text, the name
+     * of that domain. (The begin and the end of a capture range are not records: see struct wire_switch.) */
+    WIRE_CAPTURE_ELSEWHERE,
 
-    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_source, a record of which
-     * follows from the same thread; key: by source. The time is that record's. body: [key][number of its Python
-     * stack, 0: none][registers that are known, as bits by DWARF's numbers][their values, in that order][words of the
-     * stack, from the stack pointer upwards] */
+    /* A copy of the thread's stack, which the collector unwinds into a call chain. It belongs to a later record of the
+     * same thread, of source `a` (enum wire_source), and has the time of that record. body: [key, meaning depends on
+     * the source][number of the Python stack, 0: none][bit mask of the known registers, by DWARF number][their values,
+     * in that order][words of the stack, from the stack pointer upwards] */
     WIRE_STACK,
 
-/* Then those of the sources, a range for each; the header of a source names its own. */
+/* Each source has a range of types. Its header, wire_NAME.h, names them. */
 #define TYPES(id, kinds) WIRE_FIRST_##id, WIRE_LAST_##id = WIRE_FIRST_##id + (kinds)-1,
 #define SOURCE(id, name, text, kinds, ...) TYPES(id, kinds)
 #define UNCOUNTED_SOURCE(id, name, kinds, ...) TYPES(id, kinds)
@@ -281,10 +294,10 @@ enum wire_type {
 };
 _Static_assert(WIRE_TYPE_COUNT <= 256, "wire_record.type is a byte");
 
-/* Beside the types of a source: it has as many as its row says. */
+/* Checks that a source's header names exactly as many types as its row in sources.def says. */
 #define WIRE_TYPES_END_AT(id, last) _Static_assert((int)(last) == (int)WIRE_LAST_##id, "the row has another number")
 
-/* What a process does to itself that silences the agent: name, and what it does in words. */
+/* Limits that a process sets itself and that silence the agent: name, and the sentence about it in messages. */
 #define WIRE_LIMITS(X)                                                                                               \
     X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                              \
     X(PRIVILEGES, "it set no_new_privs")                                                                              \
@@ -298,9 +311,10 @@ enum wire_limit {
 
 enum wire_child {
     WIRE_CHILD_FORKED,
-    WIRE_CHILD_EXECS,    /* as a vfork child, in its parent's memory: its own first word comes from the next program */
-    WIRE_CHILD_STAYS,    /* …and it did not become that program: exec failed */
-    WIRE_CHILD_BORROWED, /* a vfork child that ends as such: its parent's agent has seen what it did */
+    /* A vfork child called exec. It ran in its parent's memory, so its first own record comes from the new program. */
+    WIRE_CHILD_EXECS,
+    WIRE_CHILD_STAYS,    /* exec failed: the child is not that program */
+    WIRE_CHILD_BORROWED, /* a vfork child that exits without exec: the parent's agent recorded what it did */
 };
 
 #define WIRE_STACK_REGISTERS 33u
@@ -308,15 +322,16 @@ enum wire_child {
 
 /* ---- The handshake: one SOCK_SEQPACKET message each way -------------------------------------------------------- */
 
-/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp_status.h>:<abstract socket name>[:<path
- * of the same on a file system>] */
+/* TACHO_SESSION=<token, 32 hex digits>:<number of seccomp filters of the collector>:<abstract socket name>[:<path of
+ * the same socket in the file system>]. abi/seccomp_status.h explains the filters. */
 #define WIRE_SESSION_VARIABLE "TACHO_SESSION"
 
 enum wire_origin {
     WIRE_ORIGIN_EXEC,
     WIRE_ORIGIN_FORK,
-    WIRE_ORIGIN_KNOWN, /* has an arena already: asks that all that it recorded so far be in the
-                        * report before it is answered */
+    /* The process has an arena already. It asks for a flush: the answer comes once the report holds all that the
+     * process has recorded so far. */
+    WIRE_ORIGIN_KNOWN,
 };
 
 struct wire_hello {
@@ -326,9 +341,10 @@ struct wire_hello {
     uint64_t ticks;
 };
 
-struct wire_welcome { /* carries the arena's descriptor, if one was asked for and status is 0 */
+/* With status 0 the message carries the descriptor of the arena, if the process asked for one. */
+struct wire_welcome {
     uint32_t magic;
-    int32_t status;   /* 0, or -errno: this process is not to be recorded */
+    int32_t status; /* 0, or -errno: the collector does not record this process */
     uint64_t arena_bytes;
 };
 

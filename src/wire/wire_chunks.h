@@ -1,11 +1,11 @@
-/* The free lists of chunks and thread slots: two lock-free stacks of indices inside the arena.
+/* The free lists of chunks and thread slots: lock-free stacks of indices inside the arena.
  *
- * The agent's threads pop, the collector pushes (and, for a slot that could not be used, the agent). A head is
+ * The agent's threads pop. The collector pushes, and so does the agent for a slot that it could not use. A head is
  * { tag : 32, index : 32 } in one 64-bit word; every successful pop changes the tag, so a head that went away and came
  * back (ABA) makes the compare-and-swap fail. A link (next_free) is written before the release CAS that publishes it
  * and read after the acquire load of the head; it may be stale by the time of the CAS, which then fails.
- * Never-used items are handed out by counting up, so that a fresh arena touches no page it does not need.
- * Indices come from memory that the program can write: out-of-range ones end the list. */
+ * Items that were never used are handed out by counting up, so that a fresh arena touches no page it does not need.
+ * The program can overwrite the indices, so an index that is out of range ends the list. */
 #ifndef TACHO_WIRE_WIRE_CHUNKS_H
 #define TACHO_WIRE_WIRE_CHUNKS_H
 
@@ -13,7 +13,7 @@
 
 #define WIRE_LIST_EMPTY ((uint64_t)WIRE_NONE)
 
-/* Where the link of an item is. */
+/* Returns the address of an item's link. */
 typedef _Atomic uint32_t *wire_link_function(void *context, uint32_t index);
 
 /* Takes an index below count from the list, or WIRE_NONE. */
@@ -44,7 +44,7 @@ static inline uint32_t wire_list_pop_linked(_Atomic uint64_t *list, _Atomic uint
     return WIRE_NONE;
 }
 
-/* Of items that lie back to back: their links are at first_link + index * stride. */
+/* Items that lie back to back: link i is at first_link + i * stride. */
 struct wire_row {
     _Atomic uint32_t *first_link;
     size_t stride;
@@ -63,8 +63,8 @@ static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *t
     return wire_list_pop_linked(list, taken, count, wire_link_in_row, &row);
 }
 
-/* For the collector, which gives the pages of free items back: one that was never used may lie where the agent has
- * mapped nothing, and must not come onto the list. */
+/* For the collector, which pops free items to give their pages back to the kernel. It must not take items that were
+ * never used: they may lie where the agent has mapped nothing, and must not come onto the list. */
 static inline uint32_t wire_list_pop_free(_Atomic uint64_t *list, uint32_t count, _Atomic uint32_t *first_link,
                                           size_t stride)
 {
@@ -82,9 +82,9 @@ static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomi
                                                     memory_order_release, memory_order_relaxed));
 }
 
-/* For a side that has mapped the whole arena; the agent, which has not, takes them through
- * arena_window.h. The lists count chunks for events and chunks for notes from 0 each; everyone else
- * counts all of them in one row, notes first. */
+/* For a side that has mapped the whole arena. The agent has not, so it takes items through agent/core/arena_window.h.
+ * The lists of chunks for events and for notes each count from 0; everywhere else the index of a chunk counts all of
+ * them, notes first. */
 static inline uint32_t wire_take_chunk(struct wire_header *arena)
 {
     uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,

@@ -1,4 +1,4 @@
-/* The numbers of the libraries in libraries.def: in records, and as bits of struct wire_library_shared. */
+/* The numbers of the libraries in libraries.def, as in records and as bits of struct wire_library_shared. */
 #ifndef TACHO_WIRE_WIRE_LIBRARIES_H
 #define TACHO_WIRE_WIRE_LIBRARIES_H
 
@@ -12,7 +12,7 @@ enum wire_library {
 };
 _Static_assert(WIRE_LIBRARY_COUNT <= 16, "a bit for each, and one for its verbose half");
 
-#define WIRE_LIBRARIES_FILE "libtacho-libraries.so" /* interposes their functions; beside the agent */
+#define WIRE_LIBRARIES_FILE "libtacho-libraries.so" /* the object with the stubs; it lies beside the agent */
 #define WIRE_LIBRARY_BIT(library) (1u << (library))
 #define WIRE_LIBRARY_VERBOSE(library) (0x10000u << (library))
 

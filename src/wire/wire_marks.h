@@ -1,17 +1,17 @@
-/* What processes that could not attach leave in the folder of the session, which the collector reads and empties. They
- * are symbolic links, since to make one, and to see that one is there, takes no descriptor.
+/* The marks of processes that could not attach. A process leaves them in the folder of the session, where the collector
+ * reads and removes them. They are symbolic links, because creating or finding one takes no file descriptor.
  *
- *     silent            the collector did not answer in time; whoever sees this does not wait for it
- *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_CAUSES */
+ *     silent            the collector did not answer in time; processes that see this mark do not wait for it
+ *     unrecorded-NAME   one for each process, NAME is unique; the link's text is one of WIRE_CAUSES */
 #ifndef TACHO_WIRE_WIRE_MARKS_H
 #define TACHO_WIRE_WIRE_MARKS_H
 
 #define WIRE_MARK_SILENT "silent"
 #define WIRE_MARK_UNRECORDED "unrecorded-"
 
-/* Why a process is not recorded: name, the cause in the report, and the reason in words for the end of `tacho profile`.
- * The first two are left as marks. The next come with the record of a child, or of an exec that did not pass the agent
- * on. The rest the collector finds out: no agent has come up in a process. */
+/* Why a process is not recorded: name, the cause in the report, and the reason for the summary of `tacho profile`. The
+ * first two are left as marks. FILTERED to STATIC come with the record of a child or of an exec that did not pass the
+ * agent on. The collector finds out the others itself, where no agent has attached. */
 #define WIRE_CAUSES(X)                                                                                                 \
     X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                               \
     X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                       \
@@ -25,7 +25,7 @@
       "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
 
 enum wire_cause {
-    WIRE_CAUSE_UNKNOWN, /* or none: it may well be recorded */
+    WIRE_CAUSE_UNKNOWN, /* or no cause: the process may well be recorded */
 #define WIRE_CAUSE_ID(name, text, reason) WIRE_CAUSE_##name,
     WIRE_CAUSES(WIRE_CAUSE_ID) WIRE_CAUSE_COUNT
 #undef WIRE_CAUSE_ID

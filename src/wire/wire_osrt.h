@@ -1,16 +1,15 @@
-/* Records of OS runtime calls, and the numbers that they carry: the rows of libc_calls.def, in its order. */
+/* The record of an OS runtime call, and the numbers of the hooked functions: the rows of libc_calls.def in order. */
 #ifndef TACHO_WIRE_WIRE_OSRT_H
 #define TACHO_WIRE_WIRE_OSRT_H
 
 #include "wire.h"
 
 enum wire_osrt_type {
-    /* OS runtime calls. a: function, a row of libc_calls.def; b: nesting level. body: [duration in ticks << 16 |
-     * errno if the call failed, else 0][return value; of a lock that was held, the id of the thread that held
-     * it above 32 bits of return value] */
+    /* a: function, a row of libc_calls.def; b: nesting level; body: [duration in ticks << 16 | errno if the call
+     * failed, else 0][return value; of a lock call that waited: tid of the holder << 32 | low half of the value] */
     WIRE_OSRT_CALL = WIRE_FIRST_OSRT,
 };
-WIRE_TYPES_END_AT(OSRT, WIRE_OSRT_CALL); /* the key of a WIRE_STACK says nothing */
+WIRE_TYPES_END_AT(OSRT, WIRE_OSRT_CALL); /* the key of a WIRE_STACK is unused */
 
 enum osrt_function {
 #define OS(type, symbol, shown, parameters, arguments, fails) OSRT_##symbol,
@@ -23,8 +22,8 @@ enum osrt_function {
 
 struct wire_osrt_shared {
     _Alignas(64) uint64_t threshold_ticks; /* shorter calls are only counted */
-    uint64_t backtrace_ticks;              /* calls that take so long have their stack copied… */
-    uint32_t backtrace_bytes;              /* …as much of it; 0: none has */
+    uint64_t backtrace_ticks;              /* calls that take at least this long get a backtrace */
+    uint32_t backtrace_bytes;              /* bytes of stack to copy for it; 0: no backtraces */
 };
 WIRE_SHARED(OSRT, struct wire_osrt_shared, wire_osrt)
 

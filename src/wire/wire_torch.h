@@ -1,61 +1,61 @@
 /* Records of PyTorch.
  *
- * The inputs of an operator are words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
- * it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
+ * The inputs of an operator are words of a WIRE_TORCH_BEGIN record: one item for each, a head word and the words that
+ * belong to it. A list contains the items of its elements. Inputs that do not fit are dropped, and the item in their
+ * place says so. */
 #ifndef TACHO_WIRE_WIRE_TORCH_H
 #define TACHO_WIRE_WIRE_TORCH_H
 
 #include "wire.h"
 
-/* A number is torch's own of one run of an operator; it ends in another thread where it is asynchronous. */
+/* A number identifies one run of an operator and comes from PyTorch. An asynchronous run ends in another thread. */
 enum wire_torch_type {
-    WIRE_TORCH_LOADED = WIRE_FIRST_TORCH, /* its operators are observed from now on; a: 1 if memory is, too; body: text,
-                                             its version */
-    WIRE_TORCH_REFUSED,                   /* and this is why not; body: text, a sentence */
-    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number] [thread that ran forward]
-     * [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see below] text, its name. a: WIRE_TORCH_MODULE_CALL:
-     * a call of a module, which has a number alone */
+    WIRE_TORCH_LOADED = WIRE_FIRST_TORCH, /* the agent observes operators from now on; body: text, the version */
+    WIRE_TORCH_REFUSED, /* the agent cannot observe this PyTorch; body: text, a sentence that says why */
+    /* a: scope, as PyTorch numbers them; b: words of the inputs; body: [number][sequence number][thread that ran
+     * forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see below] text, the name. With a =
+     * WIRE_TORCH_MODULE_CALL it is a call of a module, which has only a number and a name. */
     WIRE_TORCH_BEGIN,
-    WIRE_TORCH_END,   /* body: [number]; only if the begin was recorded */
-    WIRE_TORCH_STACK, /* body: [number] text, Python frames as "file(line): function" with ;
-                       * between, the innermost first */
-    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left; body:
-     * [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
+    WIRE_TORCH_END, /* body: [number]; only if the begin was recorded */
+    /* body: [number] text, Python frames as "file(line): function", separated by ; and innermost first */
+    WIRE_TORCH_STACK,
+    /* An allocation or a free. a: device type, b: device + 1, flags: 1 when the allocator was out of memory; body:
+     * [address][bytes, negative for a free][bytes in use][bytes held]. The last two may be WIRE_TORCH_NOT_TOLD. */
     WIRE_TORCH_BYTES,
 };
 WIRE_TYPES_END_AT(TORCH, WIRE_TORCH_BYTES);
 
 enum wire_torch_flag {
-    WIRE_TORCH_SHAPES = 1,  /* shapes and types of an operator's inputs, and the values of
-                             * those that are no tensors */
-    WIRE_TORCH_MEMORY = 2,  /* what its allocators take and give back */
-    WIRE_TORCH_STACKS = 4,  /* the Python frames that an operator is called from */
+    WIRE_TORCH_SHAPES = 1,  /* shapes and types of the inputs, and the values of inputs that are not tensors */
+    WIRE_TORCH_MEMORY = 2,  /* allocations and frees */
+    WIRE_TORCH_STACKS = 4,  /* the Python stack of each operator */
     WIRE_TORCH_MODULES = 8, /* calls of nn.Module */
 };
 
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
 #define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */
-#define WIRE_TORCH_MODULE_CALL 256    /* in the place of a scope, which is a byte */
-/* in the numbers of their calls, so that no operator has one of them */
+#define WIRE_TORCH_MODULE_CALL 256    /* in place of a scope: scopes fit in a byte */
+/* This bit in the number of a module call keeps it apart from the numbers of operators. */
 #define WIRE_TORCH_MODULE_NUMBER (UINT64_C(1) << 63)
-#define WIRE_TORCH_NOT_TOLD UINT64_MAX /* bytes in use and held, which versions up to 1.9 do not tell */
-#define WIRE_TORCH_INPUT_WORDS 512    /* the most that the inputs of one operator take */
-#define WIRE_TORCH_DIMENSIONS 64      /* the most that a tensor of torch has */
+#define WIRE_TORCH_NOT_TOLD UINT64_MAX /* in use, held: versions up to 1.9 do not report these */
+#define WIRE_TORCH_INPUT_WORDS 512 /* upper limit for the inputs of one operator */
+#define WIRE_TORCH_DIMENSIONS 64 /* upper limit for a tensor in PyTorch */
 
 enum wire_torch_input {
-    WIRE_TORCH_OTHER,       /* none, or of a type that torch tells nothing of either */
+    WIRE_TORCH_OTHER,       /* None, or a type that PyTorch's own profiler does not show either */
     WIRE_TORCH_TENSOR,      /* b: type, count: dimensions; [sizes][strides] */
-    WIRE_TORCH_UNDEFINED,   /* a tensor that is none */
+    WIRE_TORCH_UNDEFINED,   /* an undefined tensor */
     WIRE_TORCH_INT,         /* [value] */
     WIRE_TORCH_DOUBLE,      /* [value] */
     WIRE_TORCH_BOOL,        /* [value] */
-    WIRE_TORCH_COMPLEX,     /* a scalar whose value is not told */
+    WIRE_TORCH_COMPLEX,     /* a scalar whose value is not recorded */
     WIRE_TORCH_TENSOR_LIST, /* b: WIRE_TORCH_LEFT_OUT; else count items follow */
     WIRE_TORCH_SCALAR_LIST, /* count items follow */
-    WIRE_TORCH_CUT,         /* and more inputs, which had no room */
+    WIRE_TORCH_CUT,         /* further inputs did not fit */
 };
 
-/* Of longer lists of tensors torch tells no shapes. Those of emit_nvtx are told, where there is room for them. */
+/* PyTorch's profiler drops the shapes of longer tensor lists, its emit_nvtx does not. Such a list is marked LEFT_OUT
+ * only where it does not fit. */
 enum { WIRE_TORCH_LIST_MAX = 30, WIRE_TORCH_LEFT_OUT = 1 };
 
 static inline uint64_t wire_torch_item(enum wire_torch_input kind, uint32_t type, uint32_t count)
