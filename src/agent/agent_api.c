@@ -1,4 +1,4 @@
-/* The agent's side of <tacho/tacho.h>: what libtacho.so finds in a program that is being profiled. */
+/* The agent's side of <tacho/tacho.h>: the functions that libtacho.so calls in a program that is being profiled. */
 #include "tacho/tacho.h"
 
 #include "agent/core/agent.h"
@@ -10,14 +10,14 @@
 #include "wire/wire_nvtx.h"
 #include "wire/wire_torch.h"
 
-/* Steps are numbered over the whole process and may come from any thread; one that comes while another is being
- * changed is counted but not drawn. */
+/* Steps are numbered over the whole process and may come from any thread. If one comes while another is being changed,
+ * it is counted but has no range. */
 static _Atomic uint64_t step_count;
-static _Atomic uint64_t open_step; /* the range id, 0 for none */
+static _Atomic uint64_t open_step; /* id of its range; 0: none */
 
 static void start(void)
 {
-    agent_note_modules(); /* an agent that was not preloaded is not told of what is loaded later */
+    agent_note_modules(); /* an agent that was not preloaded has no hook of dlopen */
     agent_capture_begin(WIRE_CAPTURE_API);
 }
 
@@ -87,7 +87,7 @@ static const char *report(void)
     return agent_attached() && agent.arena->report_path ? agent.arena->text + agent.arena->report_path : NULL;
 }
 
-/* The public bits of what PyTorch is asked for, and ours. */
+/* Maps the public bits for PyTorch to those of the wire. */
 static const struct {
     unsigned choice, flag;
 } torch_choices[] = {
@@ -138,7 +138,7 @@ static const struct tacho_calls calls = {
     .module_end = module_end,
 };
 
-/* Found by name; NULL when this process is not being recorded. */
+/* libtacho.so finds this by name. NULL when this process is not recorded. */
 EXPORT const struct tacho_calls *tacho_agent_calls(void);
 EXPORT const struct tacho_calls *tacho_agent_calls(void)
 {

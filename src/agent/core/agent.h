@@ -1,9 +1,9 @@
 /* The agent's one per-process and one per-thread struct, and the fast path that every hook shares.
  *
- * The agent is a guest in the program: no malloc, no stdio, no lock that the program could hold, no libc function that
- * it hooks itself (sys.h has the system calls), errno kept. A hook asks agent_enter() for its thread; NULL means "pass
- * through". Then it reserves words, fills a record, commits. All of it is safe in signal handlers, in constructors that
- * run before ours, after fork, and in threads that are already being torn down. */
+ * The agent is a guest in the program: it never calls malloc, stdio or a libc function that it hooks itself (sys.h has
+ * the system calls), takes no lock that the program could hold, and keeps errno. A hook asks agent_enter() for its
+ * thread; NULL means "pass through". Then it reserves words, fills a record, commits. All of this is safe in signal
+ * handlers, in constructors that run before the agent's, after fork, and in threads that are being torn down. */
 #ifndef TACHO_AGENT_CORE_AGENT_H
 #define TACHO_AGENT_CORE_AGENT_H
 
@@ -26,50 +26,47 @@
 /* ---- Per process ----------------------------------------------------------------------------------------------- */
 
 enum agent_state {
-    AGENT_UNKNOWN = 0, /* not started yet, or a fork wiped the page: the slow path finds out which */
+    AGENT_UNKNOWN = 0, /* not started yet, or fork() wiped the page: the slow path finds out which */
     AGENT_ATTACHED = 1,
-    AGENT_OFF = 2,     /* not under tacho, refused, or failed: everything passes through for good */
+    AGENT_OFF = 2,     /* not under tacho, refused, or failed: every hook passes through for good */
 };
 
-/* On a page of its own that fork() zeroes in the child (MADV_WIPEONFORK), so that a child never touches the arena,
- * which it does not inherit. */
+/* This struct has a page of its own, which fork() zeroes in the child (MADV_WIPEONFORK). So a child never touches the
+ * arena, which it does not inherit. */
 struct agent_switch {
     _Alignas(65536) _Atomic uint32_t state;
     char fill[65536 - sizeof(uint32_t)];
 };
 extern struct agent_switch agent_switch;
 
-#define AGENT_PAGE_LEAST 4096u     /* bytes: pages are as large as this or larger */
-#define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
+#define AGENT_PAGE_LEAST 4096u     /* bytes: the smallest page size */
+#define AGENT_FILTERED_CHILDREN 16 /* vfork children that have installed a seccomp filter, at one time */
 struct agent_filtered_child {
-    _Atomic uintptr_t thread; /* that has called vfork(): the address of its agent_self */
-    _Atomic uint32_t owner;   /* the pid of the child, while it is one; 0: free */
+    _Atomic uintptr_t thread; /* the thread that called vfork(): the address of its agent_self */
+    _Atomic uint32_t owner;   /* the pid of the child; 0: the entry is free */
     struct robust_list link;
     struct robust_list_head list;
 };
 
 struct agent {
-    struct wire_header *arena;           /* of it, the header alone: the rest is in the areas */
-    struct area slots, threads;          /* threads: private half of the slots, same index */
+    struct wire_header *arena;           /* the header alone: the areas map the rest */
+    struct area slots, threads;          /* threads: the private half of each slot, with the same index */
     struct area chunks, note_chunks;
     uint32_t clock;                      /* enum wire_clock */
     uint32_t flags;                      /* enum wire_flag */
     uint32_t sources;
-    _Atomic uint32_t chosen;             /* of these, what the next range that the program begins is to record */
-    uint32_t pid;                        /* 0: it was forked, and has not attached */
-    _Atomic uint32_t first_thread_ended; /* by pthread_exit(): the others go on */
-    _Atomic uint32_t own_threads; /* that live: of ours, and of libraries that we have loaded those that are known */
-    _Atomic uint32_t calling;     /* threads between agent_begin_calls() and agent_end_calls() */
-    uint32_t left;                /* agent_leave() was called here or in a process
-                                   * that this one was forked from */
-    uint32_t filtered;            /* … because of a seccomp filter: programs that
-                                   * it starts are not followed */
-    _Atomic uint32_t filtered_children_used; /* of the next, so many have ever been in use: 0 in nearly every program */
+    _Atomic uint32_t chosen;             /* the sources that the next range of the program is to record */
+    uint32_t pid;                        /* 0: a forked child that has not attached */
+    _Atomic uint32_t first_thread_ended; /* it called pthread_exit(), and the other threads go on */
+    _Atomic uint32_t own_threads;        /* live threads of the agent, and known ones of libraries that it loaded */
+    _Atomic uint32_t calling;            /* threads between agent_begin_calls() and agent_end_calls() */
+    uint32_t left;                       /* this process, or one that it was forked from, called agent_leave() */
+    uint32_t filtered; /* it left because of a seccomp filter: the programs that it starts are not traced */
+    _Atomic uint32_t filtered_children_used; /* entries below that were ever in use: 0 in nearly every program */
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* own_process.h */
     char session[256];      /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];     /* path of the agent itself */
-    char preload[2 * 4096]; /* what LD_PRELOAD must name: the agent, and with a colon each
-                             * library that a source needs beside it */
+    char preload[2 * 4096]; /* for LD_PRELOAD: the agent, and after a colon each library that a source preloads */
 };
 extern struct agent agent;
 
@@ -77,39 +74,41 @@ extern struct agent agent;
 
 enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_OF_EXEC, AGENT_SCRATCH_USES };
 struct agent_scratch {
-    void *memory;    /* thread.c: mapped when it is first needed */
-    uintptr_t taken; /* the stack pointer of who has it (of exec: the pid); 0: nobody */
+    void *memory;    /* mapped on first use: thread.c */
+    uintptr_t taken; /* the stack pointer of the function that has it (for exec: the pid); 0: it is free */
 };
 
-/* Where a thread writes: a chain of chunks. A signal handler that interrupts the thread in the midst of a record writes
- * to the second lane, whose records say where in the first they belong (WIRE_PLACE). One that interrupts a record there
- * has none: its own are lost. */
+/* A lane is a chain of chunks that a thread writes to. A signal handler that interrupts the thread while it writes a
+ * record uses the second lane, whose records say where in the first they belong (WIRE_PLACE). A handler that interrupts
+ * a record in the second lane has no lane: its records are lost. */
 struct agent_lane {
-    unsigned char *cursor;    /* where the next record goes */
+    unsigned char *cursor;    /* address of the next record */
     unsigned char *limit;
-    struct wire_chunk *chunk; /* NULL: has none yet */
-    uintptr_t busy;           /* a record is being written, with this stack pointer */
-    uint64_t place;           /* of the second lane: in the first, as its last WIRE_PLACE says */
-    uint32_t in_note_chunk;   /* the chunk is one for notes alone: its limit keeps events out */
+    struct wire_chunk *chunk; /* NULL: no chunk yet */
+    uintptr_t busy;           /* stack pointer of the function that is writing a record; 0: none */
+    uint64_t place;           /* second lane only: the offset into the first in its last WIRE_PLACE */
+    uint32_t in_note_chunk;   /* the chunk takes notes alone: the limit keeps events out */
 };
 
-/* Behind it lies what sources keep for the thread: source.h. */
+/* The per-thread state of the sources lies behind this struct: source.h. */
 struct agent_thread {
     struct agent_lane lanes[WIRE_LANES];
     struct wire_thread *slot;
     uint32_t index;      /* of the slot */
-    uint32_t end_rounds; /* destructor rounds seen */
-    uintptr_t notes;     /* a note is being written, with this stack pointer: it may take a chunk that events may not */
+    uint32_t end_rounds; /* rounds of thread-specific destructors so far */
+    /* Stack pointer of the function that is writing a note; 0: none. A note may take a chunk that events may not. */
+    uintptr_t notes;
     struct agent_scratch scratch[AGENT_SCRATCH_USES];
 };
 
-/* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone.
- * AGENT_OWN_THREAD: a thread of ours; AGENT_HIDDEN_THREAD: one of the program that works for us just now. No hook sees
- * those two, nor the threads that they create; what they do is no event, so that nothing of it is lost either. */
+/* The only thread-local variable of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or ended.
+ * AGENT_OWN_THREAD: a thread that the agent created. AGENT_HIDDEN_THREAD: a thread of the program that works for the
+ * agent just now. Hooks ignore the last two kinds and the threads that they create: their calls are not events, so they
+ * do not count as lost either. */
 extern __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define AGENT_OWN_THREAD ((struct agent_thread *)1)
 #define AGENT_HIDDEN_THREAD ((struct agent_thread *)2)
-#define AGENT_NO_THREAD ((struct agent_thread *)3) /* the largest that is no pointer */
+#define AGENT_NO_THREAD ((struct agent_thread *)3) /* the largest value that is not a pointer */
 
 static inline int agent_is_thread(const struct agent_thread *self)
 {
@@ -118,7 +117,7 @@ static inline int agent_is_thread(const struct agent_thread *self)
 
 /* Slow paths; they keep errno. */
 struct agent_thread *agent_enter_slow(uint32_t source_bits); /* first call, after fork, first call of a thread */
-struct agent_thread *agent_thread_slow(void); /* the thread, if it can have a slot, whatever is recording */
+struct agent_thread *agent_thread_slow(void); /* the thread, if it can get a slot; sources need not be recording */
 
 /* The calling thread if any of these sources (WIRE_BIT()s) is recording, else NULL. */
 static inline struct agent_thread *agent_enter(uint32_t source_bits)
@@ -133,7 +132,7 @@ static inline struct agent_thread *agent_enter(uint32_t source_bits)
     return thread;
 }
 
-/* The calling thread whether or not anything records now; NULL if not attached. For state that must be kept. */
+/* The calling thread whether or not anything records now; NULL if not attached. For state that must always be kept. */
 static inline struct agent_thread *agent_thread(void)
 {
     if (unlikely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) != AGENT_ATTACHED))
@@ -149,7 +148,7 @@ static inline int agent_recording(uint32_t source_bits)
     return (atomic_load_explicit(&agent.arena->recording, memory_order_relaxed) & source_bits) != 0;
 }
 
-/* Attached, whether or not this thread has a slot. agent.arena may be touched. */
+/* True if the process is attached, whether or not this thread has a slot: agent.arena may be touched. */
 static inline int agent_attached(void)
 {
     return atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED;
@@ -176,8 +175,8 @@ static inline uint64_t agent_ticks(void)
 
 /* ---- Writing a record ------------------------------------------------------------------------------------------ */
 
-/* Adds one to a word that this thread's own signal handlers count in too: one instruction is not interrupted halfway,
- * and no other thread writes here, so that it needs no lock. */
+/* Adds one to a counter that signal handlers of this thread may also increment. One instruction cannot be interrupted
+ * halfway, and no other thread writes here, so it needs no lock prefix. */
 static inline void agent_count(struct agent_thread *thread, enum wire_source source, enum wire_fate fate)
 {
     _Atomic uint64_t *count = &thread->slot->counts[source][fate];
@@ -188,7 +187,7 @@ static inline void agent_count(struct agent_thread *thread, enum wire_source sou
 #endif
 }
 
-/* The next number of a thread's own counter, from 1; no handler gets the same one, for the same reason. */
+/* The next number of a thread's own counter, from 1. No signal handler can get the same number, for the same reason. */
 static inline uint32_t agent_next(uint32_t *counter)
 {
 #if defined(__x86_64__)
@@ -211,24 +210,25 @@ static inline uintptr_t agent_frame(void)
     return frame;
 }
 
-/* In a word that holds the stack pointer of whoever set it: the program has since left a handler by longjmp(). */
+/* Some words hold the stack pointer of the function that set them. This bit in such a word says that the program has
+ * left a signal handler by longjmp() since. */
 #define AGENT_JUMPED 1u
 
-/* True if whoever set this word to its stack pointer will never clear it: the program has jumped, and here is a frame
- * that lies above. Then the word is 0. A handler that switches to another stack by longjmp(), and comes back, is not
- * told apart where that stack lies close above. */
+/* True if the function that set this word to its stack pointer will never clear it: the program has jumped, and the
+ * frame `here` lies above that function's. Then it clears the word. The answer is wrong if a handler switches by
+ * longjmp() to another stack close above and later comes back. */
 int agent_was_left(uintptr_t *word, uintptr_t here);
 
-/* The thread is in the midst of a record: the lane for another, or NULL if there is none. A record that was left by a
- * jump is counted as lost, and its lane is free again. */
+/* The thread is writing a record: returns a lane for another one, or NULL if there is none. If the program jumped out
+ * of the unfinished record, that record counts as lost and its lane is free again. */
 struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here);
 
 /* Makes room in a lane for a record of this size: 0, or -1 when the buffer is full. */
 int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words);
 
-/* Room for a record of so many words (head included) in one of the thread's lanes, its type and size filled in, or
- * NULL: then the event is lost and *fate says why, for the caller to count. Every reserve that succeeds must be
- * followed by emit_commit(). */
+/* Reserves a record of so many words (with its head) in one of the thread's lanes and fills in type and size. NULL: the
+ * event is lost, and *fate says why, for the caller to count. After every reserve that succeeds the caller must call
+ * emit_commit(). */
 static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane, uint32_t type,
                                                uint32_t words, enum wire_fate *fate)
 {
@@ -253,7 +253,8 @@ static inline struct wire_record *emit_reserve(struct agent_thread *thread, stru
     return record;
 }
 
-/* Chunks come back from the collector's core: ask early for the lines that will be written, so that no store waits. */
+/* The lines of a recycled chunk are in the cache of the collector's core. Request them early, so that no store waits
+ * for one. */
 static inline void emit_prefetch(const unsigned char *line)
 {
 #if defined(__x86_64__)
@@ -272,7 +273,7 @@ static inline void emit_commit(struct agent_lane *lane, const struct wire_record
     lane->busy = 0;
 }
 
-/* Reserve, or count the loss and return NULL. */
+/* Reserves a record, or counts the loss and returns NULL. */
 static inline struct wire_record *emit_begin(struct agent_thread *thread, struct agent_lane **lane,
                                              enum wire_source source, uint32_t type, uint32_t words)
 {
@@ -288,8 +289,8 @@ static inline uint32_t emit_text_words(size_t length)
     return (uint32_t)((length + 8) / 8); /* always at least one zero byte */
 }
 
-/* strlen(), without a call for what is short. Aligned loads never leave the page that the text ends on
- * (but a sanitizer objects). */
+/* strlen(), without a call for short texts. Aligned loads never leave the page that the text ends on, but a sanitizer
+ * would report them. */
 __attribute__((no_sanitize("address"))) static inline size_t emit_text_length(const char *text)
 {
 #if defined(__SSE2__)
@@ -305,8 +306,8 @@ __attribute__((no_sanitize("address"))) static inline size_t emit_text_length(co
     return strlen(text);
 }
 
-/* Copies text (length bytes, no NUL inside, at most WIRE_TEXT_MAX) to the end of a record, padded with zeros. Of 4 to
- * 15 bytes, the first and the last ones are read and put together, where they overlap too: no loop and no call. */
+/* Copies a text to the end of a record, padded with zeros. It has no NUL inside and at most WIRE_TEXT_MAX bytes. For 4
+ * to 15 bytes it reads the first and the last few and combines them, even where they overlap: no loop and no call. */
 static inline void emit_text(uint64_t *to, const char *text, size_t length)
 {
     if (length - 8 < 8) {
@@ -326,16 +327,16 @@ static inline void emit_text(uint64_t *to, const char *text, size_t length)
     }
 }
 
-/* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when
- * the buffer is full; those that are lost even so are counted as such. Keeps errno. */
+/* Writes a bookkeeping record (names, paths, exits, diagnostics), with or without text. Notes have chunks of their own
+ * for when the buffer is full; notes that are lost even so are counted. Keeps errno. */
 void emit_note(uint32_t type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
 
-/* ---- Room for what is large ------------------------------------------------------------------------------------ */
+/* ---- Large buffers --------------------------------------------------------------------------------------------- */
 
-/* Hooks run on coroutines' stacks and on handlers', which may have a few kilobytes: buffers of more than a few
- * hundred bytes are taken here, once at a time; samples, which may interrupt a hook at any moment, have one of
- * their own. NULL: there is no memory, or this is a handler that has interrupted the hook that has it; either
- * is counted as a lost note. */
+/* Hooks run on the stacks of coroutines and signal handlers, which may have only a few kilobytes. So a hook takes
+ * buffers of more than a few hundred bytes here, one at a time. A sample, which may interrupt a hook at any moment, has
+ * a buffer of its own. NULL: there is no memory, or the caller is a signal handler that interrupted the hook that has
+ * the buffer. Both count as a lost note. */
 #define AGENT_SCRATCH_BYTES 16384u
 void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use);
 void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use);

@@ -9,14 +9,14 @@
 #define AREA_WINDOWS 256u
 
 struct area {
-    uint32_t unit_bytes, count; /* of each unit; units that there are */
-    uint32_t per_window;        /* a window of these has whole pages */
-    uint32_t link;              /* where in a unit the link of its free list is */
-    _Atomic uint32_t mapped;    /* units that can be reached now */
-    int is_private;             /* memory of this process alone, not of the arena */
-    struct area *twin;          /* an area whose units belong to these, by index: grows first; NULL: none */
-    char *before;               /* a mapping that ends where the area begins… */
-    size_t before_bytes;        /* …so long; NULL: the first window is there from the start */
+    uint32_t unit_bytes, count; /* size and number of units */
+    uint32_t per_window;        /* units in a window, which is whole pages */
+    uint32_t link;              /* offset of the free list's link in a unit */
+    _Atomic uint32_t mapped;    /* number of units that are mapped */
+    int is_private;             /* private memory of this process, not part of the arena */
+    struct area *twin;          /* an area with a unit for each of these, by index: grows first; NULL: none */
+    char *before;               /* a mapping that ends where the area begins; NULL: window 0 is mapped from the start */
+    size_t before_bytes;        /* its size */
     _Atomic(char *) windows[AREA_WINDOWS];
 };
 

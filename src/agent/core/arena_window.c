@@ -12,7 +12,7 @@ static size_t window_bytes(const struct area *area)
     return (size_t)area->per_window * area->unit_bytes;
 }
 
-/* Events are lost for this, and a larger buffer would not help: the collector says so. */
+/* Events are lost because of this, and a larger buffer would not help. The collector reports it. */
 static void *tell_failure(const void *answer)
 {
     if (agent_attached())
@@ -20,13 +20,15 @@ static void *tell_failure(const void *answer)
     return NULL;
 }
 
-/* After mlockall(MCL_FUTURE) the kernel locks each new mapping; ours are not to count against the program's limit. */
+/* After mlockall(MCL_FUTURE) the kernel locks each new mapping. Those of the agent must not count against the program's
+ * limit. */
 static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t bytes, enum mapping_kind kind)
 {
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
         return tell_failure(memory);
-    mapping_add(memory, bytes, kind); /* first: whoever locks all of it between the two unlocks what is in the table */
+    /* Before the munlock(): a thread that calls mlockall() in between unlocks what is in the table. */
+    mapping_add(memory, bytes, kind);
     sys_munlock(memory, bytes);
     return memory;
 }
@@ -42,13 +44,14 @@ void *window_map(int descriptor, uint64_t offset, size_t bytes)
                                 MAPPING_OF_PROCESS);
     if (!memory)
         return NULL;
-    sys_madvise(memory, bytes, MADV_DONTFORK); /* a forked child gets its own, and must not write into its parent's */
+    /* A forked child gets an arena of its own and must not write into its parent's. */
+    sys_madvise(memory, bytes, MADV_DONTFORK);
     sys_madvise(memory, bytes, MADV_DONTDUMP);
     return memory;
 }
 
-/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old, and
- * is locked only if that is. */
+/* Maps the part of the file that follows a mapping of `skip` bytes. The new mapping inherits the advice of the old one,
+ * and is locked only if that one is. */
 static char *map_behind(char *mapping, size_t skip, size_t bytes)
 {
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
@@ -105,7 +108,7 @@ int area_grow(struct area *area)
             window_unmap(window, window_bytes(area));
     }
     uint32_t reach = mapped + area->per_window < area->count ? mapped + area->per_window : area->count;
-    atomic_compare_exchange_strong(&area->mapped, &mapped, reach); /* unless another thread was faster */
+    atomic_compare_exchange_strong(&area->mapped, &mapped, reach); /* fails if another thread was faster */
     return 0;
 }
 

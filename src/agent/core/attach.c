@@ -1,7 +1,7 @@
 /* The handshake: connect to the collector named by TACHO_SESSION, say hello, receive and map the arena.
  *
- * Raw system calls only, and no descriptor stays open afterwards, so that programs that count, close or poll their
- * descriptors never meet ours. Runs in constructors and in forked children: no allocation, no locks. */
+ * It makes raw system calls only, and no descriptor stays open afterwards, so programs that count, close or poll their
+ * descriptors never meet one of the agent's. It runs in constructors and forked children: no allocation, no locks. */
 #include "attach.h"
 
 #include <stddef.h>
@@ -17,10 +17,11 @@
 #include "source.h"
 #include "sys.h"
 
-/* a stopped or dead collector must not hold up the program for longer, nor its children again */
+/* A stopped or dead collector must not hold up the program for longer, and its children not at all. */
 #define PATIENCE_SECONDS 2
-#define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
-#define SHORT_PATIENCE_SECONDS 1  /* …and of one that has not answered such a question before */
+/* tacho_flush() asks for more: the collector may have a full buffer to write. */
+#define FLUSH_PATIENCE_SECONDS 30
+#define SHORT_PATIENCE_SECONDS 1 /* for a flush after one that got no answer */
 
 struct session {
     uint8_t token[16];
@@ -72,10 +73,10 @@ static uint64_t now_us(void)
     return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
-/* All that is done with a socket is over by then, however many steps it takes. */
+/* Limits all that is done with the socket to one deadline, however many steps it takes. */
 static void set_patience(int socket, uint64_t until_us)
 {
-    uint64_t now = now_us(), left = until_us > now ? until_us - now : 1; /* 0 would be for ever */
+    uint64_t now = now_us(), left = until_us > now ? until_us - now : 1; /* 0 would mean no timeout */
     struct timeval patience = { .tv_sec = (time_t)(left / 1000000), .tv_usec = (suseconds_t)(left % 1000000) };
     sys_setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -87,8 +88,8 @@ static int open_session(const struct session *session, uint64_t until_us)
     if (socket < 0)
         return socket;
     set_patience(socket, until_us);
-    /* The file first: only the capture's user can reach it, so that no one else can fill its queue. A process that
-     * cannot either (another user, another root) takes the abstract name. */
+    /* The path first: only the user of the capture can reach it, so nobody else can fill its queue. A process that
+     * cannot reach it either (another user, another root) takes the abstract name. */
     int result = session->path ? connect_to(socket, session->path, session->path_length, 0) : -ENOENT;
     if (result < 0 && result != -EAGAIN)
         result = connect_to(socket, session->name, session->name_length, 1);
@@ -146,11 +147,11 @@ static int receive_welcome(int socket, struct wire_welcome *welcome, int *descri
     return received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC ? welcome->status : -EPROTO;
 }
 
-#define LEAST_CHUNKS 16u      /* in a window: 1 MB */
+#define LEAST_CHUNKS 16u /* per window: 1 MB */
 #define LEAST_NOTE_CHUNKS 4u
 #define LEAST_SLOTS 256u
 
-/* The first window, at this place of the file. */
+/* Maps the first window, at this offset of the arena. */
 static int open_area(struct area *area, int descriptor, uint64_t offset)
 {
     char *window = window_map(descriptor, offset, (size_t)area->per_window * area->unit_bytes);
@@ -160,7 +161,7 @@ static int open_area(struct area *area, int descriptor, uint64_t offset)
     return area_grow(area);
 }
 
-/* After a failure what is mapped stays so, unused. */
+/* After a failure, windows that were mapped stay mapped and unused. */
 static int open_areas(int descriptor, const struct wire_header *arena)
 {
     uint32_t chunks = arena->chunk_count;
@@ -185,7 +186,7 @@ static void take_settings(const struct wire_header *arena, enum wire_origin orig
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
-    if (origin != WIRE_ORIGIN_FORK) /* a child goes on with what its parent chose */
+    if (origin != WIRE_ORIGIN_FORK) /* a forked child keeps its parent's choice */
         atomic_store(&agent.chosen, arena->sources);
 }
 
@@ -208,7 +209,7 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
     return 0;
 }
 
-/* One question and its answer: 0, or -errno. */
+/* Sends one request and receives its answer: 0, or -errno. */
 static int ask(const struct session *session, enum wire_origin origin, int patience_seconds,
                struct wire_welcome *welcome, int *descriptor)
 {
@@ -223,7 +224,8 @@ static int ask(const struct session *session, enum wire_origin origin, int patie
     return result;
 }
 
-/* The collector knows of those that it has turned away, and of those that never took a slot in their arena. */
+/* The collector knows the processes that it refused, and those that never took a slot in their arena. It cannot know of
+ * the others, so those leave a mark. */
 static void tell_why(const struct session *session, int result)
 {
     if (result == -EAGAIN || result == -ETIMEDOUT) {
@@ -246,7 +248,7 @@ int attach_arena(enum wire_origin origin)
         return -ETIMEDOUT;
     }
     result = ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);
-    if (result == 0 && descriptor < 0) /* it was sent: there was no number for it */
+    if (result == 0 && descriptor < 0) /* the kernel had no free descriptor for the one that was sent */
         result = -EMFILE;
     if (welcome.status == 0)
         tell_why(&session, result);

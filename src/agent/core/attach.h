@@ -6,6 +6,6 @@
 
 /* Asks the collector for an arena and maps it: 0, or -errno. Fills `agent`. */
 int attach_arena(enum wire_origin origin);
-int attach_flush(void); /* waits until the collector has written down what was recorded: 0, or -errno */
+int attach_flush(void); /* waits until the collector has written all events to the report: 0, or -errno */
 
 #endif

@@ -1,14 +1,14 @@
-/* What a program may ask of its capture: begin and end recording, by ranges of its own or by calls.
+/* Lets a program begin and end recording, by ranges of its own or by calls.
  *
- * This process switches at once and sets a switch in the arena header; the collector propagates
- * it to all other processes. */
+ * This process switches at once and writes a switch to the arena's header. The collector propagates the change to all
+ * other processes. */
 #include "capture_control.h"
 
 #include "agent.h"
 #include "source.h"
 #include "sys.h"
 
-/* Calls that are meant for any profiler count only when the capture waits for a call. */
+/* Calls that address any profiler count only if the capture waits for an API call. */
 static int counts(enum wire_capture cause)
 {
     uint32_t capture = agent.arena->capture;
@@ -16,7 +16,7 @@ static int counts(enum wire_capture cause)
                                           : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
 }
 
-/* All switches are unread: the collector has been stopped for long. The last one counts. */
+/* The collector has not read for so long that there is no free switch. The last one counts. */
 static void miss_switch(enum wire_capture cause, int on)
 {
     _Atomic uint64_t *missed = &agent.arena->switches_missed;
@@ -42,8 +42,8 @@ static void publish_switch(enum wire_capture cause, int on)
     atomic_store_explicit(&to->number, made + 1, memory_order_release);
 }
 
-/* The collector reads switches in the order of their numbers: a handler that left this by a jump would stop it at
- * a number without a switch. */
+/* Holds signals back: the collector reads switches in the order of their numbers, and would stop for ever at a number
+ * whose writer was left by longjmp(). */
 static void set_switch(enum wire_capture cause, int on)
 {
     uint64_t mask = sys_hold_signals();
@@ -51,7 +51,7 @@ static void set_switch(enum wire_capture cause, int on)
     sys_release_signals(mask);
 }
 
-/* With or without a slot for the calling thread. */
+/* The calling thread may or may not have a slot. */
 static int is_attached(void)
 {
     agent_thread();

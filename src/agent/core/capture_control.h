@@ -1,4 +1,4 @@
-/* The program asks for recording, now in this process, soon in all: see capture_control.c. */
+/* The program begins or ends recording, at once in this process, soon in all others: see capture_control.c. */
 #ifndef TACHO_AGENT_CORE_CAPTURE_CONTROL_H
 #define TACHO_AGENT_CORE_CAPTURE_CONTROL_H
 

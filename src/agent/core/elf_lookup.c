@@ -1,5 +1,5 @@
-/* Symbols of loaded objects, read from their tables: for when the loader cannot be asked, because it holds its lock or
- * because the question is where its own dlsym() is. Trusts the tables as the loader does. */
+/* Looks up symbols in the tables of loaded objects. This is for when the loader cannot be asked: it holds its lock, or
+ * the question is where its own dlsym() is. Trusts the tables as the loader does. */
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ struct tables {
     const uint32_t *hash, *gnu_hash;
 };
 
-/* glibc has put addresses here, other loaders leave what the file says: relative to where the object lies. */
+/* glibc has relocated these addresses. Other loaders leave them as in the file, relative to the base of the object. */
 static const void *place(uintptr_t base, ElfW(Addr) address)
 {
     return (const void *)(address < base ? base + address : address);
@@ -36,7 +36,7 @@ static struct tables read_tables(uintptr_t base, const ElfW(Dyn) * entry)
     return tables;
 }
 
-/* Not strcmp(): a sanitizer's stands before it, and is not ready yet when its runtime first asks for a symbol. */
+/* Not strcmp(): a sanitizer interposes it, and that is not ready yet when the runtime first asks for a symbol. */
 static int is_same(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -121,7 +121,7 @@ const struct link_map *library_objects(void)
     return NULL;
 }
 
-/* the linker's: where this library begins */
+/* Set by the linker: the address at which this library begins. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"), weak));
 
 uintptr_t library_own_base(void)

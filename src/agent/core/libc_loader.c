@@ -1,12 +1,12 @@
-/* The libraries that glibc had before 2.34: libdl, libpthread and librt, now all in libc. The agent must not need
- * them, since a minimal root has none of them; but the functions in them are hooked, and on an old glibc they must
- * be found behind the hooks.
+/* The libraries that glibc had before 2.34: libdl, libpthread and librt, which are part of libc now. The agent must not
+ * need them, because a minimal root file system has none of them. But it hooks functions in them, and on an old glibc
+ * it must find the real ones.
  *
- * So the references are weak: a newer glibc, and musl, resolve them from libc. An old one has a way to load a
- * library that needs no libdl (libc uses it for itself): with that, those of the three that exist are loaded when
- * the agent starts. What is missing then gets a stand-in that fails; the functions of libc itself are found all
- * the same. The stand-ins are there before anything is loaded: other threads, and hooks that the loading itself
- * calls, come here meanwhile. */
+ * So the references are weak: a newer glibc, and musl, resolve them from libc. An old libc can load a library without
+ * libdl, by a function for its own use: with that the agent loads those of the three that exist, when it starts. A
+ * function that is missing even then gets a stand-in that fails; functions of libc itself are found in any case. The
+ * stand-ins are in place before anything is loaded, because other threads, and hooks that the loading itself calls, may
+ * come here meanwhile. */
 #include "libc_loader.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@ extern void *__libc_dlsym(void *handle, const char *symbol) __attribute__((weak)
 static void *find_in_libc(void *handle, const char *symbol)
 {
     static _Atomic(void *) libc;
-    static _Atomic long opener; /* the thread that is at it: what its loader allocates may come through
-                                 * a hook, and ask here again */
+    /* The thread that loads libc: its loader may allocate through a hook, which comes here again. */
+    static _Atomic long opener;
     long self = sys_gettid();
     if (!atomic_load(&libc)) {
         if (atomic_exchange(&opener, self) == self)

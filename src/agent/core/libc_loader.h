@@ -1,5 +1,5 @@
-/* Functions of libc that were in libraries of their own before glibc 2.34: see libc_loader.c. Never call them by their
- * names: that would make the agent need those libraries. */
+/* Functions that were in libraries other than libc before glibc 2.34: see libc_loader.c. The agent must never call them
+ * by name, or it would need those libraries. */
 #ifndef TACHO_AGENT_CORE_LIBC_LOADER_H
 #define TACHO_AGENT_CORE_LIBC_LOADER_H
 
@@ -8,7 +8,7 @@
 
 struct loader {
     void *(*dlsym)(void *handle, const char *symbol);
-    void *(*dlvsym)(void *handle, const char *symbol, const char *version); /* NULL: musl, which has no versions */
+    void *(*dlvsym)(void *handle, const char *symbol, const char *version); /* NULL with musl: it has no versions */
     int (*dladdr)(const void *address, Dl_info *info);
     char *(*dlerror)(void);
     int (*dlinfo)(void *handle, int request, void *answer);
@@ -18,7 +18,7 @@ struct loader {
 };
 extern struct loader loader;
 
-/* Before the first use, from wherever that is; keeps errno. */
+/* To be called before the first use, from anywhere; keeps errno. */
 void loader_prepare(void);
 
 #endif

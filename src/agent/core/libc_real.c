@@ -1,10 +1,11 @@
-/* Finding the real functions behind the hooks: all of them when the agent starts, single ones when a hook runs earlier.
+/* Finds the real functions behind the hooks: all of them when the agent starts, single ones when a hook runs earlier.
  *
- * Of a function with several versions, plain dlsym may give the oldest (RTLD_NEXT does), whose data is laid out
- * differently: the version is asked for by name, which passes over another guest's hooks (a sanitizer's) that have no
- * version; those are next in line all the same (a program that was linked with them asks for no version either, and
- * gets our hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a program
- * that looks for it with dlsym finds our hook all the same, and that answer when it calls it. */
+ * Of a function with several versions, dlsym(RTLD_NEXT) may return the oldest, whose data is laid out differently. So
+ * the version is looked up by name. That skips hooks of another injected library (a sanitizer) if they have no version,
+ * so the function that plain dlsym finds is preferred if it is in another library than the versioned one. (A program
+ * that was linked with such a library asks for no version either, and gets the agent's hook of the oldest one.) For a
+ * function that this libc lacks there is one that fails with ENOSYS: a program that looks for it with dlsym finds the
+ * agent's hook all the same, and gets ENOSYS when it calls it. */
 #include "libc_real.h"
 
 #include <link.h>
@@ -118,8 +119,8 @@ static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
     return one || other;
 }
 
-/* dladdr() would tell too, after a look at each symbol of the library: some 30 us a call, at
- * the start of every program. */
+/* dladdr() could answer this too, but it scans all symbols of the library: about 30 us per call, at the start of every
+ * program. */
 static int are_of_one_library(const void *one, const void *other)
 {
     struct pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };
@@ -151,5 +152,5 @@ void libc_resolve(void)
     for (enum libc_function function = 0; function < LIBC_FUNCTIONS; function++)
         if (!libc_real.all[function])
             libc_find(function);
-    loader.dlerror(); /* what was not found must not be the program's next dlerror() */
+    loader.dlerror(); /* the program's next dlerror() must not report these lookups */
 }

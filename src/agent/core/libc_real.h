@@ -42,10 +42,10 @@ union libc_real {
 };
 extern union libc_real libc_real;
 
-/* All of them, once, before anything is recorded. */
+/* Looks all of them up, once, before anything is recorded. */
 void libc_resolve(void);
 
-/* Looks one up; if this libc does not have it, something that fails with ENOSYS. Keeps errno. */
+/* Looks one up. If this libc does not have it, the result is a function that fails with ENOSYS. Keeps errno. */
 void *libc_find(enum libc_function function);
 
 #define LIBC_REAL(symbol) \

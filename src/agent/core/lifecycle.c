@@ -1,7 +1,7 @@
-/* The agent's life in a process: start once, attach, be wiped by fork and attach again, or stay off for good.
+/* The agent's life in a process: start once, attach; be wiped by fork and attach again, or stay off for good.
  *
- * Everything starts from the constructor or from the first hook, whichever comes first: other libraries' constructors
- * run before ours. `started` tells a fresh process from a forked child, since only the page with agent_switch is wiped.
+ * The constructor or the first hook starts the agent, whichever comes first: constructors of other libraries run before
+ * the agent's. `started` tells a fresh process from a forked child, since fork wipes only the page of agent_switch.
  * Nothing here may fail the program: each failure ends in AGENT_OFF. */
 #include "lifecycle.h"
 
@@ -28,7 +28,7 @@ struct agent agent;
 enum { NOT_STARTED, WORKING, STARTED };
 static _Atomic uint32_t started;
 
-/* glibc keeps pthread_atfork() in its static part and exports this; musl exports the other. */
+/* glibc exports this and has pthread_atfork() only in its static part; musl exports the other. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
 
@@ -49,7 +49,7 @@ static void stay_off(void)
     set_state(AGENT_OFF);
 }
 
-/* A connection that cannot be made must not be tried again at every hook. */
+/* A failure must end in AGENT_OFF, or every hook would try to connect again. */
 static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
 {
     if (attach_arena(origin) != 0) {
@@ -84,7 +84,7 @@ static int take_session(void)
     return 1;
 }
 
-/* Behind a filter that the program has installed, no system call is safe. */
+/* A filter that the program has installed may forbid any system call of the agent. */
 static void leave_if_filtered(void)
 {
     if (!agent.left && seccomp_is_new())
@@ -105,8 +105,8 @@ static void start(void)
         set_state(AGENT_OFF);
         return;
     }
-    /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(),
-     * which is nearly all of it. */
+    /* An old kernel refuses this and an emulator may ignore it. The handler below then covers fork(), which leaves only
+     * children made by a raw clone(). */
     sys_madvise(&agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     if (__register_atfork)
         __register_atfork(NULL, NULL, agent_after_fork_in_child, NULL /* never unloaded */);
@@ -116,7 +116,7 @@ static void start(void)
     attach(WIRE_ORIGIN_EXEC, cpu_before_ns);
 }
 
-/* Runs body in the one thread that moves `started` on from `from`; the others pass through meanwhile. */
+/* Runs body in the one thread that moves `started` on from `from`; hooks of other threads pass through meanwhile. */
 static void once(uint32_t from, void (*body)(void))
 {
     if (!atomic_compare_exchange_strong(&started, &from, WORKING))
@@ -129,7 +129,8 @@ static void once(uint32_t from, void (*body)(void))
 
 void agent_start(void)
 {
-    if (environ) /* else libc is not set up yet: a sanitizer's runtime runs that early. The constructor will come. */
+    /* Without environ, libc is not set up yet: a sanitizer's runtime runs that early. The constructor comes later. */
+    if (environ)
         once(NOT_STARTED, start);
 }
 
@@ -140,7 +141,7 @@ __attribute__((constructor)) static void construct(void)
 
 static void restart(void)
 {
-    atomic_store(&agent.own_threads, 0); /* they are the parent's */
+    atomic_store(&agent.own_threads, 0); /* those are threads of the parent */
     atomic_store(&agent.calling, 0);
     atomic_store(&agent.first_thread_ended, 0);
     uint32_t flags = agent.flags;
@@ -158,12 +159,12 @@ static void restart(void)
         stay_off();
 }
 
-/* Called by fork() itself, or found out by the first hook when the child was made behind libc's back. */
+/* fork() calls this. For a child that was made without libc, the first hook does the same (find_out()). */
 void agent_after_fork_in_child(void)
 {
     if (state() == AGENT_OFF)
         return;
-    set_state(AGENT_UNKNOWN); /* for kernels that do not wipe */
+    set_state(AGENT_UNKNOWN); /* for kernels that do not wipe the page */
     once(STARTED, restart);
 }
 
@@ -183,8 +184,8 @@ static void end_note(struct agent_note note)
     emit_commit(note.lane, note.record);
 }
 
-/* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that
- * was left there by a jump is never done, so this ends. */
+/* Other threads may be inside a system call of the agent or about to make one, and a filter may apply to all threads.
+ * The wait is limited, because a thread that jumped out of such a call never finishes it. */
 static void wait_for_calls(void)
 {
     struct timespec pause = { .tv_nsec = 100000 };
@@ -193,7 +194,7 @@ static void wait_for_calls(void)
         sys_nanosleep(&pause, NULL);
 }
 
-/* The note's room is taken through the program's call and the note written after it, by stores alone. */
+/* The note is reserved before the program's call and committed after it: by then the agent may only store to memory. */
 struct agent_note agent_leave(enum wire_limit why)
 {
     struct agent_thread *thread = agent_thread();

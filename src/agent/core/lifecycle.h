@@ -4,17 +4,18 @@
 
 #include "agent.h"
 
-void agent_start(void); /* constructor and first hook: find the session, attach; once */
+/* Finds the session and attaches, once. The constructor calls it, and hooks that run before. */
+void agent_start(void);
 void agent_after_fork_in_child(void);
 
-/* No record and no system call of ours from here on; children stay off too. One of the two below gets the result, an
- * open note. */
+/* After this the agent neither records nor makes a system call, here or in forked children. The result is an open note
+ * for one of the two functions below. */
 struct agent_note {
     struct agent_lane *lane;
-    struct wire_record *record;               /* NULL: it is lost */
+    struct wire_record *record;               /* NULL: the note is lost */
 };
 struct agent_note agent_leave(enum wire_limit why);
-void agent_has_left(struct agent_note note);  /* for good */
-void agent_come_back(struct agent_note note); /* there was no need to leave */
+void agent_has_left(struct agent_note note);  /* the limit is set: the agent stays off */
+void agent_come_back(struct agent_note note); /* the limit was not set: the agent records again */
 
 #endif

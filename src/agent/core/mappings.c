@@ -8,16 +8,16 @@
 
 #define ENTRIES 8192u /* 2 to the power of ENTRY_BITS */
 #define ENTRY_BITS 13
-#define PROBES 64u    /* from where the hash says */
+#define PROBES 64u /* entries to try from the hashed one on */
 
-/* Beside the address, which is that of a page. */
+/* Flags in the low bits of a word, whose other bits are the address of a page. */
 enum {
     INHERITED = 1,
-    HELD = 2,     /* by who goes through the table… */
-    GIVEN_UP = 4, /* …who is to unmap it */
+    HELD = 2,     /* a thread that walks the table uses this entry */
+    GIVEN_UP = 4, /* the owner gave the mapping up: the holder must unmap it */
     FLAGS = AGENT_PAGE_LEAST - 1,
 };
-#define CLAIMED ((uintptr_t)8) /* in place of an address: it comes when `bytes` is there */
+#define CLAIMED ((uintptr_t)8) /* in place of the address, until `bytes` is set */
 
 static struct mapping {
     _Atomic uintptr_t word; /* 0: free */
@@ -44,7 +44,7 @@ void mapping_add(const void *address, size_t bytes, enum mapping_kind kind)
     }
 }
 
-/* Whether its owner may unmap it: else the holder does. */
+/* Returns whether the owner may unmap the mapping. Otherwise the holder does. */
 static int give_up(struct mapping *mapping, uintptr_t word)
 {
     while (!atomic_compare_exchange_weak(&mapping->word, &word, word & HELD ? word | GIVEN_UP : 0))
@@ -112,7 +112,7 @@ static void unlock(struct mapping *mapping)
     sys_munmap(address, bytes);
 }
 
-/* A handler that jumps out would leave an entry held for ever. */
+/* Holds signals back: a handler that leaves by longjmp() would leave an entry held for ever. */
 void mappings_unlock(void)
 {
     uint64_t mask = sys_hold_signals();

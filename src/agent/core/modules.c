@@ -1,7 +1,7 @@
-/* The shared objects of the process: what is loaded at the start, and what dlopen and dlclose change.
+/* The shared objects of the process: those that are loaded at the start, and the changes by dlopen and dlclose.
  *
- * The loader's own list is walked (dl_iterate_phdr) and compared with what was told before. Called from the constructor
- * and after dlopen and dlclose have returned, never from a signal handler or a forked child. */
+ * It walks the loader's list (dl_iterate_phdr) and compares it with what was reported before. The constructor calls it,
+ * and hooks after dlopen and dlclose have returned. A signal handler or a forked child must never call it. */
 #include "modules.h"
 
 #include <elf.h>
@@ -17,7 +17,7 @@
 
 #define MODULES_MAX 4096
 #define PATH_BYTES 4096
-#define BUILD_ID_WORDS 3 /* 20 bytes as linkers make them, room for 24 */
+#define BUILD_ID_WORDS 3 /* linkers write 20 bytes; there is room for 24 */
 
 struct module {
     uint64_t address;
@@ -27,11 +27,11 @@ struct module {
 static struct module modules[MODULES_MAX];
 static size_t module_count;
 static uint32_t current_round;
-static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
-static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
+static _Atomic uint32_t stale;   /* the loader's list may have changed since the last walk */
+static _Atomic uint32_t walking; /* only one thread walks; another that comes meanwhile leaves it to the next call */
 
-/* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of
- * one such. The loader itself never looks at notes, so nothing else has checked where they are said to be. */
+/* Bytes of this part if they are readable and all mapped from the file, within one segment; else 0. The loader itself
+ * never reads notes, so nothing else has checked their addresses. */
 static size_t readable_bytes(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -51,7 +51,7 @@ static uint64_t padded(uint64_t bytes, uint64_t alignment)
     return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/* Of the notes in so many bytes; sizes in them have 32 bits, sums of them fit in 64. */
+/* Searches the notes in these bytes. Sizes in notes have 32 bits, so sums of them fit in 64. */
 static size_t find_build_id(const char *notes, size_t bytes, uint64_t alignment, uint64_t id[BUILD_ID_WORDS])
 {
     ElfW(Nhdr) head;
@@ -84,7 +84,7 @@ static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WOR
 
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
-    static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
+    static char program[PATH_BYTES]; /* static because it is large for a stack; only one thread walks */
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
     object_extent(info, &head[0], &head[1]);
     for (size_t i = 0; i < module_count; i++)
@@ -126,13 +126,13 @@ void agent_note_modules(void)
     sources_objects_changed();
 }
 
-/* The thread that was walking when the process was forked is not in the child. */
+/* The thread that was walking during the fork does not exist in the child. */
 void modules_after_fork_in_child(void)
 {
     atomic_store(&walking, 0);
 }
 
-/* ---- Functions behind ours ------------------------------------------------------------------------------------- */
+/* ---- Functions that a hook replaces ---------------------------------------------------------------------------- */
 
 struct wanted {
     const char *library, *symbol;
@@ -150,17 +150,17 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
     return wanted->function != NULL;
 }
 
-/* A library may be loaded for one user alone, where RTLD_NEXT does not look. */
+/* RTLD_NEXT does not search libraries that were loaded with RTLD_LOCAL. */
 void *agent_find_function(const char *library, const char *symbol)
 {
     struct wanted wanted = { library, symbol, loader.dlsym(RTLD_NEXT, symbol) };
     if (!wanted.function)
         dl_iterate_phdr(look_in_object, &wanted);
-    loader.dlerror(); /* not the program's to see */
+    loader.dlerror(); /* the program must not see this error */
     return wanted.function;
 }
 
-/* ---- What changed meanwhile ------------------------------------------------------------------------------------ */
+/* ---- Changes without a walk ------------------------------------------------------------------------------------ */
 
 void agent_modules_changed(void)
 {

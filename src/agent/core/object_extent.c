@@ -1,4 +1,4 @@
-/* Where in memory a shared object lies: see object_extent.h. */
+/* The range of addresses of a shared object: see object_extent.h. */
 #include "object_extent.h"
 
 #include <elf.h>

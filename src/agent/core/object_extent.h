@@ -1,4 +1,4 @@
-/* Where in memory a shared object lies, from its first segment to its last. */
+/* The range of addresses of a shared object, from its first segment to its last. */
 #ifndef TACHO_AGENT_CORE_OBJECT_EXTENT_H
 #define TACHO_AGENT_CORE_OBJECT_EXTENT_H
 

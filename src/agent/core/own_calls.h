@@ -1,11 +1,11 @@
-/* System calls of the agent's own, which end when the process limits itself. */
+/* A guard around the agent's own system calls. They must stop when the process limits itself (lifecycle.h). */
 #ifndef TACHO_AGENT_CORE_OWN_CALLS_H
 #define TACHO_AGENT_CORE_OWN_CALLS_H
 
 #include "agent.h"
 
-/* Around system calls of the agent outside of the hooks that limit a process, which wait for them: 0:
- * none may be made any more. */
+/* Brackets system calls of the agent. agent_leave() waits for calls that have begun. 0: the agent must not make system
+ * calls any more. The hooks that limit a process do not need this. */
 static inline int agent_begin_calls(void)
 {
     atomic_fetch_add(&agent.calling, 1);

@@ -1,4 +1,4 @@
-/* Who is calling: see own_process.h. */
+/* Which process is calling: see own_process.h. */
 #include "own_process.h"
 
 #include <signal.h>
@@ -36,9 +36,9 @@ void agent_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire
 
 /* ---- Filtered children ----------------------------------------------------------------------------------------- */
 
-/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex):
- * a child that exec or its filter ends cannot say so itself, and its parent may never wait for it. */
-#define FREE_MASK FUTEX_TID_MASK               /* none of these: 0, or as the kernel leaves it */
+/* An entry is a robust futex that the child holds: the kernel sets FUTEX_OWNER_DIED when the child ends or calls exec.
+ * A child cannot report that itself, and its parent may never wait for it. */
+#define FREE_MASK FUTEX_TID_MASK               /* an entry is free when none of these bits is set */
 #define CLAIMED (FUTEX_OWNER_DIED | 1u)        /* neither free nor held */
 
 static struct agent_filtered_child *find_filtered_child(void)
@@ -69,13 +69,13 @@ static void hold(struct agent_filtered_child *child, pid_t pid)
     child->list.list_op_pending = NULL;
     atomic_store(&child->thread, (uintptr_t)&agent_self);
     atomic_store(&child->owner, (uint32_t)pid);
-    if (!sys_get_robust_list()) /* else it is none of vfork(), and has locks of its own */
+    if (!sys_get_robust_list()) /* a list means that this is not a vfork child: it has robust locks of its own */
         sys_set_robust_list(&child->list);
 }
 
 void agent_note_filtered_child(pid_t pid)
 {
-    /* which may take a chunk, and that a system call */
+    /* Write the note before the child becomes an entry: the note may need a chunk, and that a system call. */
     agent_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL);
     for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];

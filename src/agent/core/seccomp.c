@@ -1,13 +1,13 @@
-/* Seccomp filters: a program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be killed for
- * the first system call that the filter does not expect. So this is asked before all else, with the calls by which the
- * loader has just read its libraries: openat, read, close. Without /proc there is no answer, which counts as "no". */
+/* Detects seccomp filters. A program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be
+ * killed for the first system call that the filter does not expect. So the agent checks this first of all, with the
+ * calls by which the loader has just read its libraries: openat, read, close. Without /proc it finds no filter. */
 #include "seccomp.h"
 
 #include "abi/seccomp_status.h"
 #include "agent.h"
 #include "sys.h"
 
-#define LINE_MAX_BYTES 64 /* longer than the lines that are looked for */
+#define LINE_MAX_BYTES 64 /* more than the length of the lines it looks for */
 
 static int count_filters(void)
 {
@@ -23,7 +23,7 @@ static int count_filters(void)
         int told = wire_seccomp_filters(text);
         if (told >= 0)
             filters = told;
-        kept = length < LINE_MAX_BYTES ? length : LINE_MAX_BYTES; /* a line may have begun there */
+        kept = length < LINE_MAX_BYTES ? length : LINE_MAX_BYTES; /* a line may have begun in these bytes */
         memmove(text, text + length - kept, kept);
     }
     sys_close(file);

@@ -1,4 +1,4 @@
-/* Is this process behind a seccomp filter that was installed during the capture? See seccomp.c. */
+/* Tells whether this process is behind a seccomp filter that was installed during the capture: see seccomp.c. */
 #ifndef TACHO_AGENT_CORE_SECCOMP_H
 #define TACHO_AGENT_CORE_SECCOMP_H
 

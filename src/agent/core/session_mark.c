@@ -1,5 +1,5 @@
-/* Marks for the collector in the folder of the session: see wire/wire_marks.h. Raw system calls,
- * no descriptor, no memory. */
+/* Leaves marks for the collector in the folder of the session: see wire/wire_marks.h. It makes raw system calls and
+ * uses neither a descriptor nor memory, because a process that leaves a mark may have none left. */
 #include "session_mark.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define PATH_BYTES 256
 
-/* "<folder>/<name>"; 0 when there is no such folder. */
+/* "<folder>/<name>"; 0 when the session has no folder. */
 static int make_path(char path[PATH_BYTES], const char *socket_path, const char *name)
 {
     const char *slash = socket_path ? strrchr(socket_path, '/') : NULL;
@@ -46,7 +46,7 @@ static char *put_hex(char *to, uint64_t number)
     return to;
 }
 
-/* The time is in the name, as a pid comes back. */
+/* The time is part of the name, because pids are reused. */
 void mark_unrecorded(const char *socket_path, enum wire_cause cause)
 {
     static const char *const causes[] = {

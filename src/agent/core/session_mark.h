@@ -1,11 +1,11 @@
-/* Marks for the collector of a session, by the path of its socket (NULL: it has none, and no
- * marks): see wire/wire_marks.h. */
+/* Marks for the collector of a session, which the path of its socket identifies: see wire/wire_marks.h. A session
+ * without a path (NULL) has no marks. */
 #ifndef TACHO_AGENT_CORE_SESSION_MARK_H
 #define TACHO_AGENT_CORE_SESSION_MARK_H
 
 #include "wire/wire_marks.h"
 
-/* Someone waited for the collector in vain, and it has not been heard of since. */
+/* True if a process waited for the collector in vain, and the collector has not removed the mark since. */
 int mark_is_silent(const char *socket_path);
 void mark_silent(const char *socket_path);
 

@@ -1,4 +1,4 @@
-/* The table of sources, and the loops over it: see source.h. */
+/* The table of sources and the loops over it: see source.h. */
 #include "source.h"
 
 static const struct agent_source *const sources[] = {

@@ -1,9 +1,9 @@
-/* What a source provides to the core: one row of functions, which the core calls as the process goes on. The core knows
- * no source by its name; wire/sources.def lists them. A slot that is NULL is passed over. Rows are called in the order
- * of that file. None of these is on the path of an event: hooks call the core, never the other way round.
+/* The interface between the core and a source: a struct of callbacks, which the core calls over the life of the
+ * process. The core knows no source by name; wire/sources.def lists them, and the core calls them in that order. A
+ * callback may be NULL. None of them is on the path of an event: hooks call the core, never the other way round.
  *
- * State that a source keeps for the process is its own. State that it keeps for each thread lies behind struct
- * agent_thread, at a place that is known when the agent is compiled: see AGENT_THREAD_STATE. */
+ * A source owns its per-process state. Its per-thread state lies behind struct agent_thread, at an offset that is known
+ * at compile time: AGENT_THREAD_STATE. */
 #ifndef TACHO_AGENT_CORE_SOURCE_H
 #define TACHO_AGENT_CORE_SOURCE_H
 
@@ -11,57 +11,57 @@
 
 #include "agent.h"
 
-/* Which stack the frames of an interpreter are to be read for. */
+/* What the caller needs an interpreter's frames for. */
 enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE };
-/* Bytes of the thread's stack that must be free for that; an estimate from the frames, not measured. */
+/* Bytes that must be free on the thread's stack to read them. Estimated from frame sizes, not measured. */
 #define AGENT_FRAMES_NEED 4096u
 
 struct agent_source {
-    /* Once, when the agent starts, in a constructor or in the first hook; outside of a capture too, where agent.session
-     * is empty. The real functions are known; nothing may be recorded. */
+    /* Called once when the agent starts, in a constructor or in the first hook; outside of a capture too, where
+     * agent.session is empty. The real functions of libc are known. The source must not record. */
     void (*start)(void);
 
-    /* A new arena: take the settings, map what the source has of it. 0, or -errno: the process stays off. A forked
-     * child comes here again, with WIRE_ORIGIN_FORK. agent.arena is not set yet, and the descriptor is good for this
-     * call alone. */
+    /* A new arena: take the settings, map the source's part of it. 0, or -errno: the agent stays off in this process. A
+     * forked child calls this again, with WIRE_ORIGIN_FORK. agent.arena is not set yet, and the descriptor is valid
+     * during this call only. */
     int (*attach)(struct wire_header *arena, int descriptor, enum wire_origin origin);
-    void (*prepare)(void);                     /* then, before the first hook of any thread may record */
-    void (*attached)(enum wire_origin origin); /* then, with hooks that record: tell the arena what it must know */
+    void (*prepare)(void);                     /* after attach, before any hook can record */
+    void (*attached)(enum wire_origin origin); /* hooks record now: write the notes that the collector needs first */
 
-    /* A forked child, before it attaches: other threads, and the parent's arena, are gone. May not record. */
+    /* A forked child, before it attaches. It has no other threads and not the parent's arena. It must not record. */
     void (*forked)(void);
-    void (*not_attached)(void); /* and it does not attach, or could not */
+    void (*not_attached)(void); /* the forked child does not attach, or could not */
 
-    /* In the thread itself. Until thread_ending() returns it may record; in thread_end() no longer. */
+    /* Called in the thread itself. It may record until thread_ending() returns, but not in thread_end(). */
     void (*thread_begin)(struct agent_thread *thread);
     void (*thread_ending)(struct agent_thread *thread);
     void (*thread_end)(struct agent_thread *thread);
 
-    /* The program has switched the recording on or off, in the thread that did so. */
+    /* The program switched recording on or off. Called in the thread that did so. */
     void (*switched)(void);
 
-    /* An object is loaded that was not there before. The loader's lock is held: remember it, and no more. */
+    /* The program loaded an object. The loader's lock is held, so a source may only remember the path. */
     void (*object_loaded)(const char *path);
-    void (*objects_changed)(void);  /* then, without that lock; not in signal handlers */
-    void (*objects_unloaded)(void); /* the program has called dlclose(); attached or not */
+    void (*objects_changed)(void);  /* after that, without the lock; never in signal handlers */
+    void (*objects_unloaded)(void); /* the program called dlclose(); the agent may or may not be attached */
 
-    /* Before a limit that the process sets itself (enum wire_limit): no system call from here on. No other thread is in
-     * one of ours. come_back(): there was no need to. */
+    /* The process is about to limit itself (enum wire_limit). No thread is inside a system call of the agent, and from
+     * here on there must be none. come_back(): the limit was not set after all. */
     void (*leave)(void);
     void (*come_back)(void);
 
-    void (*flush)(void); /* the program waits until all that was recorded is with the collector; may wait for seconds */
-    /* The same, since the process is about to end by _exit(), _Exit() or quick_exit(), or to become another program;
-     * not at exit(), for which a source registers a handler of its own. May come in a vfork child and more than once.
-     */
+    /* The program waits until the collector has all events; this may take seconds. */
+    void (*flush)(void);
+    /* The same, before the process ends by _exit(), _Exit() or quick_exit() or calls exec. Not before exit(), for which
+     * a source registers a handler of its own. May be called in a vfork child, and more than once. */
     void (*exit)(void);
 
-    /* The number of a stack of its own (an interpreter's frames) that the calling thread is in, told to the collector;
-     * 0: none. At any moment, in signal handlers too; keeps errno. */
+    /* Records an interpreter's frames of the calling thread and returns their number; 0: it has none. Called at any
+     * moment, in signal handlers too; keeps errno. */
     uint64_t (*frames)(struct agent_thread *thread, enum agent_stack_use use);
 
-    /* The kernel's alternate signal stack of the calling thread: where that is the source's own, the program's in its
-     * place. */
+    /* `stack` is the alternate signal stack of the calling thread, as the kernel has it. If that is the source's own,
+     * replaces it by the program's. */
     void (*show_signal_stack)(stack_t *stack);
 };
 
@@ -78,10 +78,10 @@ enum agent_thread_place {
 #define UNCOUNTED_SOURCE(id, name, kinds, thread_bytes, ...) PLACE(id, thread_bytes)
 #include "wire/sources.def"
 #undef PLACE
-    AGENT_THREAD_BYTES /* of a thread, with all of it; zero when it begins */
+    AGENT_THREAD_BYTES /* size of a thread's whole state; it is zeroed when the thread begins */
 };
 
-/* Defines function(thread), which returns the source's own part of a thread: a constant offset. */
+/* Defines function(thread), which returns the source's part of a thread's state, at a constant offset. */
 #define AGENT_THREAD_STATE(id, type, function)                                                                       \
     _Static_assert(sizeof(type) == AGENT_THREAD_TO_##id + 1 - AGENT_THREAD_AT_##id && sizeof(type) % 8 == 0,         \
                    "thread_bytes of its row");                                                                       \
@@ -90,10 +90,10 @@ enum agent_thread_place {
         return (type *)((char *)thread + AGENT_THREAD_AT_##id);                                                      \
     }
 
-/* ---- All of them ----------------------------------------------------------------------------------------------- */
+/* ---- Calls to all sources -------------------------------------------------------------------------------------- */
 
 void sources_start(void);
-int sources_attach(struct wire_header *arena, int descriptor, enum wire_origin origin); /* the first failure */
+int sources_attach(struct wire_header *arena, int descriptor, enum wire_origin origin); /* or the first failure */
 void sources_prepare(void);
 void sources_attached(enum wire_origin origin);
 void sources_forked(void);

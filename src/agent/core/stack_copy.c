@@ -1,7 +1,7 @@
 /* Copies of stacks: see stack_copy.h.
  *
- * Where a stack ends is not known, and a stack that lay here may have given way to a shorter one. So the kernel copies:
- * it stops where nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.) */
+ * The end of a stack is not known, and a shorter stack may lie where a longer one was. So the kernel copies: it stops
+ * where nothing is mapped. (A sanitizer's memcpy() would also report the gaps between variables.) */
 #include "stack_copy.h"
 
 #include "abi/registers.h"
@@ -14,7 +14,7 @@
 #define PAGE 4096u
 #define PIECES (WIRE_STACK_BYTES_MAX / PAGE + 2)
 
-static _Atomic uint32_t refused; /* the kernel does not copy for us: told once, and not tried again */
+static _Atomic uint32_t refused; /* the kernel does not copy for the agent: reported once, and not tried again */
 
 static void refuse(long error)
 {
@@ -26,7 +26,7 @@ static void refuse(long error)
                       : "Calls have no call chains: a copy of the stack could not be made.");
 }
 
-/* Page by page, so that what lies before an end is had. */
+/* One piece for each page, so that the kernel copies all pages before the end of the stack. */
 long stack_copy_take(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = { to, bytes }, pieces[PIECES];
@@ -72,7 +72,7 @@ void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of
         refuse(got);
 }
 
-/* Registers that calls preserve are all that a walk needs. They are taken here, and with them
+/* To unwind, the collector needs only the registers that calls preserve. They are read here, and the copy begins with
  * this function's own frame. */
 __attribute__((noinline)) void stack_copy_emit(struct agent_thread *thread, const struct chain_of *of)
 {
@@ -80,5 +80,5 @@ __attribute__((noinline)) void stack_copy_emit(struct agent_thread *thread, cons
     registers.known = REGISTERS_TAKEN;
     REGISTERS_TAKE(registers.value);
     stack_copy_emit_from(thread, of, &registers);
-    __asm__ volatile("" : : : "memory"); /* no tail call: the frame must stay */
+    __asm__ volatile("" : : : "memory"); /* prevents a tail call, which would remove the frame */
 }

@@ -1,8 +1,8 @@
-/* System calls without libc: what the agent uses for itself.
+/* System calls without libc, for the agent's own use.
  *
- * libc's wrappers are the functions that the agent hooks, they set errno, and they are cancellation points. These do
- * neither: each returns the kernel's answer, -errno on failure, and never unwinds. Never use a libc system call wrapper
- * in the agent when there is one here. */
+ * libc's wrappers are the functions that the agent hooks, they set errno, and they are cancellation points. These
+ * functions do neither: each returns the kernel's answer, -errno on failure, and never unwinds. The agent must not use
+ * a libc wrapper where there is a function here. */
 #ifndef TACHO_AGENT_CORE_SYS_H
 #define TACHO_AGENT_CORE_SYS_H
 
@@ -73,8 +73,8 @@ static inline int sys_symlinkat(const char *text, int folder, const char *path)
 {
     return (int)sys_call3(SYS_symlinkat, (long)text, folder, (long)path);
 }
-/* As access(), by the same call that libc makes: with the rights of the real user, without
- * capabilities that exec would take. */
+/* Like access(), by the same system call that libc makes: it checks with the rights of the real user, and without
+ * capabilities that exec would drop. */
 static inline int sys_access(const char *path, int mode)
 {
 #if defined(SYS_access)
@@ -127,7 +127,7 @@ static inline long sys_recvmsg(int file, struct msghdr *message, int flags)
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
-/* Like mmap(), but failure is sys_failed() of the result. */
+/* Like mmap(); sys_failed() of the result tells a failure. */
 static inline void *sys_mmap(void *address, size_t bytes, int protection, int flags, int file, int64_t offset)
 {
     return (void *)sys_call6(SYS_mmap, (long)address, (long)bytes, protection, flags, file, offset);
@@ -168,7 +168,7 @@ static inline int sys_munlock(const void *address, size_t bytes)
 
 /* ---- Processes, threads, time ---------------------------------------------------------------------------------- */
 
-/* Of a process's memory, this one's too: stops where nothing is mapped. */
+/* Reads memory of a process, which may be this one. It stops where nothing is mapped. */
 static inline long sys_process_vm_readv(int pid, const struct iovec *to, size_t to_count, const struct iovec *from,
                                         size_t from_count)
 {
@@ -202,7 +202,7 @@ static inline int sys_rt_sigprocmask(int how, const uint64_t *set, uint64_t *old
 {
     return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof *set, 0, 0);
 }
-static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the kernel says it */
+static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the kernel returns it */
 {
     return (int)sys_call3(SYS_getpriority, which, who, 0);
 }
@@ -219,13 +219,13 @@ static inline int sys_sched_yield(void)
 {
     return (int)sys_call3(SYS_sched_yield, 0, 0, 0);
 }
-/* Sleeps while the word holds this value, so long at most. The word is of this process alone. */
+/* Sleeps while the word holds this value, at most most_ns. The word must not be shared with other processes. */
 static inline int sys_futex_wait(const _Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 {
     struct timespec most = { .tv_sec = (time_t)(most_ns / 1000000000u), .tv_nsec = (long)(most_ns % 1000000000u) };
     return (int)sys_call6(SYS_futex, (long)word, 0 | 128 /* FUTEX_WAIT, private */, value, (long)&most, 0, 0);
 }
-/* Locks of the calling thread: the kernel marks them when it ends or becomes another program. */
+/* Sets the list of robust locks of the calling thread: the kernel marks them when the thread ends or calls exec. */
 static inline int sys_set_robust_list(const struct robust_list_head *list)
 {
     return (int)sys_call3(SYS_set_robust_list, (long)list, sizeof *list, 0);
@@ -241,8 +241,8 @@ static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
     return (int)sys_call6(SYS_futex, (long)word, 1 | 128 /* FUTEX_WAKE, private */, threads, 0, 0, 0);
 }
 
-/* Holds all signals back but those that the thread brings upon itself, which would end the process then; the
- * mask to release them with. */
+/* Blocks all signals except those that the thread raises by a fault of its own, since a blocked one would kill the
+ * process. Returns the mask for sys_release_signals(). */
 static inline uint64_t sys_hold_signals(void)
 {
     const uint64_t own = 1u << (SIGILL - 1) | 1u << (SIGTRAP - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) |
@@ -256,9 +256,8 @@ static inline void sys_release_signals(uint64_t mask)
     sys_rt_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Can the eight bytes around this address be read? The kernel copies a signal mask before it looks at what to do
- * with it, and there is no such thing to do: nothing changes. Filters for system calls let this one through, since
- * libc cannot do without it. */
+/* Tells whether the eight bytes around this address can be read. The kernel copies the signal mask from there before it
+ * finds that `how` is invalid, so nothing changes. Seccomp filters allow this call, since libc needs it. */
 static inline int sys_can_read(const void *address)
 {
     return sys_call6(SYS_rt_sigprocmask, -1, (long)((uintptr_t)address & ~(uintptr_t)7), 0, 8, 0, 0) != -EFAULT;

@@ -1,8 +1,8 @@
-/* Threads: a slot and a chain of chunks for each, from its first event to the last of its destructors.
+/* Threads: a slot and two chains of chunks for each, from its first event to the last of its destructors.
  *
- * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state,
- * slot.first_chunk, chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends
- * gives its slot to the collector (ENDED), who frees it once drained. Nothing here waits for anyone. */
+ * A slot and its chunks have one writer, the thread. It publishes with release stores (slot.state, slot.first_chunk,
+ * chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends hands its slot to the
+ * collector (ENDED), which frees it once it is drained. Nothing here waits for another thread. */
 #include "thread.h"
 
 #include <pthread.h>
@@ -19,20 +19,21 @@
 #include "source.h"
 #include "sys.h"
 
-/* Libraries do I/O in their own thread destructors: stay until the round before the last. */
+/* Libraries do I/O in their thread destructors, so the agent stays until the round before the last. */
 #define LAST_ROUND 3
 
-#define EARLY_KEYS 32u /* glibc has room for their values in the thread itself */
-#define MUSL_KEYS 128u /* all that it has, and all with such room */
+#define EARLY_KEYS 32u /* glibc stores the values of these keys in the thread itself */
+#define MUSL_KEYS 128u /* musl has no more keys, and stores all values in the thread */
 
-#define JUMP_MOST (8u << 20) /* a stack is seldom larger; another that lies farther away is none of a jump's business */
+/* Stacks are seldom larger. A frame that is farther away is on another stack, which the jump did not leave. */
+#define JUMP_MOST (8u << 20)
 
 #define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
 __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t end_key;
 static _Atomic int has_end_key;
-static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
+static _Atomic uint32_t chunks_seen; /* chunks from this index on have no pages yet, as far as is known */
 
 void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use)
 {
@@ -59,7 +60,7 @@ void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
     thread->scratch[use].taken = 0;
 }
 
-/* Other threads may have given it a name, which no hook of its own has seen. */
+/* Another thread may have renamed this one, which no hook in this thread has seen. */
 static void note_last_name(const struct wire_thread *slot)
 {
     char name[sizeof slot->name + 1] = { 0 };
@@ -84,7 +85,7 @@ static void thread_end(struct agent_thread *thread)
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
 }
 
-/* In a forked child the value is the parent's thread, which is not mapped here. */
+/* In a forked child the value points to the parent's thread, which is not mapped here. */
 static void at_thread_end(void *value)
 {
     struct agent_thread *thread = value;
@@ -98,9 +99,10 @@ static void at_thread_end(void *value)
     agent_end_calls();
 }
 
-/* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and
- * given back. Values of later keys make glibc allocate, in whichever hook a thread meets first: rather none then. musl,
- * which has no dlvsym, goes on from the key that it gave last, and begins anew behind the very last. */
+/* Takes the last early key, so that the program's own keys begin at 0 as they do without the agent: it creates the keys
+ * before that one and deletes them again. It takes no later key, because glibc allocates memory for the value of a
+ * later key, in whichever hook a thread calls first. musl (no dlvsym) continues from the key that it created last and
+ * wraps around at the end. */
 void thread_prepare(void)
 {
     pthread_key_t others[MUSL_KEYS], last = (loader.dlvsym ? EARLY_KEYS : MUSL_KEYS) - 1;
@@ -123,8 +125,8 @@ int thread_give_key_back(void)
     return atomic_exchange(&has_end_key, 0) && loader.pthread_key_delete(end_key) == 0;
 }
 
-/* Without a key this is the end, and what its destructors do is counted as lost. One that called pthread_exit()
- * is not known to have ended. */
+/* Without a key the thread ends here, and events of its destructors count as lost. A thread that calls pthread_exit()
+ * does not come here, so its end is unknown. */
 void thread_returns(void)
 {
     struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed)
@@ -140,7 +142,7 @@ static void describe(struct wire_thread *slot)
 {
     slot->tid = (uint32_t)sys_gettid();
     slot->start_ticks = agent_ticks();
-    slot->priority = (uint32_t)(40 - sys_getpriority(0, 0)); /* the kernel answers 20 - nice; 20 is "nice 0" here */
+    slot->priority = (uint32_t)(40 - sys_getpriority(0, 0)); /* the kernel answers 20 - nice; this is 20 + nice */
     memset(slot->name, 0, sizeof slot->name);
     sys_prctl(PR_GET_NAME, (unsigned long)slot->name, 0, 0, 0);
     atomic_store_explicit(&slot->call_ticks, 0, memory_order_relaxed);
@@ -152,7 +154,7 @@ struct agent_thread *thread_attach(void)
 {
     if (agent_self)
         return NULL;
-    agent_self = AGENT_NO_THREAD; /* a signal handler that comes in now passes through */
+    agent_self = AGENT_NO_THREAD; /* so that hooks in signal handlers pass through from here on */
     uint32_t index = area_take(&agent.slots, &agent.arena->free_threads, &agent.arena->threads_taken);
     if (index == WIRE_NONE) {
         agent_self = NULL;
@@ -182,8 +184,8 @@ void agent_set_thread_name(const char *name)
     emit_note(WIRE_THREAD_NAME, 0, NULL, 0, name);
 }
 
-/* A thread that has filled a chunk will fill the next: its pages come in one go, not fault by fault. Chunks that were
- * used before have theirs. Kernels before 5.14 refuse, which does no harm. */
+/* A thread that has filled one chunk will fill the next, so its pages are mapped at once instead of fault by fault.
+ * Chunks that were used before have their pages. Kernels before 5.14 refuse this, which does no harm. */
 static void populate(struct wire_chunk *chunk, uint32_t index)
 {
     if (index < atomic_load_explicit(&chunks_seen, memory_order_relaxed))
@@ -208,7 +210,7 @@ void thread_close_note(struct agent_lane *lane, const struct wire_record *record
         lane->limit = lane->cursor + (record ? record->words * 8u : 0);
 }
 
-/* A chunk for notes that this lane has may have room still. */
+/* If the lane's chunk is one for notes, it may have room left. */
 static int reopen_for_note(struct agent_lane *lane, uint32_t words)
 {
     if (!lane->in_note_chunk || !has_room(lane, end_of(lane->chunk), words))
@@ -217,15 +219,15 @@ static int reopen_for_note(struct agent_lane *lane, uint32_t words)
     return 1;
 }
 
-/* How many bytes of records the lane has, as its chunk alone says: a handler may ask at any moment. */
+/* Bytes of records in the lane. Reads the chunk alone, because a signal handler may ask at any moment. */
 static uint64_t bytes_of(const struct agent_lane *lane)
 {
     struct wire_chunk *chunk = lane->chunk;
     return chunk ? chunk->bytes_before + atomic_load_explicit(&chunk->committed, memory_order_relaxed) : 0;
 }
 
-/* It becomes the lane's chunk; index counts all chunks. Of the one before, nothing may be read once the
- * collector knows of this one. */
+/* Makes this the lane's chunk; index counts all chunks. The store of the link comes last: after it the collector may
+ * free the previous chunk, so nothing may read that one. */
 static void enter_chunk(struct agent_thread *thread, struct agent_lane *lane, struct wire_chunk *chunk, uint32_t index)
 {
     _Atomic uint32_t *link = lane->chunk ? &lane->chunk->next : &thread->slot->first_chunk[lane - thread->lanes];
@@ -265,8 +267,8 @@ static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint
     return 0;
 }
 
-/* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the
- * one before as soon as it is linked with the next. */
+/* Holds signals back: a handler must not leave by longjmp() between two chunks, because the collector frees the
+ * previous chunk as soon as the next one is linked to it. */
 static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8 || agent_is_filtered_child() || !agent_begin_calls())
@@ -294,9 +296,9 @@ int agent_was_left(uintptr_t *word, uintptr_t here)
     return 1;
 }
 
-/* ---- Records of handlers that come in the midst of another ----------------------------------------------------- */
+/* ---- Records of handlers that interrupt another record --------------------------------------------------------- */
 
-/* Tells where the records that follow belong: 0, or -1 when the buffer is full. */
+/* Writes where the next records of this lane belong: 0, or -1 when the buffer is full. */
 static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
 {
     const uint32_t words = WIRE_HEAD_WORDS + 1;
@@ -321,7 +323,7 @@ int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32
     return has_room(lane, lane->limit, words) ? 0 : find_room(thread, lane, words);
 }
 
-/* Takes the lane from a record that was left: what stands behind its last whole one is written over. */
+/* Takes the lane from an unfinished record that the program jumped out of. The next record overwrites it. */
 static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_lane *lane, uintptr_t here)
 {
     lane->busy = here;
@@ -333,8 +335,9 @@ static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_la
     return lane;
 }
 
-/* A record of a handler is left when the one that it interrupted is. The handlers' lane is closed where its next
- * records belong elsewhere than its last: agent_make_room() will tell. */
+/* If the program left a record, it also left the records of handlers that interrupted that one. Where the next records
+ * of the handlers' lane belong elsewhere than its last ones, the lane is closed, so that agent_make_room() writes the
+ * new place first. */
 struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here)
 {
     struct agent_lane *own = &thread->lanes[WIRE_LANE_THREAD], *handlers = &thread->lanes[WIRE_LANE_HANDLER];
