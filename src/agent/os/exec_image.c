@@ -1,8 +1,8 @@
-/* Looking at a program before it is executed: see exec_image.h.
+/* Inspects a program before it is executed: see exec_image.h.
  *
- * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls
- * that the program's loader makes as well (access, openat, read, pread64, close), and fcntl; no allocation.
- * Trusts no number in a file. */
+ * This runs between vfork and exec, on small stacks, and in processes that may have limited themselves. So it makes
+ * only system calls that the program's loader makes too (access, openat, read, pread64, close), and fcntl, and
+ * allocates nothing. It trusts no number in a file. */
 #include "exec_image.h"
 
 #include <elf.h>
@@ -13,11 +13,11 @@
 #include "agent/core/agent.h"
 #include "agent/core/sys.h"
 
-#define HEAD_BYTES 256    /* as much as the kernel reads of a script's first line */
-#define SCRIPT_DEPTH 5    /* the kernel follows four "#!"; one more is a shell's */
-#define PARTS_MAX 24      /* program headers */
-#define ENTRIES 4         /* of the dynamic section, read at once … */
-#define ENTRY_READS_MAX 256 /* … and so often */
+#define HEAD_BYTES 256      /* the kernel reads as much of a script's first line */
+#define SCRIPT_DEPTH 5      /* the kernel follows four "#!" lines; the shell may add one */
+#define PARTS_MAX 24        /* program headers to read, at most */
+#define ENTRIES 4           /* entries of the dynamic section in one read */
+#define ENTRY_READS_MAX 256 /* reads of the dynamic section, at most */
 #define NAME_BYTES_MAX 255
 #define PATH_BYTES_MAX 4095
 #define DEFAULT_PATH "/bin:/usr/bin"
@@ -31,11 +31,11 @@
 
 /* ---- Programs -------------------------------------------------------------------------------------------------- */
 
-/* Read piece by piece: the stack may be a small one. */
+/* Headers are read one by one, because the stack may be small. */
 struct program {
     int file;
     size_t part_count;
-    uint64_t parts; /* their place in the file */
+    uint64_t parts; /* their offset in the file */
 };
 
 static int read_part(const struct program *program, size_t index, Elf64_Phdr *part)
@@ -44,7 +44,7 @@ static int read_part(const struct program *program, size_t index, Elf64_Phdr *pa
            (long)sizeof *part;
 }
 
-/* Where an address of the program lies in the file; 0 if nowhere. */
+/* The offset in the file of an address of the program; 0 if the file does not have it. */
 static uint64_t file_offset(const struct program *program, uint64_t address)
 {
     Elf64_Phdr part;
@@ -54,7 +54,7 @@ static uint64_t file_offset(const struct program *program, uint64_t address)
     return 0;
 }
 
-/* Calls visit for each entry of the dynamic section until it answers something other than 0, and returns that. */
+/* Calls visit for each entry of the dynamic section until it returns something other than 0, and returns that. */
 typedef uint64_t entry_visitor(const struct program *program, const Elf64_Dyn *entry, uint64_t strings, char *runtime);
 
 static uint64_t visit_entries(const struct program *program, const Elf64_Phdr *dynamic, entry_visitor *visit,
@@ -122,14 +122,14 @@ static void look_at_program(struct image *image, int file, const Elf64_Ehdr *hea
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* A pipe that is given as a program must not be waited for. */
+/* O_NONBLOCK: a pipe that is passed as a program must not block the open. */
 static int open_file(int folder, const char *path)
 {
     return sys_openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* What execvp() would run: executable, and no folder. -ENOENT: it would look further. -EACCES: this
- * one, which cannot be read. */
+/* Opens the file if execvp() would run it: it is executable and not a directory. -ENOENT: execvp() would look further.
+ * -EACCES: it would run this file, which cannot be read. */
 static int open_executable(const char *path)
 {
     char byte;
@@ -185,8 +185,8 @@ static char *interpreter_of(char *head)
     return *path ? path : NULL;
 }
 
-/* What runs a file that is no program; -1 if nothing does. A function of its own: programs need not
- * have its line on their stack. */
+/* Opens the interpreter of a file that is not an ELF program; -1 if there is none. This is a function of its own so
+ * that its buffer is not on the stack while a program is inspected. */
 static __attribute__((noinline)) int open_interpreter(int file, int searched)
 {
     char line[HEAD_BYTES + 1];
@@ -217,7 +217,7 @@ static void look_at_file(struct image *image, int file, int is_ours, int searche
         sys_close(file);
 }
 
-/* Will exec close a descriptor? */
+/* True if exec will close a descriptor. */
 static int frees_descriptor(void)
 {
     for (int file = 0, flags; (flags = sys_fcntl(file, F_GETFD)) >= 0; file++)

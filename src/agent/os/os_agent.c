@@ -1,4 +1,4 @@
-/* The row of the OS runtime source. Its events are made by the hooks: os_hooks.h. */
+/* The agent's row of the OS runtime source. The hooks make its events: os_hooks.h. */
 #include "os_hooks.h"
 #include "os_process.h"
 
@@ -18,7 +18,7 @@ static int attach(struct wire_header *arena, int descriptor, enum wire_origin or
     return 0;
 }
 
-/* A thread that was cancelled, or called pthread_exit() in a handler, never came back from the calls that it was in. */
+/* A thread that was cancelled, or called pthread_exit() in a handler, never returned from the calls that it was in. */
 static void thread_ending(struct agent_thread *thread)
 {
     for (; os_of(thread)->call_depth > 0; os_of(thread)->call_depth--)

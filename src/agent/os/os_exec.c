@@ -1,8 +1,8 @@
-/* The exec family and posix_spawn: whatever environment a program passes on, its new image is to be followed.
+/* The exec family and posix_spawn: the agent gets into the new program, whatever environment the caller passes.
  *
- * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers, in scratch memory
- * of the thread: stacks can be small, and malloc is not for signal handlers. The program's own strings are passed as
- * they are. A program that cannot have the agent (exec_image.c) gets an environment without it. */
+ * Missing variables (the program cleared its environment, env -i) are added to a copy of the pointers, in scratch
+ * memory of the thread, because stacks can be small and malloc is not safe in signal handlers. The program's own
+ * strings are passed unchanged. A program that cannot have the agent (exec_image.c) gets an environment without it. */
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 #include "os_process.h"
 #include "wire/wire_marks.h"
 
-#define STACK_MAX 4096 /* bytes that a changed environment may take there, if there is no scratch memory */
+#define STACK_MAX 4096 /* bytes of stack for a changed environment, if there is no scratch memory */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
-#define INJECTION_BYTES 32 /* room for the name of such a variable */
+#define INJECTION_BYTES 32 /* room for the name of an injection variable */
 #define ADDED 4
 
 typedef char *const *strings;
@@ -35,14 +35,14 @@ struct request {
     strings arguments;
     strings environment;
     int file, flags;
-    int searched; /* along PATH */
+    int searched; /* look the path up along PATH */
     pid_t *pid;   /* of posix_spawn */
     const void *actions, *attributes;
 };
 
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
-/* Set in addresses of the kernel's half; a pointer may have a tag above it. */
+/* This bit is set in addresses of the kernel. A pointer may have a tag above it. */
 #if defined(__aarch64__)
 #define KERNEL_BIT 55
 #else
@@ -50,8 +50,8 @@ struct request {
 #endif
 
 struct reach {
-    int may_ask;    /* the kernel, whether memory can be read */
-    uintptr_t page; /* the last one that could be: texts of an environment lie side by side */
+    int may_ask;    /* whether the agent may ask the kernel if memory can be read */
+    uintptr_t page; /* the last readable page: the texts of an environment lie side by side */
 };
 
 static int can_read(const void *address, struct reach *reach)
@@ -74,9 +74,9 @@ static int can_read_text(const char *text, struct reach *reach)
     return 0;
 }
 
-/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so
- * they find out first. A filter of the program's may forbid the question, but not where libc makes the same system call
- * anyway: in posix_spawn(). */
+/* For a bad pointer the kernel returns EFAULT. The hooks read the path and the environment before the kernel does, so
+ * they must check first, or the agent would crash the program. A seccomp filter may forbid the system call that checks,
+ * but not in posix_spawn(), where libc makes the same call anyway. */
 static int can_be_read(const struct request *request, int may_ask)
 {
     struct reach reach = { may_ask, UINTPTR_MAX };
@@ -101,7 +101,7 @@ static const char *value_of(const char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
 }
 
-/* Is the agent in this list of LD_PRELOAD? */
+/* True if this value of LD_PRELOAD names the agent. */
 static int names_agent(const char *list)
 {
     size_t length = strlen(agent.library);
@@ -113,7 +113,7 @@ static int names_agent(const char *list)
     return 0;
 }
 
-/* Variables that name the agent, and the source that wants it there; 0: every capture. */
+/* Variables that inject the agent, and the source that needs it; 0: every capture. */
 static const struct {
     const char name[INJECTION_BYTES];
     uint32_t source;
@@ -126,7 +126,7 @@ static const struct {
 struct found {
     size_t count;
     const char *preload, *session; /* values, or NULL */
-    int has_runtime;               /* in LD_PRELOAD, for another program: `preload` is without it */
+    int has_runtime;               /* LD_PRELOAD has a sanitizer runtime for another program; `preload` is without it */
     const char *injections[INJECTIONS];
 };
 
@@ -151,7 +151,7 @@ static void look_at(struct found *found, strings environment)
     }
 }
 
-/* Writes NAME=value, and returns its end. */
+/* Writes NAME=value and returns its end. */
 static char *set(char *to, const char *name, const char *value)
 {
     return stpcpy(stpcpy(stpcpy(to, name), "="), value);
@@ -168,7 +168,7 @@ static int has_sanitizer(const char *list)
     return 0;
 }
 
-/* The agent goes first, except that a sanitizer's runtime insists on being first itself. */
+/* The agent goes first, but a sanitizer runtime insists on being first itself. */
 static void make_preload(char *to, const char *own, const char *runtime)
 {
     int is_first = !own || !*own, has_own = !is_first && has_sanitizer(own);
@@ -183,7 +183,7 @@ static void make_preload(char *to, const char *own, const char *runtime)
         stpcpy(stpcpy(stpcpy(to, agent.preload), is_first ? "" : ":"), is_first ? "" : own);
 }
 
-/* Fills a changed environment: room for its pointers, and for the texts that are new. */
+/* Fills a changed environment: its pointers, and the texts that are new. */
 typedef void environment_change(char **environment, char *texts, const struct request *request,
                                 const struct found *found, const char *runtime);
 
@@ -212,7 +212,7 @@ static void add_agent(char **environment, char *texts, const struct request *req
     environment[count] = NULL;
 }
 
-/* Is this one of the names in agent.preload? */
+/* True if this is one of the names in agent.preload. */
 static int is_ours(const char *name, size_t length)
 {
     for (const char *own = agent.preload; *own; own += strspn(own, ":")) {
@@ -224,7 +224,7 @@ static int is_ours(const char *name, size_t length)
     return 0;
 }
 
-/* A list of LD_PRELOAD without the agent. */
+/* The value of LD_PRELOAD without the agent. */
 static char *without_agent(char *to, const char *list)
 {
     char *end = set(to, PRELOAD_VARIABLE, "");
@@ -261,14 +261,14 @@ static void remove_agent(char **environment, char *texts, const struct request *
     environment[count] = NULL;
 }
 
-/* ---- Who gets the agent ---------------------------------------------------------------------------------------- */
+/* ---- Which program gets the agent ------------------------------------------------------------------------------ */
 
 enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 
 struct plan {
     enum change change;
-    pid_t caller;          /* 0: it is not attached */
-    enum wire_cause cause; /* of WIRE_EXEC and WIRE_CHILD */
+    pid_t caller;          /* pid of the caller; 0: it is not attached */
+    enum wire_cause cause; /* for WIRE_EXEC and WIRE_CHILD */
     struct found found;
     struct image image;
 };
@@ -279,8 +279,7 @@ static void look_at_program(struct image *image, const struct request *request)
     exec_image_look(image, request->file, is_file ? NULL : request->path, request->searched);
 }
 
-/* Why the new program is not to have the agent, if so. Its loader would complain of what it cannot
- * load on the program's stderr. */
+/* Why the new program must not get the agent, if so: its loader would print to stderr that it cannot load the agent. */
 static enum wire_cause cause_against(const struct image *image)
 {
     if (image->is_foreign)
@@ -307,7 +306,7 @@ static void make_plan(struct plan *plan, const struct request *request)
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return;
     look_at(&plan->found, request->environment);
-    /* another capture's, begun inside this one */
+    /* The session of another capture, which was started inside this one. */
     if (plan->found.session && strcmp(plan->found.session, agent.session) != 0)
         return;
     plan->cause = WIRE_CAUSE_FILTERED;
@@ -325,7 +324,7 @@ static void make_plan(struct plan *plan, const struct request *request)
 struct layout {
     environment_change *change;
     const char *runtime;
-    size_t pointers, words; /* room for pointers, and for all of it */
+    size_t pointers, words; /* words for the pointers, and in all */
 };
 
 static int run_in(char **room, const struct request *request, const struct plan *plan, const struct layout *layout)
@@ -334,9 +333,10 @@ static int run_in(char **room, const struct request *request, const struct plan 
     return request->run(request, room);
 }
 
-/* The thread's, if nobody has it: a hook that a handler has interrupted, or a child that shares the thread's memory, at
- * the same time if it is none of vfork(). A child that has become its program never gives it back, and cannot be told
- * from one that is about to: its parent does, once the child has ended (os_exec_child_ended()). */
+/* Takes the scratch memory of the thread, unless it is in use: by a hook that this signal handler has interrupted, or
+ * by a child that shares the thread's memory (even at the same time, if clone() made it). A child that calls exec
+ * successfully never returns the memory, and nobody can tell whether it is about to. So the parent returns it once the
+ * child has ended (os_exec_child_ended()). */
 static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
 {
     struct agent_thread *thread = plan->caller ? agent_thread() : NULL;
@@ -369,7 +369,7 @@ static int run_on_stack(const struct request *request, const struct plan *plan, 
     return run_in(room, request, plan, layout);
 }
 
-/* A vfork child that succeeds leaves the mapping to its parent. */
+/* In a vfork child whose exec succeeds, the mapping stays in its parent. */
 static int run_in_mapping(const struct request *request, const struct plan *plan, const struct layout *layout)
 {
     size_t bytes = layout->words * 8;
@@ -421,8 +421,8 @@ void os_exec_prepare(void)
 
 /* ---- exec ------------------------------------------------------------------------------------------------------ */
 
-/* A call that succeeds never returns, and in a vfork child its state would stay behind in the parent: so nothing is
- * published for the time of the call, and only a failure leaves a row. */
+/* An exec that succeeds never returns, and in a vfork child its state would stay behind in the parent. So this does not
+ * publish the running call, and only a failed call becomes an event. */
 static int execute(const struct request *request)
 {
     if (!can_be_read(request, !agent_is_filtered()))
@@ -549,7 +549,7 @@ int os_hook_execvp(const char *path, strings arguments)
     });
 }
 
-/* The argument list of execl and its kin, up to its NULL, as an array on the stack of the caller. */
+/* The arguments of execl and its variants, up to the NULL, as an array on the stack of the caller. */
 #define COUNT_ARGUMENTS(first, count)                                                                                \
     size_t count = 0;                                                                                                \
     va_list list;                                                                                                    \
@@ -598,7 +598,7 @@ int os_hook_execle(const char *path, const char *first, ...)
 {
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
-    strings environment = va_arg(list, strings); /* behind the NULL */
+    strings environment = va_arg(list, strings); /* comes after the NULL */
     va_end(list);
     return execute(&(struct request){
         .file = AT_FDCWD,

@@ -1,4 +1,4 @@
-/* The hooks that are made from rows of libc_calls.def, and the record that they leave. See os_hooks.h. */
+/* The hooks that are generated from the rows of libc_calls.def, and the record of a call. See os_hooks.h. */
 #include "os_hooks.h"
 
 #include "agent/core/libc_real.h"
@@ -9,7 +9,8 @@
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
 {
     if (atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) == 0)
-        return level; /* the outermost call is only about to begin: its frame may be that of the one before */
+        /* The outermost call is only about to begin: its slot may still hold the frame of the call before. */
+        return level;
     uint32_t alive = level < OS_CALL_FRAMES ? level : OS_CALL_FRAMES;
     uint32_t known = alive;
     while (alive > 0 && os_of(thread)->call_frames[alive - 1] <= frame &&
@@ -29,7 +30,7 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
     if (!(actions & _UA_CLEANUP_PHASE) || !agent_is_thread(thread) || os_of(thread)->call_depth == 0)
         return _URC_CONTINUE_UNWIND;
     os_of(thread)->call_depth--;
-    if (os_of(thread)->call_depth > 0) { /* when it began is known of the outermost call alone */
+    if (os_of(thread)->call_depth > 0) { /* only the outermost call has published its start */
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
         return _URC_CONTINUE_UNWIND;
     }

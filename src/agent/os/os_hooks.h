@@ -1,13 +1,13 @@
-/* What the hooks of OS runtime calls share: the real functions, the hooks' names, and how a call is timed.
+/* What the hooks of OS runtime calls share: declarations of the hooks, and how a call is timed.
  *
- * A hook is called os_hook_<symbol> in C and <symbol> to the linker, so that libc's own declarations never get in the
- * way. It must leave errno exactly as the real function did, and may run anywhere: in constructors before ours, in
- * signal handlers, between vfork and exec, in dlsym.
+ * A hook is os_hook_<symbol> in C and <symbol> to the linker, so that libc's own declarations never conflict with it.
+ * It must leave errno exactly as the real function did. It may run anywhere: in constructors that run before the
+ * agent's, in signal handlers, between vfork and exec, in dlsym.
  *
- * A thread that is cancelled unwinds through a hook and never comes back to it. A cleanup in the hook would need the
- * unwinder's own library; instead every hook names os_unwind() as its personality routine, which the unwinder calls on
- * its way through, and which needs nothing. A signal handler that jumps out of a call (siglongjmp) tells nobody: the
- * next call puts the nesting level right, since a frame that lies below the caller's is dead (os_resync). */
+ * A thread that is cancelled unwinds through a hook and never returns to it. A cleanup handler in the hook would need
+ * the unwinder's library. Instead every hook names os_unwind() as its personality routine, which the unwinder calls on
+ * its way and which needs no library. A signal handler that jumps out of a call (siglongjmp) calls nothing; the next
+ * hooked call corrects the nesting level, because a frame that lies below the caller's is dead (os_resync). */
 #ifndef TACHO_AGENT_OS_OS_HOOKS_H
 #define TACHO_AGENT_OS_OS_HOOKS_H
 
@@ -28,21 +28,21 @@
 #undef OS
 #undef OS_OWN
 
-/* Puts the hook os_old_<symbol>, which must be in the same file, under the old version of the symbol: see
+/* Exports the hook os_old_<symbol>, which must be in the same file, as the old version of the symbol: see
  * versions.x86_64.map. */
 #define OS_OLD(symbol) __asm__(".symver os_old_" #symbol ", " #symbol "@GLIBC_2.2.5");
 
 /* ---- Timing a call --------------------------------------------------------------------------------------------- */
 
-/* Hidden, so that a hook reads them without a look into the table of offsets. */
+/* Hidden, so that a hook reads them without going through the global offset table. */
 extern struct os_settings {
     uint64_t threshold_ticks, backtrace_ticks;
 } os_settings __attribute__((visibility("hidden")));
 
-#define OS_CALL_FRAMES 8 /* nested calls whose frames are known */
+#define OS_CALL_FRAMES 8 /* nested calls whose frames are remembered */
 struct os_thread {
-    uint32_t call_depth;                   /* nesting level of hooked calls */
-    uintptr_t call_frames[OS_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
+    uint32_t call_depth;                   /* number of hooked calls that the thread is in */
+    uintptr_t call_frames[OS_CALL_FRAMES]; /* stack pointers of their hooks */
 };
 AGENT_THREAD_STATE(OSRT, struct os_thread, os_of)
 
@@ -52,30 +52,31 @@ struct os_call {
     uint32_t level;
 };
 
-/* The level of a call whose hook's frame is here, given the level that the thread believes to be at: calls that were
- * left by a jump are taken off, and counted as lost. */
+/* The nesting level of a call whose hook has this frame. `level` is what the thread believes; calls that the program
+ * jumped out of are subtracted and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
 
-/* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
+/* The personality routine of the hooks: the unwinder has reached the frame of a hook, so its call was cancelled. */
 _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
-/* Writes the record, or counts the loss. Keeps errno. Single words, so that the call can live in registers. */
+/* Writes the record, or counts the loss. Keeps errno. Takes single words, so that a hook can keep them in registers. */
 void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                    uint64_t duration_and_error, int64_t value);
 
-/* Inlined into the hook, which thereby gets its personality routine. Nothing that may be cancelled must be called
- * between os_begin() and os_end() but the one real function, and before os_begin() nothing at all in the same frame. */
+/* This is inlined into the hook and gives it the personality routine. Between os_begin() and os_end() the hook must
+ * call no cancellation point but the real function, and before os_begin() none at all in the same frame: os_unwind()
+ * would end a call that has not begun. */
 __attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread,
                                                                      enum osrt_function function)
 {
-    __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
-    uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
+    __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: a 4-byte offset relative to this place */
+    uint64_t start = agent_ticks(); /* first: the CPU executes the rest while it waits for the counter */
     uintptr_t frame = agent_frame();
     uint32_t level = os_of(thread)->call_depth;
     if (unlikely(level))
         level = os_resync(thread, level, frame);
-    /* The depth, then the frame, then the time: a handler may come in between (os_resync). */
+    /* In this order: depth, frame, time. A signal handler may interrupt in between (os_resync). */
     os_of(thread)->call_depth = level + 1;
     atomic_signal_fence(memory_order_seq_cst);
     if (likely(level < OS_CALL_FRAMES))
@@ -87,12 +88,12 @@ __attribute__((always_inline)) static inline struct os_call os_begin(struct agen
     return (struct os_call){ .thread = thread, .level = level, .start = start };
 }
 
-/* True if the call is to be recorded; else it was counted. */
+/* True if the call is to be recorded; otherwise it has been counted. */
 __attribute__((always_inline)) static inline int os_end(struct os_call *call)
 {
     struct agent_thread *thread = call->thread;
     uint64_t end = agent_ticks();
-    /* A signal handler inside the call may have forked: then this is the child, and the parent's memory is not here. */
+    /* A signal handler inside the call may have forked. Then this is the child, which does not have the arena. */
     if (unlikely(agent_self != thread || !agent_attached()))
         return 0;
     os_of(thread)->call_depth = call->level;
@@ -112,12 +113,12 @@ static inline void os_emit(const struct os_call *call, enum osrt_function functi
     os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
 }
 
-/* Reading functions return the same at the end of a stream as on an error; which it was, the stream knows. It
- * is asked without its lock, which another thread may hold for as long as it waits for input. (libc's header
- * would put its own FILE here.) */
+/* Reading functions return the same value at the end of a stream as on an error; only the stream knows which it was. It
+ * is asked without its lock, which another thread may hold while it waits for input. (Declared here, because libc's
+ * header would use its own type FILE.) */
 extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 
-/* By the `fails` of a row: the error number of a call with this result, 0 if it did not fail. */
+/* One for each `fails` of libc_calls.def: the error number of a call with this result, 0 if it did not fail. */
 #define OS_ERROR_MINUS_ONE(result) ((int64_t)(result) == -1 ? errno : 0)
 #define OS_ERROR_NULL_ERRNO(result) ((result) ? 0 : errno)
 #define OS_ERROR_ERROR_NUMBER(result) (result)
@@ -129,11 +130,11 @@ extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 #define OS_ERROR_STREAM_NULL(result) (!(result) && !os_stream_has_ended(stream) ? errno : 0)
 #define OS_ERROR_STREAM_SHORT(result) ((result) < count && size && !os_stream_has_ended(stream) ? errno : 0)
 
-/* The body of a hook from here on: call the real function, timed, and return its result. */
+/* The rest of a hook's body: calls the real function, timed, and returns its result. */
 #define OS_TIMED(os_thread, type, symbol, arguments, fails) \
     OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
 
-/* The same with another value in the record. */
+/* The same, with another value in the record. */
 #define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
     struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
     type os_result = LIBC_REAL(symbol) arguments;                                                                    \

@@ -1,14 +1,13 @@
-/* dlopen, dlmopen, dlclose: timed, and followed by a look at what is loaded now.
+/* dlopen, dlmopen, dlclose: timed, and followed by a walk over the loaded objects.
  *
- * glibc searches along the RUNPATH or RPATH of the object that called dlopen, which it knows by the return
- * address. A hook that calls the real function takes the caller's place, and libraries are no longer found. So
- * dlopen here is a few instructions that ask os_choose_dlopen() where to go on, and jump there with the caller's
- * return address in place: to the hook where the caller cannot matter, else straight to the real function,
- * untimed (and counted as such).
+ * glibc searches along the RUNPATH or RPATH of the object that called dlopen, which it finds by the return address. If
+ * a hook called the real function, it would become the caller, and libraries would no longer be found. So dlopen here
+ * is a few instructions that ask os_choose_dlopen() for a function and jump to it, with the caller's return address in
+ * place: to the timed hook where the caller does not matter, else straight to the real function (counted as untimed).
  *
- * When the caller matters: the name has a $TOKEN; or a bare name, and the caller has a RUNPATH; or the caller is a
- * library and some library has an RPATH, which objects loaded by it inherit in ways that cannot be seen from outside.
- * The main program's RPATH is searched for every caller. */
+ * The caller matters if the path has a $TOKEN; or if it is a bare name and the caller has a RUNPATH; or if the caller
+ * is a library and any library has an RPATH, which objects inherit in ways that cannot be seen from outside. The main
+ * program's RPATH is searched for every caller. */
 #include <link.h>
 #include <string.h>
 
@@ -101,7 +100,7 @@ static void *timed_dlmopen(long space, const char *path, int flags)
     return handle;
 }
 
-/* Should the hook be run? If not because of the caller, the call is counted. */
+/* True if the timed hook may run. If it may not because of the caller, the call is counted as untimed. */
 static int may_time(const char *path, uintptr_t caller)
 {
     if (!agent_thread())
@@ -121,7 +120,7 @@ static int may_time(const char *path, uintptr_t caller)
 typedef void *(*dlopen_function)(const char *, int);
 typedef void *(*dlmopen_function)(long, const char *, int);
 
-/* Called by the instructions below alone. */
+/* Only the instructions below call these. */
 __attribute__((used)) dlopen_function os_choose_dlopen(const char *path, int flags, uintptr_t caller);
 __attribute__((used)) dlmopen_function os_choose_dlmopen(long space, const char *path, int flags, uintptr_t caller);
 
@@ -135,7 +134,7 @@ dlmopen_function os_choose_dlmopen(long space, const char *path, int flags, uint
     return may_time(path, caller) ? timed_dlmopen : LIBC_REAL(dlmopen);
 }
 
-/* Three arguments are kept for both; the return address is passed as the one after the last. */
+/* Saves three arguments for both functions. The return address is passed as one more argument after the last. */
 #if defined(__x86_64__)
 #define JUMP(symbol, choose, caller)                                                                                 \
     __asm__(".text\n.p2align 4\n.globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"                       \

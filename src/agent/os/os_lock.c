@@ -1,9 +1,9 @@
-/* Locks: try first. A lock that is free is taken by its trylock, without a clock and without an event (it is counted as
- * untimed); only a lock that is held is timed. Unlocking is not hooked.
+/* Locks: the hook tries first. It takes a free lock by its trylock, without reading a clock and without an event
+ * (counted as untimed). Only a lock that is held is timed. Unlocking is not hooked.
  *
- * The trylock of every kind of mutex gives what its lock would give (EOWNERDEAD of a robust one, the next level of a
- * recursive one), or EBUSY; then the real lock has the last word (EDEADLK of an error-checking one). Timed calls that
- * would be refused for their clock or time go to the real function at once. */
+ * The trylock of every kind of mutex returns what its lock would return (EOWNERDEAD of a robust one, the next level of
+ * a recursive one), or EBUSY; in that case the real lock decides (EDEADLK of an error-checking one). Timed calls whose
+ * clock or time is invalid go to the real function at once, so that it refuses them. */
 #include <semaphore.h>
 #include <threads.h>
 
@@ -21,8 +21,8 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
     return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && valid_time(until);
 }
 
-/* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a
- * writer. musl has other things there (and no dlvsym, by which it is told). */
+/* The tid of the holder: glibc keeps it in this word of a mutex, and in that of a rwlock if a writer holds it. musl
+ * (which has no dlvsym) has other data there. */
 enum { MUTEX_OWNER = 2, RWLOCK_WRITER = 6, NO_HOLDER = -1 };
 static inline uint64_t holder_of(const void *lock, int word)
 {
@@ -30,8 +30,8 @@ static inline uint64_t holder_of(const void *lock, int word)
                                               : 0;
 }
 
-/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder`
- * the word that tells who has it. */
+/* The hook of a lock: `try` is its trylock, which returns `busy` when the lock is held; `may_try` is a condition;
+ * `holder` is the word with the tid of the holder. */
 #define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try, holder)                                 \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
@@ -50,7 +50,7 @@ static inline uint64_t holder_of(const void *lock, int word)
         OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)os_result))           \
     }
 
-/* A call that never blocks: counted, not timed. */
+/* The hook of a call that never blocks: it counts the call and does not time it. */
 #define TRY(symbol, lock)                                                                                            \
     int os_hook_##symbol(void *lock)                                                                                 \
     {                                                                                                                \
@@ -92,8 +92,8 @@ LOCK(mtx_lock, (void *lock), (lock), NOT_ZERO, mtx_trylock, lock, thrd_busy, 1, 
 EXPAND(LOCK, mtx_timedlock, TIMED, NOT_ZERO, mtx_trylock, lock, thrd_busy, valid_time(until), MUTEX_OWNER)
 TRY(mtx_trylock, lock)
 
-/* Semaphores say so through errno, which must not change when the wait then succeeds; and their waits are cancellation
- * points even when they do not block. */
+/* Semaphores report EAGAIN through errno, which must be unchanged when the wait then succeeds. Waits for them are
+ * cancellation points even when they do not block. */
 static inline int try_semaphore(void *semaphore)
 {
     int saved_errno = errno;
@@ -106,7 +106,7 @@ static inline int try_semaphore(void *semaphore)
     return result;
 }
 
-/* The timed part is a function of its own: os_begin() must not share a frame with what can be cancelled before it. */
+/* The timed part is a function of its own: os_begin() must not share a frame with an earlier cancellation point. */
 #define SEMAPHORE(symbol, parameters, arguments, may_try)                                                            \
     __attribute__((noinline)) static int timed_##symbol parameters                                                   \
     {                                                                                                                \
@@ -135,7 +135,7 @@ EXPAND(SEMAPHORE, sem_timedwait, TIMED, valid_time(until))
 EXPAND(SEMAPHORE, sem_clockwait, CLOCKED, valid_clock(clock, until))
 TRY(sem_trywait, lock)
 
-/* A stream's lock: ftrylockfile says "not 0" when another thread has it. */
+/* The lock of a stream: ftrylockfile returns nonzero when another thread has it. */
 int os_hook_flockfile(void *stream)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));

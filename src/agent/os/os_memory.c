@@ -1,9 +1,9 @@
-/* mlockall(): locks the program's memory, and not the agent's, which would count against the program's limit and
- * stay in memory for nothing.
+/* mlockall(): locks the program's memory but not the agent's, which would count against the program's limit and take
+ * RAM for nothing.
  *
- * The kernel can only lock all mappings; those of the agent are unlocked after it. It refuses where the limit has no
- * room for all of them, even if it has room for the program's: then those are locked one by one. Mappings that the
- * agent makes later are not locked in the first place (arena_window.c). */
+ * The kernel can only lock all mappings, so the agent's are unlocked afterwards. The kernel refuses if the limit has no
+ * room for all of them, even if it has room for the program's: then the program's are locked one by one. Mappings that
+ * the agent makes later are never locked (arena_window.c). */
 #include <link.h>
 #include <sys/mman.h>
 
@@ -30,7 +30,7 @@ static int note_library(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-/* The agent itself, which the loader has mapped. */
+/* Adds the agent's own libraries to the table: the loader has mapped them. */
 static void note_libraries(void)
 {
     static _Atomic int is_done;
@@ -42,7 +42,7 @@ static void note_libraries(void)
 
 typedef void visit_part(uintptr_t first, size_t bytes, void *context);
 
-/* A line of /proc/self/maps can be a mapping of the agent and one of the program's beside it. */
+/* A line of /proc/self/maps can combine a mapping of the agent and a neighbouring one of the program. */
 static void visit_without_ours(uintptr_t first, uintptr_t end, visit_part *visit, void *context)
 {
     while (first < end) {
@@ -55,10 +55,10 @@ static void visit_without_ours(uintptr_t first, uintptr_t end, visit_part *visit
     }
 }
 
-/* Of each line only the addresses count, in hexadecimal digits: first-end, and a space. */
+/* Reads only the addresses of a line, in hexadecimal digits: first-end, and a space. */
 struct maps_reader {
     uintptr_t number, first;
-    int is_done; /* the rest of this line */
+    int is_done; /* skip the rest of this line */
 };
 
 static void read_character(struct maps_reader *reader, char character, visit_part *visit, void *context)
@@ -72,14 +72,14 @@ static void read_character(struct maps_reader *reader, char character, visit_par
         reader->number = 0;
     } else if (character == ' ') {
         reader->is_done = 1;
-        if ((intptr_t)reader->number > 0) /* else it is the kernel's: [vsyscall] */
+        if ((intptr_t)reader->number > 0) /* otherwise it is the kernel's [vsyscall] */
             visit_without_ours(reader->first, reader->number, visit, context);
     } else {
         reader->number = reader->number * 16 + (uintptr_t)(character <= '9' ? character - '0' : character - 'a' + 10);
     }
 }
 
-/* 0, or -1 if they cannot be read. */
+/* 0, or -1 if /proc/self/maps cannot be read. */
 static int visit_programs_memory(visit_part *visit, void *context)
 {
     struct maps_reader reader = { 0 };
@@ -102,12 +102,12 @@ static void add_bytes(uintptr_t first, size_t bytes, void *sum)
 
 static void lock_part(uintptr_t first, size_t bytes, void *flags)
 {
-    /* one that cannot be read is locked as well, with an error */
+    /* For memory that cannot be read the kernel returns an error, and locks it all the same. */
     sys_mlock2((const void *)first, bytes, *(const int *)flags);
 }
 
-/* The kernel's answer would be 0 without the agent: there is room for all, so that none of the
- * calls can fail for the limit. */
+/* Without the agent the kernel would answer 0: the limit has room for all of the program, so no single call can exceed
+ * it. */
 static int lock_programs_memory(int flags)
 {
     struct rlimit limit;

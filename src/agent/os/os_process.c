@@ -1,8 +1,8 @@
 /* Processes: fork, the wait calls (which tell how a child ended), exits, and names of threads.
  *
- * fork() needs no care here beyond not touching the parent's memory in the child: the handler that lifecycle.c
- * registers has run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it
- * says about itself (exit, exec) would be taken for its parent's, so those records ask who is calling. */
+ * After fork() the child must only not touch the parent's memory: the handler that lifecycle.c registers has run by
+ * then. vfork is not hooked, but its child runs the hooks in its parent's memory. What the child does (exit, exec)
+ * would be recorded as its parent's, so those hooks check which process is calling. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static pid_t timed_fork(void)
     return child;
 }
 
-/* The child says hello itself, if it can. */
+/* The child attaches by itself if it can. The parent records that it exists. */
 pid_t os_hook_fork(void)
 {
     int is_told = agent_attached() && (agent.flags & WIRE_FLAG_TRACE_FORK);
@@ -61,7 +61,7 @@ pid_t os_hook_fork(void)
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
 
-/* Tracers wait for threads as for processes, with these. */
+/* Tracers use these flags to wait for threads as for processes. */
 #define FOR_THREADS (__WALL | __WCLONE)
 
 static void note_status(pid_t pid, int status, int options)
@@ -81,7 +81,7 @@ static inline pid_t finish_wait(pid_t child, const int *status, int options)
     return child;
 }
 
-/* Times the call if it is to be timed; the status is wanted whether or not OS calls are recorded. */
+/* Times the call if OS calls are recorded. The status of the child is recorded in any case. */
 #define WAIT(symbol, parameters, arguments, options)                                                                 \
     static pid_t timed_##symbol parameters                                                                           \
     {                                                                                                                \
@@ -129,7 +129,7 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
 
 /* ---- Parents --------------------------------------------------------------------------------------------------- */
 
-/* The collector adopts the orphans of its tree. They are told of the process that would have done so without it. */
+/* The collector adopts orphans of the process tree. For them the parent is the process that would have adopted them. */
 pid_t os_hook_getppid(void)
 {
     pid_t parent = LIBC_REAL(getppid)();
@@ -144,7 +144,7 @@ static void note_exit(int status)
     if (pid && (uint32_t)pid != agent.pid) {
         agent_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     } else if (pid) {
-        /* The time too: its parent may have reaped it before anyone can look. */
+        /* With the CPU time, because the parent may reap the process before the collector can read it. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
         emit_note(WIRE_EXIT, 0, words, 2, NULL);
     } else {
@@ -152,7 +152,7 @@ static void note_exit(int status)
     }
 }
 
-/* exit() and the return from main come here, the only place that knows their status; musl has no such thing. */
+/* exit() and a return from main call this handler, the only one that gets the status. musl has no on_exit(). */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
 static void at_exit(int status, void *unused)
@@ -189,7 +189,8 @@ static int timed_pthread_setname_np(pthread_t thread, const char *name)
     OS_TIMED(self, int, pthread_setname_np, (thread, name), ERROR_NUMBER)
 }
 
-/* A name for another thread stays with the kernel: which slot is that thread's cannot be asked through pthread_t. */
+/* The name of another thread is not recorded here, because pthread_t does not lead to that thread's slot. The thread
+ * reads its name from the kernel when it ends. */
 int os_hook_pthread_setname_np(pthread_t thread, const char *name)
 {
     int result = timed_pthread_setname_np(thread, name);

@@ -1,4 +1,4 @@
-/* Between the hooks that deal with processes. */
+/* Functions that the hooks for processes share. */
 #ifndef TACHO_AGENT_OS_OS_PROCESS_H
 #define TACHO_AGENT_OS_OS_PROCESS_H
 
@@ -6,15 +6,15 @@
 
 #include "wire/wire_marks.h"
 
-/* Once, at the start: learns of the program's exit. */
+/* Called once at the start: registers for the program's exit. */
 void os_process_prepare(void);
 
-/* Takes out of this process's environment what was for its start alone; once. */
+/* Removes from the environment of this process what was only for its start; once. */
 void os_exec_prepare(void);
-void os_exec_child_ended(pid_t child); /* which may have become a program in memory of this thread's */
+void os_exec_child_ended(pid_t child); /* it may hold scratch memory of this thread, if it has called exec */
 
-/* Of a process that has left, the word that it calls exec. No system call. A vfork child of such a process cannot be
- * told from it: the word is taken back when exec fails, and when the process waits for a child or exits. */
+/* For a process that has left: stores that it calls exec, without a system call. A vfork child of such a process cannot
+ * be told from it, so the word is cleared when exec fails, and when the process waits for a child or exits. */
 void os_set_silent_exec(enum wire_cause cause, const char *path);
 void os_clear_silent_exec(void);
 

@@ -1,9 +1,9 @@
-/* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one
- * system call of its own, or one read of the time stamp counter, could kill the program.
+/* prctl() and syscall(): calls by which a process limits its own system calls or its clock. From then on the agent is
+ * silent: one system call of its own, or one read of the time stamp counter, could kill the program.
  *
- * A seccomp filter outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only
- * gives up privileges is left alone as well, since a filter often comes next and not through libc; but the programs
- * that it starts find out by themselves whether they are behind a filter (seccomp.c). */
+ * A seccomp filter outlives exec, so programs that such a process starts are not traced (os_exec.c). The agent also
+ * leaves a process that only gives up privileges, because a filter often comes next, and not through libc. But programs
+ * that this process starts find out by themselves whether they are behind a filter (seccomp.c). */
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
@@ -18,7 +18,7 @@
 
 #define NO_LIMIT WIRE_LIMIT_COUNT
 
-/* Strict mode forbids the counter too. A filter of NULL only asks whether there are filters. */
+/* Strict mode forbids the counter too. A NULL filter only asks whether the kernel supports filters. */
 static enum wire_limit limit_of_prctl(int option, unsigned long a, unsigned long b)
 {
     if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
@@ -36,9 +36,9 @@ static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
 
 enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
-/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked
- * for before the call, since behind a filter getpid() could be fatal. A process that was forked and not attached
- * does not know its own: 0. */
+/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The pid is read before
+ * the call, because behind a filter getpid() could be fatal. In a forked child that has not attached, agent.pid is
+ * 0. */
 static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 {
     if (limit == NO_LIMIT || agent_is_filtered())
@@ -98,14 +98,15 @@ int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 
 /* ---- syscall --------------------------------------------------------------------------------------------------- */
 
-/* Called by the instructions below alone: for the two system calls that can limit a process, and
- * to find the real function. */
+/* Only the instructions below call these: the first for the two system calls that can limit a process, the second to
+ * find the real function. */
 __attribute__((used)) long os_limiting_syscall(long number, long a, long b, long c, long d, long e);
 __attribute__((used)) void *os_find_syscall(void);
 __attribute__((used, visibility("hidden"))) void *os_real_syscall;
 
-/* seccomp() with SECCOMP_FILTER_FLAG_TSYNC answers the id of a thread that could not have the filter, and no thread has
- * it then. With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it answers an error, and a number is that of a listener. */
+/* With SECCOMP_FILTER_FLAG_TSYNC, seccomp() returns the tid of a thread that could not take the filter, and then no
+ * thread has it. With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it returns an error instead, and a positive result is the
+ * descriptor of a listener. */
 static int has_failed(long number, unsigned long flags, long result)
 {
     enum { TSYNC = 1 << 0, TSYNC_ESRCH = 1 << 4 };
@@ -129,8 +130,8 @@ void *os_find_syscall(void)
     return os_real_syscall;
 }
 
-/* All other numbers go on to the real function by a jump, with all registers and the stack as they are: the call may be
- * one that returns twice, in a child on the same stack (vfork), or not at all. */
+/* All other system calls jump to the real function, with all registers and the stack unchanged: the call may return
+ * twice, in a child on the same stack (vfork), or not at all. */
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 #if defined(__x86_64__)

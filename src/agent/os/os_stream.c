@@ -1,5 +1,5 @@
-/* The functions that move one character of a stream. Nearly all of their calls touch the buffer alone and take a few
- * nanoseconds, less than reading a clock: those are counted as untimed. What is timed may go to the file.
+/* The functions that read or write one character of a stream. Nearly all of these calls only touch the buffer and take
+ * a few nanoseconds, less than reading a clock: they are counted as untimed. Calls that may go to the file are timed.
  *
  * Whether the buffer has room is read from glibc's FILE, as its own getc_unlocked does; with another libc every call is
  * timed. It is read without the stream's lock: a wrong guess costs a measurement, never correctness. */

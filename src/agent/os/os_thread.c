@@ -1,8 +1,8 @@
-/* pthread_create: a new thread tells the agent before it runs the program's function.
+/* pthread_create: a new thread attaches to the agent before it runs the program's function.
  *
- * The two words that must travel (function, argument) wait in a block of a private pool, a list as in
- * wire_chunks.h. No malloc. When all blocks are under way the thread is created as the program asked, and is
- * noticed at its first hook. */
+ * Its function and argument wait in a block of a private pool, a free list as in wire_chunks.h, because the agent must
+ * not call malloc. When no block is free, the thread is created as the program asked, and attaches in its first
+ * hook. */
 #include "agent/core/agent.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/thread.h"
@@ -52,7 +52,7 @@ static void *begin_own_thread(void *taken)
     return result;
 }
 
-/* The real call, through a block if there is one. */
+/* Calls the real function, through a block if one is free. */
 static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument,
                   void *(*begin)(void *))
 {
@@ -69,7 +69,7 @@ static int create(pthread_t *thread, const void *attributes, void *(*start)(void
 
 int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument)
 {
-    if (agent_self == AGENT_OWN_THREAD || agent_self == AGENT_HIDDEN_THREAD) /* CUPTI makes itself a thread */
+    if (agent_self == AGENT_OWN_THREAD || agent_self == AGENT_HIDDEN_THREAD) /* CUPTI creates a thread */
         return create(thread, attributes, start, argument, begin_own_thread);
     if (!agent_thread())
         return LIBC_REAL(pthread_create)(thread, attributes, start, argument);
@@ -83,8 +83,8 @@ int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*st
     return result;
 }
 
-/* The agent has one of the keys that a process can have, to learn of the ends of threads; the program gets it when it
- * needs it. These make no records. */
+/* The agent uses one of the process's limited number of keys, to learn when threads end. It gives the key back when the
+ * program runs out of them. These hooks write no records. */
 #define KEY(symbol, parameters)                                                                                      \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
