@@ -1,14 +1,14 @@
-/* Samples of CPU time where the kernel's perf events are refused (containers): each thread has a timer on its own CPU
- * clock, whose signal is handled in it; the handler copies its registers and the top of its stack into a record.
+/* Samples CPU time where the kernel refuses perf events (containers). Each thread has a timer on its own CPU clock,
+ * whose signal the thread handles: the handler copies the registers and the top of the stack into a record.
  *
- * SIGURG is used, because it does nothing where no one handles it (one that is still on its way when a program calls
- * exec must not end the next), because debuggers pass it on without a word, and because hardly any program has a use
- * for it. Once the program shows that it has one (sample_signals.c), it gets the signal as if we had never been there,
- * and there are no more samples. A thread's timer only runs while the thread does, and the kernel sends its signal on
- * the way back to user space: a call that sleeps is not interrupted. SA_RESTART covers older kernels.
+ * The signal is SIGURG. By default it does nothing (a signal that is still pending when a program calls exec must not
+ * kill the next one), debuggers pass it on silently, and hardly any program uses it. Once the program shows that it
+ * does (sample_signals.c), it gets the signal as if the agent had never had it, and sampling stops. A thread's timer
+ * runs only while the thread does, and the kernel delivers its signal on the way back to user space, so it never
+ * interrupts a call that sleeps. SA_RESTART covers older kernels.
  *
- * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the
- * program's runs there. The stack is copied by a system call that fails where a plain read would fault. Nothing here
+ * The handler runs on an alternate stack of the agent (sample_stack.c) and blocks all signals, so that no handler of
+ * the program runs there. It copies the stack by a system call that fails where a plain read would fault. Nothing here
  * allocates or takes a lock. */
 #include "sampling.h"
 
@@ -28,10 +28,10 @@
 #include "sample_stack.h"
 #include "wire/wire_samples.h"
 
-/* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock ticks, and catches
- * up. More means that the signal was blocked */
+/* Periods that one sample may stand for. A thread that shares its CPU is seldom running when the clock ticks, and
+ * catches up later. More periods mean that the signal was blocked. */
 #define SAMPLE_MAX 64u
-#define NO_TIMER 0           /* of struct sample_thread */
+#define NO_TIMER 0           /* in sample_thread.timer */
 #define PERIOD_LEAST_NS 100000u
 
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@
 static void read_registers(const ucontext_t *context, uint64_t *out)
 {
     static const unsigned char places[REGISTERS] = {
-        /* by DWARF's numbers */
+        /* by DWARF number */
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
         REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
     };
@@ -59,11 +59,11 @@ static void read_registers(const ucontext_t *context, uint64_t *out)
 _Static_assert(REGISTERS <= WIRE_SAMPLE_REGISTERS_MAX, "the collector has room for them");
 
 enum { SIGNAL_FREE, SIGNAL_OURS, SIGNAL_PROGRAMS };
-static _Atomic uint32_t signal_owner; /* a forked child has its parent's handlers too */
+static _Atomic uint32_t signal_owner; /* a forked child inherits its parent's handlers */
 
 /* ---- The handler ----------------------------------------------------------------------------------------------- */
 
-/* An alternate stack that the program has set without libc may be a small one. */
+/* If the program has set an alternate stack without libc, the handler runs there, and it may be small. */
 static int has_room(const stack_t *alternate, const char *here)
 {
     return (size_t)(here - (const char *)alternate->ss_sp) > AGENT_FRAMES_NEED;
@@ -114,8 +114,8 @@ int sample_is_handler(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == take_sample;
 }
 
-/* Asks the kernel only where the answer can be yes: behind a seccomp filter the question
- * alone could kill the program. */
+/* Asks the kernel only if the answer can be yes: behind a seccomp filter the system call alone could kill the
+ * program. */
 int sample_has_signal(void)
 {
     struct sigaction now;
@@ -130,13 +130,14 @@ int sample_is_over(void)
     return atomic_load_explicit(&signal_owner, memory_order_relaxed) == SIGNAL_PROGRAMS;
 }
 
-/* The handler, if no one else has one: 0, or -1. It is set once: a later time might be after
- * the program has set its own. */
+/* Installs the handler if nobody else has one: 0, or -1. It does so once, because at a later time the program may have
+ * installed its own. */
 static int take_signal(void)
 {
     struct sigaction now, ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
     uint32_t owner = atomic_load(&signal_owner);
-    if (owner == SIGNAL_OURS && !relay_has_begun()) /* in a child of a process that was forked and not attached */
+    /* In a child of a process that was forked and did not attach. */
+    if (owner == SIGNAL_OURS && !relay_has_begun())
         relay_begin();
     if (owner != SIGNAL_FREE)
         return owner == SIGNAL_OURS ? 0 : -1;
@@ -162,7 +163,7 @@ static const char *const reasons[WIRE_FATE_COUNT] = {
     [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals "
                              "that the user may have pending (ulimit -i), or they could not get a signal stack.",
 };
-static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* the process that it was told in: once is enough */
+static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* pid of the process that has written this diagnostic: once is enough */
 
 static void count_unsampled(enum wire_fate cause)
 {
@@ -173,9 +174,9 @@ static void count_unsampled(enum wire_fate cause)
 
 /* ---- Timers ---------------------------------------------------------------------------------------------------- */
 
-/* A timer holds one of the signals that the user may have pending for as long as it lives: half of them are left to the
- * program, and to all others of its user. The collector says how many there are for timers: reading it here would take
- * a descriptor of the program's. */
+/* A timer holds one of the signals that the user may have pending, for as long as it exists. Half of these are left to
+ * the program and to all others of its user. The collector counts how many are left for timers, because the agent would
+ * need one of the program's descriptors to read it. */
 static int take_spare_signal(void)
 {
     uint32_t left = atomic_load_explicit(&wire_samples(agent.arena)->timers_left, memory_order_relaxed);
@@ -191,7 +192,7 @@ static void give_spare_signal(void)
     atomic_fetch_add(&wire_samples(agent.arena)->timers_left, 1);
 }
 
-/* True if there was one. Any thread may take away any other's, but only one does. */
+/* True if the thread had a timer. Any thread may stop the timer of any other, but only one succeeds. */
 static int stop_timer(struct agent_thread *thread)
 {
     uint32_t timer = __atomic_exchange_n(&sample_of(thread)->timer, NO_TIMER, __ATOMIC_SEQ_CST);
@@ -202,7 +203,7 @@ static int stop_timer(struct agent_thread *thread)
     return timer != NO_TIMER;
 }
 
-/* 0: it stands still. */
+/* Arms the timer; period 0 stops it. */
 static void set_timer(int timer, uint64_t period_ns)
 {
     struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u),
@@ -211,7 +212,7 @@ static void set_timer(int timer, uint64_t period_ns)
     sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
 }
 
-/* SAMPLE_HAS_STACK, and now a timer too; or why not. */
+/* SAMPLE_HAS_STACK if the thread now has a stack and a timer; otherwise the reason why not. */
 static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_ns)
 {
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL };
@@ -239,12 +240,12 @@ static void thread_begin(struct agent_thread *thread)
     enum wire_fate fate = take_signal() == 0 ? start_timer(thread, period_ns) : WIRE_UNSAMPLED_SIGNAL;
     if (fate != SAMPLE_HAS_STACK)
         count_unsampled(fate);
-    else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) /* just now, and this
-                                                                                   * timer was not seen */
+    else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread))
+        /* The program has taken the signal just now, and did not see this timer. */
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
 }
 
-/* A signal that waits would be delivered later, and kill where it has no room: it is taken out. */
+/* A pending signal would be delivered later, and kill the process if its stack has no room. So it is removed. */
 void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause)
 {
     uint64_t signals = SAMPLE_SIGNAL_BIT;
@@ -256,7 +257,7 @@ void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause)
         ;
 }
 
-/* So many have been used, by threads that may have ended. */
+/* Number of thread slots that were ever used. Their threads may have ended. */
 static uint32_t count_threads(void)
 {
     uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed);
@@ -264,7 +265,7 @@ static uint32_t count_threads(void)
     return taken < mapped ? taken : mapped;
 }
 
-/* No signal of ours comes any more. How many timers there were. */
+/* Stops all timers, so that no further signal comes. Returns how many there were. */
 static uint32_t stop_timers(void)
 {
     uint32_t stopped = 0;
@@ -285,8 +286,8 @@ static void set_timers(uint64_t period_ns)
 
 static int has_ended_relay;
 
-/* Other threads keep our stack, since each can change its own alone: their handlers with SA_ONSTACK run there. So does
- * the caller where the program may believe that the stack is its own (sample_relay.c). */
+/* Other threads keep the agent's stack, because a thread can change only its own: their handlers with SA_ONSTACK run
+ * there. So does the caller, if the program may believe that the stack is its own (sample_relay.c). */
 static int end_relay(void)
 {
     int has_ended = relay_end();
@@ -311,7 +312,7 @@ static void come_back(void)
     set_timers(wire_samples(agent.arena)->period_ns);
 }
 
-/* A forked child has one thread, and its parent's handlers and stack. */
+/* A forked child has one thread, with its parent's handlers and stack. */
 static void not_attached(void)
 {
     end_relay();
@@ -319,13 +320,14 @@ static void not_attached(void)
 
 void sample_give_signal_back(void)
 {
-    uint64_t none[4] = { 0 }; /* as the kernel has it: libc's function would leave a trace in the flags */
+    /* The kernel's own layout: libc's function would leave a trace in the flags. */
+    uint64_t none[4] = { 0 };
     if (!agent_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) ||
         atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_OURS)
         return;
     for (uint32_t stopped = stop_timers(); stopped > 0; stopped--)
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
-    /* The kernel drops those that wait, since by default they do nothing. */
+    /* The kernel drops pending signals when the action is the default, which is to do nothing. */
     sys_call6(SYS_rt_sigaction, SAMPLE_SIGNAL, (long)none, 0, 8, 0, 0);
     emit_note(
         WIRE_DIAGNOSTIC, 2, NULL, 0,
@@ -334,7 +336,7 @@ void sample_give_signal_back(void)
 
 /* ---- Sums ------------------------------------------------------------------------------------------------------ */
 
-/* Times that it was put on a CPU are those that it was taken off one, and this one. */
+/* A thread was put on a CPU as often as it was taken off one, and once more for now. */
 static void note_sums(void)
 {
     struct rusage usage;

@@ -1,16 +1,17 @@
-/* The program's handlers that ask for the alternate stack (SA_ONSTACK), where samples come by timers: the kernel has a
- * stack of ours then (sample_stack.c), and would enter them there. So it enters relay_entry() instead, which moves the
- * kernel's signal frame to where it would be without us, and goes on with the program's handler. The handler returns to
- * the kernel by the moved frame, and nothing is left on our stack: it may jump out, switch contexts or never return.
+/* Handlers of the program that ask for the alternate stack (SA_ONSTACK), while the agent samples by timers. The kernel
+ * then has a stack of the agent (sample_stack.c) and would enter these handlers there. So it enters relay_entry()
+ * instead, which moves the kernel's signal frame to where it would be without the agent, and jumps to the program's
+ * handler. The handler returns to the kernel through the moved frame, and nothing is left on the agent's stack: the
+ * handler may jump out, switch contexts or never return.
  *
- * The frame is all that lies between the stack pointer at the entry and the end of our stack. It may be moved in steps
- * that keep its alignment, because it has no addresses of itself but those that relocate() knows. No signal comes
- * before it is in its place: the kernel blocks them all when it enters relay_entry(), which blocks those that the
- * handler is to be entered with as soon as it has left our stack. A fault while it is moved ends the program, as it
- * does where the kernel finds no room for a frame.
+ * The frame is all that lies between the stack pointer at the entry and the end of the agent's stack. It may be moved
+ * in steps that keep its alignment, because it contains no addresses of itself but those that relocate() knows. No
+ * signal comes before the frame is in place: the kernel blocks all of them when it enters relay_entry(), which sets the
+ * mask of the handler as soon as it has left the agent's stack. A fault during the move kills the program, as it does
+ * where the kernel finds no room for a frame.
  *
- * A handler that is entered elsewhere is run where it is: the thread has no stack of ours, or another handler
- * has called relay_entry(). */
+ * A handler that is entered elsewhere runs where it is: the thread has no stack of the agent, or another handler has
+ * called relay_entry(). */
 #include "sample_relay.h"
 
 #include <string.h>
@@ -23,12 +24,12 @@
 #include "sample_stack.h"
 #include "sampling.h"
 
-#define SIGNALS 65u    /* from 1 */
-#define VERSIONS 8u    /* of an action: whoever reads one is not disturbed by so many later ones */
-#define ALIGNMENT 64u  /* of what the kernel puts into a frame */
-#define WAIT_BYTES 1024u /* of stack between the hook of a call that waits and its system call, at most */
+#define SIGNALS 65u      /* signals count from 1 */
+#define VERSIONS 8u      /* of an action: a reader is not disturbed by so many later changes */
+#define ALIGNMENT 64u    /* of the kernel's data in a frame */
+#define WAIT_BYTES 1024u /* of stack between the hook of a waiting call and its system call, at most */
 #define BIT(number) (UINT64_C(1) << ((number) - 1))
-#define ALL_BLOCKED (~(BIT(SIGKILL) | BIT(SIGSTOP))) /* as the kernel says it; no set of libc's has them all */
+#define ALL_BLOCKED (~(BIT(SIGKILL) | BIT(SIGSTOP))) /* as the kernel reports it; no set of libc has them all */
 
 struct relay_action {
     void *handler;
@@ -36,7 +37,7 @@ struct relay_action {
     int flags;
 };
 static struct relay_action actions[SIGNALS][VERSIONS];
-static _Atomic uint32_t taken[SIGNALS], latest[SIGNALS]; /* versions */
+static _Atomic uint32_t taken[SIGNALS], latest[SIGNALS]; /* indices of versions */
 static _Atomic int has_begun;
 
 /* relay_move() fills this; relay_entry() loads it into registers and jumps to the handler. */
@@ -59,8 +60,9 @@ __attribute__((visibility("hidden"), used)) void relay_move(int number, siginfo_
 
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
-/* relay_entry() uses no register that a function must keep, since it may be called as one. After the last system call
- * signals may come, and samples with them, which use our stack from its end: nothing there is read any more. */
+/* relay_entry() uses no callee-saved register, because it may be called as a function. After the last system call
+ * signals may come again, and with them samples, which use the agent's stack from its end: from there on nothing reads
+ * it. */
 #if defined(__x86_64__)
 enum { RED_ZONE = 128, IS_ROOM_CHECKED = 1, CONTEXT_OFFSET = 8 };
 __asm__(".pushsection .text\n"
@@ -104,7 +106,7 @@ static long result_of_call(const ucontext_t *context)
     return context->uc_mcontext.gregs[REG_RAX];
 }
 
-/* The registers of the FPU. */
+/* The registers of the FPU have a pointer to themselves. */
 static void relocate(ucontext_t *context, const char *from, const char *end, ptrdiff_t distance)
 {
     char *registers = (char *)context->uc_mcontext.fpregs;
@@ -132,7 +134,7 @@ __asm__(".pushsection .text\n"
         "    ldp x29, x30, [sp, #48]\n"
         "    ldr x14, [sp, #64]\n"
         "    sub x14, x9, x14\n"
-        "    add x29, x29, x14\n" /* the frame has a link of the chain of frames */
+        "    add x29, x29, x14\n" /* the frame contains a link of the frame chain, which has moved too */
         "    mov sp, x9\n"
         "    mov x0, #2\n"        /* SIG_SETMASK */
         "    mov x2, #0\n"
@@ -157,7 +159,7 @@ static long result_of_call(const ucontext_t *context)
     return (long)context->uc_mcontext.regs[0];
 }
 
-/* Records follow each other; one tells where more of them are. */
+/* The context has a list of records. One kind holds the address of further records. */
 static void relocate(ucontext_t *context, const char *from, const char *end, ptrdiff_t distance)
 {
     const uint32_t extra_magic = 0x45585401;
@@ -178,7 +180,7 @@ static void relocate(ucontext_t *context, const char *from, const char *end, ptr
 }
 #endif
 
-/* Where the kernel would have put the frame; nowhere, if it would not. */
+/* Where the kernel would have put the frame; NULL if it would have found no room. */
 static char *frame_address(const stack_t *program, const ucontext_t *context, const char *frame, size_t bytes)
 {
     uintptr_t below = stack_pointer(context) - RED_ZONE, first = (uintptr_t)program->ss_sp;
@@ -190,14 +192,15 @@ static char *frame_address(const stack_t *program, const ucontext_t *context, co
     return has_room ? (char *)place : NULL;
 }
 
-/* Go sets its alternate stacks without libc, and keeps one that the kernel has already, ours: its handlers must run
- * there. It is known by SIGURG, which it always takes, and then there are no more samples to make room for. */
+/* Go sets its alternate stacks without libc, and keeps one that the kernel already has: the agent's. So its handlers
+ * must run there. Go always takes SIGURG, by which it is recognised, and then there are no more samples to make room
+ * for. */
 static int must_stay_on_ours(const stack_t *program)
 {
     return (program->ss_flags & SS_DISABLE) && sample_is_over();
 }
 
-/* Returns the distance that the frame was moved by, 0 if it stays. */
+/* Returns the distance by which the frame was moved; 0 if it stays. */
 static ptrdiff_t move_frame(ucontext_t *context, char *frame)
 {
     const stack_t *ours = &context->uc_stack, *program = sample_stack_stands_for(ours);
@@ -211,16 +214,16 @@ static ptrdiff_t move_frame(ucontext_t *context, char *frame)
     return place - frame;
 }
 
-/* The mask that was in effect when the signal came. A call that waits with a mask of its own is not over then, but the
- * frame has the mask of after it. Only the first handler is entered so; but if that has no SA_ONSTACK, it is not seen
- * here, and a signal that comes right after its return is taken for the first. */
+/* The signal mask when the signal came. For a call that waits with a mask of its own, that mask is in effect, but the
+ * frame has the mask of after the call. Only the first handler is entered this way. But if that one has no SA_ONSTACK
+ * it does not come here, and a signal right after its return is taken for the first. */
 static uint64_t mask_before(const ucontext_t *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     uint64_t mask;
     int has_waited = agent_is_thread(thread) && sample_of(thread)->wait_frame - stack_pointer(context) < WAIT_BYTES;
     if (has_waited && result_of_call(context) == -EINTR) {
-        /* the call is over when the handler returns, but its result still stands in the register */
+        /* The call is over when this handler returns, but its result stays in the register. */
         sample_of(thread)->wait_frame = 0;
         return sample_of(thread)->wait_mask;
     }
@@ -232,7 +235,7 @@ void relay_move(int number, siginfo_t *information, ucontext_t *context, char *s
 {
     const struct relay_action *action = relay_latest(number);
     ptrdiff_t distance = 0;
-    if ((char *)context == stack + CONTEXT_OFFSET) { /* by the kernel */
+    if ((char *)context == stack + CONTEXT_OFFSET) { /* entered by the kernel */
         entry->mask = mask_before(context) | action->mask | (action->flags & SA_NODEFER ? 0 : BIT(number));
         distance = move_frame(context, stack);
     } else {
@@ -269,7 +272,7 @@ int relay_has_begun(void)
     return atomic_load_explicit(&has_begun, memory_order_relaxed) && !agent.left;
 }
 
-/* A vfork child has actions of its own, but its parent's memory. */
+/* A vfork child has actions of its own but runs in its parent's memory. */
 static int is_to_wrap(int number, const struct sigaction *action)
 {
     void *handler = (void *)action->sa_handler;
@@ -308,11 +311,11 @@ static int is_same(const struct sigaction *a, const struct sigaction *b)
            memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) == 0;
 }
 
-/* An action that another thread has set in the meantime stays. */
+/* An action that another thread sets meanwhile stays. */
 static void change_actions(const struct sigaction *(*change)(int number, const struct sigaction *action,
                                                              struct sigaction *room))
 {
-    int saved_errno = errno; /* libc keeps some numbers to itself */
+    int saved_errno = errno; /* libc refuses some signals, which sets errno */
     for (int number = 1; number < (int)SIGNALS; number++) {
         struct sigaction now, room, before;
         if (number == SAMPLE_SIGNAL || LIBC_REAL(sigaction)(number, NULL, &now) != 0 ||
@@ -338,7 +341,7 @@ int relay_end(void)
     return 1;
 }
 
-/* After SA_RESETHAND the kernel has the default, and the rest as it was. */
+/* After SA_RESETHAND the kernel has the default handler, and the flags and mask of before. */
 void relay_show(const struct relay_action *before, struct sigaction *old)
 {
     uint64_t mask;

@@ -1,22 +1,22 @@
-/* The program's handlers that ask for the alternate stack, where that is ours (sample_relay.c). */
+/* Handlers of the program that ask for the alternate stack, while that is the agent's (sample_relay.c). */
 #ifndef TACHO_AGENT_SAMPLING_SAMPLE_RELAY_H
 #define TACHO_AGENT_SAMPLING_SAMPLE_RELAY_H
 
 #include <signal.h>
 
-/* From now on threads have stacks of ours: handlers are entered by way of relay_entry(), those
- * that were set already too. */
+/* From now on threads have stacks of the agent: handlers are entered through relay_entry(), also those that were
+ * installed before. */
 void relay_begin(void);
 
-/* The kernel gets the program's own handlers back, before a time when no system call of ours may be made.
- * Whether there was a need. */
+/* Gives the kernel the program's own handlers back, before the agent must stop making system calls. Returns whether
+ * there was a need. */
 int relay_end(void);
-int relay_has_begun(void); /* and not ended */
+int relay_has_begun(void); /* true between relay_begin() and relay_end() */
 
-/* What to give to the kernel for this action: the same, or another, which is put into room. NULL stays NULL. */
+/* The action to pass to the kernel in place of this one: the same, or a changed one in `room`. NULL stays NULL. */
 const struct sigaction *relay_wrap(int number, const struct sigaction *action, struct sigaction *room);
 
-/* What the kernel answers, as the program has set it. The action is that of before the call,
+/* Turns the kernel's answer into the action that the program has set. `before` is the action from before the call,
  * which may have set another. */
 struct relay_action;
 const struct relay_action *relay_latest(int number);

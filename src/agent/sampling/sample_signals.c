@@ -1,10 +1,9 @@
-/* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it
- * sets a handler, ignores it or waits for it, it gets the signal back; and as long as it has not, nothing that
- * it asks tells of ours. Handlers of other signals may have to be entered by way of ours (sample_relay.c), of
- * which nothing is told either.
+/* Calls by which a program shows that it uses the signal of the samples (sample.c). Before it installs a handler for
+ * the signal, ignores it or waits for it, it gets the signal back; until then no call reveals that the agent has it.
+ * Handlers of other signals may have to be entered through the agent (sample_relay.c), which no call reveals either.
  *
- * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself
- * is not seen. All of these may run in signal handlers and in vfork children, whose handlers are their own. */
+ * The calls that wait, and signalfd(), are timed; the others write no records. Raw system calls of a program are not
+ * seen. All of these hooks may run in signal handlers and in vfork children, which have handlers of their own. */
 #include "agent/core/agent.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/own_process.h"
@@ -16,7 +15,7 @@
 
 /* ---- Setting a handler ----------------------------------------------------------------------------------------- */
 
-/* The default, where ours stands for it: nothing is to be done, and samples go on. */
+/* The program sets the default where the agent's handler stands for it: nothing changes, and sampling goes on. */
 static int is_default_already(int number, const void *handler)
 {
     return number == SAMPLE_SIGNAL && handler == (void *)SIG_DFL && sample_has_signal();
@@ -68,11 +67,12 @@ int os_hook_sigignore(int number)
     return LIBC_REAL(sigignore)(number);
 }
 
-/* ---- Waiting for it -------------------------------------------------------------------------------------------- */
+/* ---- Waiting for the signal ------------------------------------------------------------------------------------ */
 
 static void look_at_set(const sigset_t *set)
 {
-    if (agent_is_filtered()) /* no samples there, and whether it can be read is a system call's to say */
+    /* Behind a filter there are no samples, and sys_can_read() is a system call. */
+    if (agent_is_filtered())
         return;
     if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
         sample_give_signal_back();
@@ -99,10 +99,10 @@ WAIT_FOR(sigwaitinfo, (const sigset_t *set, siginfo_t *information), (set, infor
 WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struct timespec *timeout),
          (set, information, timeout), MINUS_ONE)
 
-/* ---- Seeing ours where none should be -------------------------------------------------------------------------- */
+/* ---- Hiding the signal ----------------------------------------------------------------------------------------- */
 
-/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. The mask to
- * wait with; a kernel's is of one word, and so is what some programs give. */
+/* Returns the mask to wait with. A signal that does nothing does not end the wait, so a pending sample must not end it
+ * either. The kernel's mask is one word, and some programs pass no more than that. */
 static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 {
     if (!mask || !relay_has_begun() || agent_is_filtered_child() || !sys_can_read(mask))
@@ -111,8 +111,8 @@ static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
     return copy;
 }
 
-/* What a handler that ends the waiting is entered with follows from this mask, of which its frame does
- * not tell (sample_relay.c). */
+/* Remembers the mask of the call: a handler that ends the wait is entered with a mask that follows from it, and the
+ * handler's frame does not contain it (sample_relay.c). */
 static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -164,8 +164,8 @@ int os_hook_sigpending(sigset_t *set)
 
 /* ---- Leaving a handler by a jump ------------------------------------------------------------------------------- */
 
-/* What it interrupted may be the agent, in the midst of a record: whoever finds that unfinished may
- * look whether it was left. */
+/* The handler may have interrupted the agent while it wrote a record. This marks what is unfinished, so that the next
+ * user checks whether the program jumped out of it. */
 static void note_jump(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -178,7 +178,7 @@ static void note_jump(void)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;
     sample_of(thread)->wait_frame = 0;
-    /* A call that was only about to begin counts as begun, so that os_resync() asks whether it was left. */
+    /* A call that was only about to begin counts as begun, so that os_resync() checks whether it was left. */
     if (os_of(thread)->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
         atomic_store_explicit(&thread->slot->call_ticks, agent_ticks(), memory_order_relaxed);
 }
@@ -193,7 +193,7 @@ JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(siglongjmp)
 
-/* Whether the thread runs on an alternate stack of the program's, of which the kernel does not know. */
+/* True if the thread runs on an alternate stack of the program that the kernel does not know. */
 static int is_on_hidden_stack(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -204,7 +204,7 @@ static int is_on_hidden_stack(void)
     return (now.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* glibc's check allows a jump to a lower address only from an alternate stack, and asks the kernel. */
+/* glibc's check allows a jump to a lower address only from an alternate stack, and asks the kernel for that. */
 int os_hook___longjmp_chk(void *buffer, int value)
 {
     note_jump();
@@ -213,7 +213,7 @@ int os_hook___longjmp_chk(void *buffer, int value)
 
 /* ---- sigaltstack() --------------------------------------------------------------------------------------------- */
 
-/* The kernel refuses another stack to whoever runs on the one that is set. */
+/* The kernel refuses another stack to a thread that runs on the current one. */
 static int is_refused(const stack_t *set)
 {
     stack_t now;
@@ -224,7 +224,7 @@ static int is_refused(const stack_t *set)
     return 1;
 }
 
-/* No sample comes between the change and what follows from it, and no handler that could jump away. */
+/* Holds signals back, so that neither a sample nor a handler that jumps away comes between the two changes. */
 static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
 {
     uint64_t mask = sys_hold_signals();

@@ -1,15 +1,15 @@
-/* The stack that handlers of samples run on (sample.c). The kernel has one of ours for each sampled thread, whatever
- * the program has set: a coroutine may have no room for the kernel's signal frame, and an alternate stack of the
- * program's is the program's alone.
+/* The alternate stack for the handler of samples (sample.c). The kernel has one of the agent for each sampled thread,
+ * whatever the program has set: a coroutine may have no room for the kernel's signal frame, and an alternate stack of
+ * the program is for the program alone.
  *
- * The program does not see it: sigaltstack() answers with the stack that it has set, and its handlers with SA_ONSTACK
- * are moved to where the kernel would have put them (sample_relay.c). What the kernel says counts, and nothing that is
- * remembered: the return from a handler puts back the stack that was there before it, and a forked child has its
- * parent's. So the stack that the kernel has tells which one of the program's it stands for, by its size: the end is
- * always the same, and the first address is the lowest and 16 bytes more for each of the last few stacks that the
- * program has set. They are kept behind the end, with a mark by which our stack is known.
+ * The program does not see it: sigaltstack() returns the stack that the program has set, and its handlers with
+ * SA_ONSTACK are moved to where the kernel would have put them (sample_relay.c). Only what the kernel says counts,
+ * never what the agent remembers: the return from a handler restores the stack of before, and a forked child has its
+ * parent's. So the size of the kernel's stack encodes which stack of the program it stands for. Its end is always the
+ * same; its first address is 16 bytes higher for each of the last few stacks that the program has set. Those are stored
+ * behind the end, with a mark that identifies the agent's stack.
  *
- * Only calls of libc are seen. A stack that is set by a system call is the kernel's, and samples run on it. */
+ * Only calls through libc are seen. If the program sets a stack by a raw system call, samples run on that one. */
 #include "sample_stack.h"
 
 #include <sys/auxv.h>
@@ -25,27 +25,27 @@
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1 << 31)
 #endif
-#define FRAME_USUAL 4096u    /* what kernels that do not tell can need: those with larger registers do */
-#define STACK_STEP 65536u    /* whole pages, whatever their size */
-/* a stack that was set so many ago, in a handler that has not returned since, is forgotten */
+#define FRAME_USUAL 4096u    /* enough for kernels that do not report it: those with larger registers do */
+#define STACK_STEP 65536u    /* whole pages for any page size */
+/* Number of stored stacks. A handler that has set more than these before it returns loses its first ones. */
 #define KEPT 64u
 #define KEPT_STEP 16u
 #define MARK UINT64_C(0x6b63617473207374)
 
-/* Behind the end of our stack. */
+/* Lies behind the end of the agent's stack. */
 struct stack_head {
     uint64_t mark;
     uint32_t next;
-    stack_t kept[KEPT]; /* what the program has set; the first is none */
+    stack_t kept[KEPT]; /* stacks that the program has set; the first is "none" */
 };
 
-/* Room for a signal's frame, with all the registers that this CPU has, and for the handler. */
+/* Room for a signal frame with all registers of this CPU, and for the handler. */
 static size_t stack_bytes(void)
 {
     static _Atomic size_t bytes;
     size_t known = atomic_load_explicit(&bytes, memory_order_relaxed);
     if (unlikely(!known)) {
-        int saved_errno = errno; /* which an older kernel's answer sets */
+        int saved_errno = errno; /* getauxval() sets it on an older kernel */
         size_t frame = getauxval(AT_MINSIGSTKSZ);
         errno = saved_errno;
         known = STACK_STEP + ((frame ? frame : FRAME_USUAL) + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
@@ -59,7 +59,7 @@ static char *end_of(const stack_t *stack)
     return (char *)stack->ss_sp + stack->ss_size;
 }
 
-/* ---- What it stands for ---------------------------------------------------------------------------------------- */
+/* ---- Which stack it stands for --------------------------------------------------------------------------------- */
 
 static int is_ours(const stack_t *stack)
 {
@@ -120,7 +120,7 @@ void sample_stack_ask(stack_t *stack)
     sample_stack_show_as_set(stack);
 }
 
-/* The kernel gives a stack with SS_AUTODISARM up for as long as the handler runs. */
+/* The kernel disables a stack with SS_AUTODISARM while a handler runs on it. */
 void sample_stack_disarm(const stack_t *stack)
 {
     stack_t none = { .ss_flags = SS_DISABLE };
@@ -130,7 +130,7 @@ void sample_stack_disarm(const stack_t *stack)
     }
 }
 
-/* ---- Of a thread ----------------------------------------------------------------------------------------------- */
+/* ---- The stack of a thread ------------------------------------------------------------------------------------- */
 
 static size_t mapping_bytes(void)
 {
@@ -142,7 +142,7 @@ static char *mapping_of(const struct stack_head *head)
     return (char *)(uintptr_t)head - stack_bytes() - STACK_STEP;
 }
 
-/* Below it is a part that cannot be written: whoever needs more must not write over others' memory. */
+/* Below the stack is a guard that cannot be written, so that an overflow does not overwrite other memory. */
 static struct stack_head *map_stack(void)
 {
     char *memory = window_map_inherited(mapping_bytes());
@@ -162,7 +162,7 @@ enum wire_fate sample_stack_give(struct agent_thread *thread)
     if (sys_sigaltstack(NULL, &now) != 0)
         return WIRE_UNSAMPLED_TIMER;
     if (is_ours(&now)) {
-        sample_of(thread)->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's */
+        sample_of(thread)->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's stack */
         return SAMPLE_HAS_STACK;
     }
     if (!sample_of(thread)->signal_stack)
@@ -182,7 +182,7 @@ int sample_stack_give_back(void)
     return !program || sys_sigaltstack(program, NULL) == 0;
 }
 
-/* Handlers of the program's may come later still. */
+/* Handlers of the program may still run after this, so the program's own stack is set first. */
 void sample_stack_take(struct agent_thread *thread)
 {
     struct stack_head *head = sample_of(thread)->signal_stack;
