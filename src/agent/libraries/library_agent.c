@@ -1,11 +1,11 @@
-/* Calls into cuBLAS, cuDNN and their like, as push/pop ranges in domains of the libraries' names.
+/* Records calls into cuBLAS, cuDNN and other libraries as push/pop ranges, in domains with the names of the libraries.
  *
- * The stubs that stand before the libraries' functions are in libtacho-libraries.so, which is loaded only when such a
- * library is to be recorded; here is what they call. The first domain numbers belong to the libraries, by their row, so
- * that the collector knows these ranges from those of the program.
+ * The stubs that interpose the libraries' functions are in libtacho-libraries.so, which is loaded only when such calls
+ * are recorded; this file has the functions that the stubs call. The first domain numbers belong to the libraries, in
+ * the order of libraries.def, so that the collector can tell these ranges from the program's.
  *
- * A call that is left by a jump or an exception has no end of its own: the next call of the thread finds that its frame
- * is dead, and ends it then. */
+ * A call that is left by a jump or an exception has no end of its own. The next call of the thread finds that its frame
+ * is dead, and ends it. */
 #include "library_agent.h"
 
 #include "agent/core/agent.h"
@@ -24,8 +24,7 @@ static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 
 #define STUBS_FILE "libtacho-libraries.so" /* beside the agent */
 
-/* Programs that this one starts are to load the stubs too, also those that it gives an
- * environment of its own making. */
+/* Programs that this one starts must load the stubs too, even if it gives them another environment. */
 static void add_stubs(void)
 {
     const char *slash = strrchr(agent.library, '/');
@@ -37,7 +36,7 @@ static void add_stubs(void)
     strcpy(agent.preload + length + 1 + folder, STUBS_FILE);
 }
 
-/* The libraries' domains get their numbers. */
+/* Reserves the domain numbers of the libraries. */
 static void prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
@@ -72,9 +71,9 @@ static __attribute__((noinline)) uint32_t give_number(const struct agent_library
     return id;
 }
 
-/* ---- Frames: the innermost calls that a thread is in, each the place of its stub's frame and its library ------- */
+/* ---- Frames: the calls that a thread is in, each as the address of its stub's frame and its library ------------ */
 
-#define FRAMES 14 /* deeper calls are counted as lost */
+#define FRAMES 14 /* deeper calls count as lost */
 
 struct library_thread {
     uint32_t depth;
@@ -89,9 +88,9 @@ static void pop_last(struct agent_thread *thread)
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
-/* The stack grows down: what lies at our place or below it was left, unless we are in a handler on another stack.
- * (A coroutine whose stack lies above that of a call which it interrupts ends that call too early: stacks of
- * programs' own are not known.) */
+/* The stack grows down: a frame at this address or below it is dead, unless this is a signal handler on another stack.
+ * (A coroutine whose stack lies above that of a call which it interrupts ends that call too early: the agent does not
+ * know the stacks that a program makes.) */
 static int was_left(uintptr_t frame, uintptr_t now)
 {
     return frame <= now && agent_is_on_this_stack(frame);
@@ -131,7 +130,7 @@ static void end(const struct agent_library_call *call)
     uint32_t depth = state ? state->depth : 0;
     while (depth && state->frames[depth - 1] != (call->frame | call->library))
         depth--;
-    if (depth == 0) /* another process by now, or ended already */
+    if (depth == 0) /* this is another process by now, or the call has ended already */
         return;
     while (state->depth >= depth)
         pop_last(thread);

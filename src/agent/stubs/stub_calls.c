@@ -1,5 +1,5 @@
-/* The functions that stubs stand before, as the .calls files list them; the same files, in the
- * same order, as in stubs.S. */
+/* The interposed functions, as the .calls files list them, and what a recorded call does. The order of the files must
+ * be that of stubs.S. */
 #include <errno.h>
 #include <stddef.h>
 
@@ -42,7 +42,8 @@ static _Atomic uint32_t name_ids[COUNT];
 /* ---- A call ---------------------------------------------------------------------------------------------------- */
 
 #define PAGE_BYTES 4096u
-#define SPARE_WORDS 16u /* copied beside what is known, if there are so many: a newer version may have more arguments */
+/* Words that are copied beside the known ones, if the stack has them: a newer version may have more arguments. */
+#define SPARE_WORDS 16u
 
 static _Atomic uint32_t no_agent;
 static struct wire_header *no_arena;
@@ -63,7 +64,7 @@ static const struct agent_library_calls *find_agent(void)
         return calls;
     calls = tacho_agent_library_calls();
     if (calls && calls->size == sizeof *calls) {
-        library_look.arena = calls->arena; /* first: nobody looks there before the state says so */
+        library_look.arena = calls->arena; /* first: a stub reads it only once the state says so */
         atomic_thread_fence(memory_order_release);
         library_look.state = calls->state;
         atomic_store_explicit(&agent_calls, calls, memory_order_release);
@@ -72,23 +73,22 @@ static const struct agent_library_calls *find_agent(void)
     return NULL;
 }
 
-/* The status that a function of these libraries gives when it was not set up: 1 in all of them. */
+/* The status that these libraries return when they are not initialised: 1 in all of them. */
 static uintptr_t not_there(void)
 {
     return 1;
 }
 
-/* Whether the page can be read: a system call that first reads and then finds nothing that it should do. */
+/* True if the page can be read. The system call reads from there before it finds that its first argument is invalid. */
 static int is_readable(uintptr_t page)
 {
     return sys_call6(SYS_rt_sigprocmask, -1, (long)page, 0, 8, 0, 0) == -EINVAL;
 }
 
-/* As many words as known versions have, and the spare ones, unless the stack ends before: as
- * stacks of coroutines may. */
+/* As many words as known versions have, and the spare ones, unless the stack ends before, as a coroutine's may. */
 static uint64_t stack_bytes(const struct library_function *function, const void *arguments)
 {
-    /* that this thread has asked about */
+    /* The page that this thread has checked last. */
     static __thread uintptr_t known_page __attribute__((tls_model("initial-exec")));
     uint64_t wanted = (function->stack_words + SPARE_WORDS) * 8u;
     uint64_t room = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
@@ -97,7 +97,7 @@ static uint64_t stack_bytes(const struct library_function *function, const void 
         if (is_readable(next))
             known_page = next;
         else
-            wanted = room; /* what is not there is no argument */
+            wanted = room; /* memory that is not mapped holds no argument */
     }
     return wanted & ~UINT64_C(15);
 }
@@ -129,7 +129,7 @@ void library_end(const struct library_call *call)
     atomic_load_explicit(&agent_calls, memory_order_relaxed)->end(&call->call);
 }
 
-/* ---- How wide the vector registers are ------------------------------------------------------------------------- */
+/* ---- The width of the vector registers ------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 #include <cpuid.h>

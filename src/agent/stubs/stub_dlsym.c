@@ -1,10 +1,10 @@
-/* dlsym(): whoever loads a library and asks for its functions by name gets the stubs, as those
- * do who are linked with it.
+/* dlsym(): a program that loads a library and looks up its functions by name gets the stubs, like one that is linked
+ * with the library.
  *
- * The real dlsym() looks at who called it when asked for the next or the default symbol: such calls go straight on, by
- * a jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. Sanitizers'
- * runtimes ask before they are ready for a call of dl_iterate_phdr(), which they stand before: the loader's list is
- * walked instead, where it can be found. */
+ * For RTLD_NEXT and RTLD_DEFAULT the real dlsym() depends on its caller, so such calls jump to it directly (dlsym in
+ * stub_enter_*.S). dlsym() cannot find itself, so this reads the symbol tables of the objects. A sanitizer's runtime
+ * asks before its own dl_iterate_phdr(), which interposes the real one, is ready: so this walks the loader's list
+ * instead, where it can be found. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 
 #include "stubs.h"
 
-/* ---- The real one ---------------------------------------------------------------------------------------------- */
+/* ---- The real dlsym -------------------------------------------------------------------------------------------- */
 
 struct search {
     uintptr_t own_base;
@@ -52,7 +52,7 @@ void *library_dlsym(void *handle, const char *name)
     return real ? real(handle, name) : NULL;
 }
 
-/* Before glibc 2.34 these were in libdl, which the stubs must not need: a minimal root has none. */
+/* Before glibc 2.34 these were in libdl, which the stubs must not need: a minimal root file system has none. */
 int library_dladdr(const void *address, Dl_info *info)
 {
     int (*real)(const void *, Dl_info *) = (int (*)(const void *, Dl_info *))library_dlsym(RTLD_NEXT, "dladdr");
@@ -66,7 +66,7 @@ void library_forget_error(void)
         real();
 }
 
-/* ---- Who asks for a function of the table ---------------------------------------------------------------------- */
+/* ---- Lookups of interposed functions --------------------------------------------------------------------------- */
 
 /* The table is sorted by name. */
 static uint32_t number_of(const char *name)
@@ -85,7 +85,7 @@ static uint32_t number_of(const char *name)
     return library_function_count;
 }
 
-/* Libraries that come in parts find each other's functions so; a stub in between would lead back to its beginning. */
+/* Libraries in several parts find each other's functions by dlsym(). With a stub they would call themselves again. */
 static int is_vendor(const void *caller)
 {
     Dl_info found;
@@ -95,8 +95,8 @@ static int is_vendor(const void *caller)
     return strncmp(file, "libcu", 5) == 0 || strncmp(file, "libnccl", 7) == 0;
 }
 
-/* The rest of dlsym() for a handle. A function that is not the one which the stub calls stays what it is: a second copy
- * of a library, in another version. */
+/* The rest of dlsym() for a handle. If the address is not that of the function which the stub calls, it stays as it is:
+ * it belongs to a second copy of the library, in another version. */
 void *library_dlsym_handle(void *handle, const char *name)
 {
     void *address = library_dlsym(handle, name);

@@ -1,11 +1,11 @@
-/* library_enter() on aarch64: what a stub branches to, with its number in w16 and everything else as the caller left it.
- * As on x86_64: see stub_enter_x86_64.S. x9 to x17 are free.                                                              */
+/* library_enter() on aarch64: a stub branches here with its number in w16 and everything else as the caller left it.
+ * It works as on x86_64: see stub_enter_x86_64.S. x9 to x17 are free. */
 #if defined(__aarch64__)
 #include "stub_enter.h"
 
-/* The frame, from x29: its record, then these. */
+/* The frame, relative to x29: the frame record, then these. */
 #define CALL 16                 /* struct library_call */
-#define REAL 64                 /* behind it: the real function */
+#define REAL 64 /* the real function */
 #define GENERAL 80              /* x0 to x8 */
 #define VECTORS 160             /* q0 to q7 */
 #define FRAME_BYTES 288
@@ -105,7 +105,7 @@ library_enter:
     .cfi_endproc
 .size library_enter, . - library_enter
 
-/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find its caller's address where it is. */
+/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find the return address of its caller. */
 .hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
 .globl dlsym
 .type dlsym, %function

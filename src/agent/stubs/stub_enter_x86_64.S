@@ -1,16 +1,16 @@
-/* library_enter() on x86_64: what a stub jumps to, with its number in r11 and everything else as the caller left it.
+/* library_enter() on x86_64: a stub jumps here with its number in r11 and everything else as the caller left it.
  *
- * Not recording: on to the real function, as if nobody had been here. Recording: all that can hold an argument is put
- * away, library_begin() is asked, and the real function is called from a frame of our own, with a copy of the words that
- * lie on the stack; so unwinders, exceptions, jumps and shadow stacks meet an ordinary frame.
- * r10 and r11 are free: these are C functions, without a static chain.                                               */
+ * Not recording: it jumps to the real function and leaves no trace. Recording: it saves all registers that can hold an
+ * argument, calls library_begin(), and calls the real function from a frame of its own, with a copy of the words on the
+ * stack. So unwinders, exceptions, jumps and shadow stacks find an ordinary frame. r10 and r11 are free: these are C
+ * functions, without a static chain. */
 #if defined(__x86_64__)
 #include "stub_enter.h"
 
-/* The frame, from rbp. */
+/* The frame, relative to rbp. */
 #define CALL -64                /* struct library_call */
-#define REAL -16                /* behind it: the real function */
-#define WIDTH -8                /* and how wide the vectors are that were saved */
+#define REAL -16                /* the real function */
+#define WIDTH -8                /* width of the saved vectors */
 #define GENERAL -128
 #define VECTORS -640
 #define FRAME_BYTES 640
@@ -27,7 +27,8 @@
     .endr
 .endm
 
-/* As wide as they are in use: what we call may clear the upper parts. Takes eax, ecx, edx. */
+/* Saves the vectors in the width that is in use: the functions called from here may clear the upper parts. Changes eax,
+ * ecx and edx. */
 .macro save_vectors last
     movl library_vectors(%rip), %eax
     testl %eax, %eax
@@ -35,7 +36,7 @@
     cmpl $ENTER_VECTORS_ASK, %eax
     jne 7f
     movl $1, %ecx
-    xgetbv                      /* which parts are not in their first state */
+    xgetbv /* components that are not in their initial state */
     andl library_vector_parts(%rip), %eax
 7:  testl $ENTER_PART_AVX512, %eax
     jnz 9f
@@ -121,14 +122,14 @@ library_enter:
 
     movq CALL+ENTER_STACK_BYTES(%rbp), %rcx
     subq %rcx, %rsp
-    leaq 16(%rbp), %rdx         /* the copy lies on its 64 bytes as the original does: an argument may be a vector */
+    leaq 16(%rbp), %rdx /* the copy keeps the alignment of the original to 64 bytes: an argument may be a vector */
     movq %rsp, %rax
     subq %rdx, %rax
     andq $63, %rax
     subq %rax, %rsp
     testq %rcx, %rcx
     jz 4f
-3:  movups (%rbp,%rcx), %xmm0   /* 16 bytes before the end of what is left: the arguments begin at 16(%rbp) */
+3:  movups (%rbp,%rcx), %xmm0 /* the last 16 bytes that are left: the arguments begin at 16(%rbp) */
     movups %xmm0, -16(%rsp,%rcx)
     subq $16, %rcx
     jnz 3b
@@ -159,7 +160,7 @@ library_enter:
     .cfi_endproc
 .size library_enter, . - library_enter
 
-/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find its caller's address where it lies. */
+/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find the return address of its caller. */
 .hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
 .globl dlsym
 .type dlsym, %function

@@ -1,7 +1,7 @@
-/* Finding the function behind a stub: the next one that the loader would have taken, else one in a library that the
- * program has loaded for itself alone (as Python's modules do).
+/* Finds the function behind a stub: the next one that the loader would have taken, else one in a library that the
+ * program has loaded with RTLD_LOCAL (as Python does with modules).
  *
- * A library that a function was found in is never unloaded again: its address is kept. */
+ * A library in which a function was found is never unloaded again, because its address is kept. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -10,8 +10,8 @@
 #include "stubs.h"
 #include "wire/wire_libraries.h"
 
-/* How the files begin that hold a library's functions, the best first: a library may come in parts, whose functions
- * have the names of those that the whole one has. */
+/* Prefixes of the files that have a library's functions, best first: a library may come in parts, whose functions have
+ * the same names as those of the whole. */
 static const char *const files[][3] = {
     [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
     [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
@@ -19,12 +19,12 @@ static const char *const files[][3] = {
     [WIRE_LIBRARY_CUSPARSE] = { "libcusparse.so", "libcusparse" },
     [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
 };
-#define RANKS 4 /* of files[], and last any file at all */
+#define RANKS 4 /* the entries of files[], and any other file last */
 
 struct search {
     const struct library_function *function;
     uintptr_t own_base;
-    uint32_t rank; /* of what was found */
+    uint32_t rank; /* of the function found so far */
     void *found;
 };
 
@@ -39,7 +39,7 @@ static uint32_t rank_of(const struct search *search, const char *path)
     return RANKS - 1;
 }
 
-/* The loader holds its lock here: it must not be asked anything, and what it has may be gone afterwards. */
+/* The loader holds its lock here, so no loader function may be called. The object may be gone afterwards. */
 static int look_into(struct dl_phdr_info *object, size_t size, void *context)
 {
     struct search *search = context;
@@ -64,8 +64,8 @@ static void *search_all(const struct library_function *function)
 
 typedef void *open_function(const char *path, int flags);
 
-/* One more opening, never closed, keeps the library. Not with the agent's dlopen(), which stands
- * before us and would record it. */
+/* Opens the library once more and never closes it, so that it stays. It must not use the agent's dlopen(), which would
+ * record the call. */
 static void keep(const void *address)
 {
     Dl_info found;
@@ -85,7 +85,7 @@ void *library_resolve(uint32_t number)
         keep(address);
         atomic_store_explicit(&library_real[number], address, memory_order_release);
     }
-    library_forget_error(); /* what failed here is not the program's to see */
+    library_forget_error(); /* the program must not see this error */
     errno = saved_errno;
     return address;
 }

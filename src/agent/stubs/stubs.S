@@ -1,5 +1,5 @@
-/* One stub for each function of the .calls files, under its name: it says its number and goes on to library_enter().
- * stub_calls.c reads the same files in the same order. LIBRARY_STUB_BYTES each: .org fails if one is larger.                                                                   */
+/* One stub for each function of the .calls files, with its name: it loads its number and jumps to library_enter().
+ * stub_calls.c reads the same files in the same order. Each has LIBRARY_STUB_BYTES: .org fails if one is larger. */
 #if defined(__x86_64__)
 #define STUB(number) endbr64; movl $number, %r11d; jmp library_enter
 #else
