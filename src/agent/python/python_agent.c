@@ -1,13 +1,13 @@
-/* The Python frames that the calling thread is in: see python_agent.h.
+/* Reads the Python frames of the calling thread: see python_agent.h.
  *
- * The thread itself reads them, from where it stands: its own frames do not change meanwhile, whoever has the GIL.
- * Stacks are numbered by a hash of their frames; the text of one is put together and told when its thread first meets
- * it, so that later ones cost the walk alone. Each thread tells its own: what another told may be read after it. A
- * number whose place in the table another one took is told again, which does no harm.
+ * The thread reads its own frames, which do not change meanwhile, whichever thread has the GIL. The number of a stack
+ * is a hash of its frames. The text of a stack is recorded when its thread first meets it, so later ones cost only the
+ * walk. Each thread records its own stacks, because the collector may read those of another thread later. If a stack
+ * loses its place in the table to another one, it is recorded again, which does no harm.
  *
- * Inside an operator of PyTorch the frames are there. A call into libc may come at any moment, from a thread whose
- * state the end of the interpreter has freed meanwhile (a daemon's), or from a handler: there the kernel reads,
- * which knows what is mapped. */
+ * Inside a PyTorch operator the frames are certainly mapped. But a libc call may come at any moment: from a thread
+ * whose state the end of the interpreter has freed meanwhile (a daemon thread), or from a signal handler. For calls the
+ * kernel reads the memory, because it knows what is mapped. */
 #include "python_agent.h"
 
 #include <pthread.h>
@@ -29,9 +29,9 @@ enum python_use { PYTHON_OF_OPERATOR, PYTHON_OF_CALL };
 
 static struct {
     struct python_runtime python;
-    void *(*this_thread)(void);      /* PyGILState_GetThisThreadState(): looks at thread-local storage alone */
+    void *(*this_thread)(void);      /* PyGILState_GetThisThreadState(): only reads thread-local storage */
     _Atomic int state;
-    _Atomic uint64_t told[TOLD_MAX]; /* number and thread, mixed */
+    _Atomic uint64_t told[TOLD_MAX]; /* hashes of number and thread of stacks that were recorded */
 } stacks;
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static int read_own(void *context, uint64_t address, void *buffer, size_t size)
 }
 static const struct python_memory own_memory = { .read_at = read_own };
 
-/* What was read last, through the kernel. Callers' frames lie before those of their callees: most are had with it. */
+/* The last read through the kernel. A caller's frame lies before that of its callee, so one read has most of them. */
 struct window {
     long pid;
     uint64_t address;
@@ -80,11 +80,11 @@ static int read_through_kernel(void *context, uint64_t address, void *buffer, si
 
 static void *find(const char *symbol)
 {
-    void *found = loader.dlsym(RTLD_DEFAULT, symbol); /* the program's, mostly, which RTLD_NEXT passes over */
+    void *found = loader.dlsym(RTLD_DEFAULT, symbol); /* mostly the program itself, which RTLD_NEXT skips */
     return found ? found : agent_find_function("libpython", symbol);
 }
 
-/* A library that was loaded by name may be unloaded, and what we call in it would be gone: it stays. */
+/* Keeps the library that has this function loaded: the program may have loaded it by name, and could unload it. */
 static void keep_loaded(void *function)
 {
     Dl_info place;
@@ -97,7 +97,7 @@ int python_prepare(void)
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
     int before = NOT_FOUND;
     *(void **)&stacks.this_thread = find("PyGILState_GetThisThreadState");
-    loader.dlerror(); /* not the program's to see */
+    loader.dlerror(); /* the program must not see this error */
     if (stacks.this_thread && atomic_compare_exchange_strong(&stacks.state, &before, OPENING)) {
         for (int i = 0; i < PYTHON_SYMBOL_COUNT; i++)
             symbols[i] = (uint64_t)find(python_symbols[i]);
@@ -120,12 +120,12 @@ static void objects_changed(void)
                   "GIL is).");
 }
 
-/* A new arena knows no stack. */
+/* A new arena has no stacks yet. */
 static void forget(void)
 {
-    int opening = OPENING; /* by a thread that is not in this process: the next one opens it */
+    int opening = OPENING; /* the thread that was opening is not in this process: the next one opens it */
     atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
-    /* most forked children: not a page is touched */
+    /* Most forked children return here and touch no page. */
     if (atomic_load_explicit(&stacks.state, memory_order_relaxed) != READABLE)
         return;
     for (uint32_t i = 0; i < TOLD_MAX; i++)
@@ -147,7 +147,7 @@ static uint64_t word_at(const char *object, size_t offset)
     return word;
 }
 
-/* The end of a text, where names of files differ: for another one that lies where it lay. */
+/* Mixes in the end of a text, where file names differ: it tells texts apart that lay at the same address in turn. */
 static uint64_t mix_text(uint64_t hash, uint64_t text)
 {
     enum { CHARACTERS = 32, ASCII = 1 << 6 };
@@ -159,7 +159,7 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     const char *characters = object + stacks.python.at[is_ascii ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
     uint64_t first = length > CHARACTERS ? length - CHARACTERS : 0;
     hash = mix(hash, length);
-    /* of wide ones the first half or quarter: each has so many bytes at least */
+    /* Of wide characters this is the first half or quarter: each has at least so many bytes. */
     for (uint64_t at = first; at < length; at += 8, word = 0) {
         memcpy(&word, characters + at, length - at < 8 ? length - at : 8);
         hash = mix(hash, word);
@@ -167,23 +167,24 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     return hash;
 }
 
-/* A stack that is being read and told: in the thread's scratch memory. */
+/* A stack that is being read and recorded, in the thread's scratch memory. */
 struct stack {
     enum python_use use;
     struct python_memory memory;
     struct window window;
     struct python_frame frames[FRAMES_MAX];
     int count;
-    struct python_code code; /* of the frame that is being told */
+    struct python_code code; /* of the frame that is being written */
 };
 _Static_assert(sizeof(struct stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
 
-/* Of a code object with what tells it from one that lay there before: code that is made on the fly often has the same
- * name, and its texts lie where those of the one before lay. To read them through the kernel would cost more than all
- * the rest: numbers of calls differ from second to second instead, and a stale one is forgotten soon. */
+/* The hash has the address of each code object, and what tells it from an earlier one at the same address: generated
+ * code often has the same name, and its texts at the same addresses. To read those texts through the kernel would cost
+ * more than all the rest. So the numbers of calls differ from second to second instead, and a stale one is soon
+ * forgotten. */
 static uint64_t number_of(const struct stack *stack)
 {
-    enum { SECOND_SHIFT = 31 }; /* about: of a counter's ticks or of ns */
+    enum { SECOND_SHIFT = 31 }; /* about a second, for a counter's ticks and for ns */
     int is_call = stack->use == PYTHON_OF_CALL;
     uint64_t hash = mix((uint64_t)stack->count, is_call ? agent_ticks() >> SECOND_SHIFT << 1 | 1 : 0);
     for (int i = 0; i < stack->count; i++) {
@@ -200,7 +201,7 @@ static uint64_t number_of(const struct stack *stack)
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
-/* Where a text is put together: in the record itself. */
+/* The text is built in the record itself. */
 struct output {
     char *bytes;
     size_t used;
@@ -224,7 +225,7 @@ static void add_number(struct output *out, uint32_t number)
     add_text(out, at);
 }
 
-/* The table of lines is copied to where the record has room behind the text. */
+/* The table of lines is copied behind the text, where the record has room. */
 static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code,
                         int64_t instruction)
 {
@@ -239,8 +240,8 @@ static uint32_t line_of(const struct stack *stack, const struct output *out, con
     return line > 0 ? (uint32_t)line : 0;
 }
 
-/* "file(line): function", as torch has it: without the class. Frames are parted by semicolons,
- * so that none may be within. */
+/* "file(line): function", as PyTorch writes it: without the class. Semicolons separate frames, so none may be
+ * within. */
 static void add_operator_frame(struct output *out, struct python_code *code, uint32_t line)
 {
     const char *dot = strrchr(code->name, '.');
@@ -254,7 +255,7 @@ static void add_operator_frame(struct output *out, struct python_code *code, uin
     add_text(out, dot && dot[1] ? dot + 1 : code->name);
 }
 
-/* As WIRE_PYTHON_STACK has them. Names hold no control characters (python_code_read()). */
+/* As in WIRE_PYTHON_STACK. Names contain no control characters (python_code_read()). */
 static void add_call_frame(struct output *out, const struct python_code *code, uint32_t line, int is_entry)
 {
     add_text(out, out->used ? "\n" : "");
@@ -278,7 +279,7 @@ static void add_frame(struct output *out, struct stack *stack, const struct pyth
         add_operator_frame(out, code, line);
 }
 
-/* 0: it had no room; that of an operator is counted as lost. */
+/* Records the stack. 0: there was no room; the stack of an operator then counts as lost. */
 static int tell(struct agent_thread *thread, uint64_t number, struct stack *stack)
 {
     uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
@@ -302,7 +303,7 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-/* A state that is not this thread's has been freed, and is another's or nobody's by now. */
+/* A state that does not name this thread was freed, and belongs to another thread or to nobody by now. */
 static int read_stack(struct stack *stack)
 {
     struct python_thread state;

@@ -1,15 +1,15 @@
-/* The Python frames that the calling thread is in: of operators of PyTorch, and of calls that took long. */
+/* The Python frames of the calling thread, for PyTorch operators, for backtraces of calls and for samples. */
 #ifndef TACHO_AGENT_PYTHON_PYTHON_AGENT_H
 #define TACHO_AGENT_PYTHON_PYTHON_AGENT_H
 
 #include "agent/core/agent.h"
 #include "wire/wire_python.h"
 
-/* 0 if they can be read here, -1 if not, or not yet. Looks for Python: not for hooks. */
+/* 0 if Python frames can be read here, -1 if not, or not yet. Searches for Python, so hooks must not call it. */
 int python_prepare(void);
 
-/* The number of the calling thread's stack, which the collector has been told of as WIRE_TORCH_STACK; 0: it has none.
- * Inside an operator, whose thread has its frames as they are. */
+/* Records the Python stack of the calling thread as WIRE_TORCH_STACK and returns its number; 0: it has none. Only
+ * inside an operator, where the frames are certainly mapped. */
 uint64_t python_stack_of_operator(struct agent_thread *thread);
 
 #endif
