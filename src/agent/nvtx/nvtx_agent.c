@@ -1,13 +1,13 @@
 /* NVTX events: marks, push/pop and start/end ranges, and the entry point through which each module of the program that
- * has the NVTX headers inside attaches to us.
+ * contains the NVTX headers attaches to the agent.
  *
- * A push keeps its level and a bit that says whether it was recorded, whatever is being recorded now; its pop is
- * recorded if and only if the push was. So ranges keep their true end when recording stops in between, and a range is
- * counted once: by the agent if the push could not be written, by the collector if it was. An end that finds no room is
- * not counted here: the collector sees that it is missing.
+ * A push always keeps its level and a bit that says whether it was recorded; its pop is recorded if and only if the
+ * push was. So ranges keep their true end when recording stops in between, and a range is counted once: by the agent if
+ * the push could not be written, by the collector if it was. An end that finds no room is not counted here: the
+ * collector sees that it is missing.
  *
- * Signal handlers may push and pop between any two instructions, in balance. Therefore a push takes its level before
- * it writes, and a pop gives it back after. */
+ * Signal handlers may push and pop between any two instructions, in balance. Therefore a push takes its level before it
+ * writes, and a pop gives it back after it has written. */
 #include "nvtx_agent.h"
 
 #include "agent/core/agent.h"
@@ -20,7 +20,7 @@ struct nvtx nvtx;
 
 /* ---- Levels ---------------------------------------------------------------------------------------------------- */
 
-#define LEVELS_MAX 65536u /* a record has 16 bits for it */
+#define LEVELS_MAX 65536u /* a record has 16 bits for the level */
 #define DEEP_BYTES (LEVELS_MAX / 8)
 #define MORE_BYTES (NVTX_DOMAIN_MAX * sizeof(struct nvtx_level))
 
@@ -36,7 +36,7 @@ static inline struct nvtx_level *level_of(struct agent_thread *thread, uint32_t 
     return likely(domain < NVTX_THREAD_DOMAINS) ? &nvtx_of(thread)->levels[domain] : distant_level(thread, domain);
 }
 
-/* The word that holds the bit of a level, or NULL if it cannot be kept. */
+/* The word with the bit of this level, or NULL if there is no memory for it. */
 static __attribute__((noinline)) uint64_t *deep_word(struct nvtx_level *level, uint32_t depth)
 {
     if (depth >= LEVELS_MAX)
@@ -82,13 +82,13 @@ static inline uint32_t text_flag(const struct nvtx_text *text)
                                                 : WIRE_NVTX_HAS_TEXT;
 }
 
-/* A place in the stream: ticks 0 asks for the time as late as possible, which is right for what begins. */
+/* Where a record goes. ticks 0: read the clock as late as possible, which is right for events that begin. */
 struct place {
     uint32_t type;
     uint32_t level;
     uint64_t range; /* for START and END, else 0 */
     uint64_t ticks;
-    int counts;     /* a loss is an event lost */
+    int counts;     /* if it is lost, count a lost event */
 };
 
 /* 0, or -1 when the record could not be written. */
@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) int write_event(struct agent_thread
 {
     if (unlikely(atomic_load_explicit(&nvtx.unsent, memory_order_relaxed) != NULL) && !nvtx_send_unsent(thread) &&
         (event->text.kind == NVTX_TEXT_REGISTERED || event->binary_count)) {
-        /* What it refers to may be among what found no room: then it finds none either. */
+        /* The event may refer to an entry that found no room: without that entry it would have no meaning. */
         if (place->counts)
             agent_count(thread, nvtx_source(event->domain), WIRE_LOST_BUFFER_FULL);
         return -1;
@@ -157,8 +157,8 @@ void nvtx_count_no_thread(void)
 
 /* ---- The range that begins a capture --------------------------------------------------------------------------- */
 
-/* What stands in nvtx.trigger_range: a start/end range's id, or this for a push (never 0, never an id: those have at
- * most 63 bits). The thread is in it, since each has its own levels. */
+/* The value of nvtx.trigger_range: the id of a start/end range, or this key for a push. It is never 0 and never an id,
+ * because ids have at most 63 bits. It contains the thread, because each thread has its own levels. */
 static uint64_t push_key(const struct agent_thread *thread, uint32_t domain, uint32_t depth)
 {
     return UINT64_C(1) << 63 | (uint64_t)(thread->index & 0x7fff) << 48 | (uint64_t)domain << 32 | depth;
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event
     if (!atomic_compare_exchange_strong(&nvtx.trigger_range, &none, key))
         return;
     agent_capture_begin(WIRE_CAPTURE_NVTX);
-    if (!agent_recording(WIRE_BIT(NVTX))) /* as many ranges as were asked for have been */
+    if (!agent_recording(WIRE_BIT(NVTX))) /* the program has begun as many ranges as the capture allows */
         atomic_store(&nvtx.trigger_range, 0);
 }
 
@@ -195,7 +195,7 @@ static inline int triggers(void)
     return unlikely(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed));
 }
 
-/* Attached, with a slot, and nothing to be looked after besides the event itself. */
+/* True if the agent is attached, the thread has a slot, and the event needs nothing but its own record. */
 static inline int is_plain(const struct agent_thread *thread)
 {
     return likely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED &&
@@ -260,8 +260,8 @@ static inline __attribute__((always_inline)) int pop(const struct nvtx_event *ev
     return (int)depth;
 }
 
-/* Ids are { block : 31, serial : 32, recorded : 1 }. A thread takes a block at its first start, and another one when
- * its serials are spent: no counter is shared by threads that start ranges. */
+/* Ids are { block : 31, serial : 32, recorded : 1 }. A thread takes a block at its first start, and another one when it
+ * has used up its serials: so threads that start ranges share no counter. */
 static inline uint64_t next_range(struct agent_thread *thread)
 {
     if (unlikely(nvtx_of(thread)->range_serial == 0))
@@ -318,9 +318,9 @@ void nvtx_end(uint64_t id, const struct nvtx_event *event)
     end(id, event);
 }
 
-/* ---- What programs call ---------------------------------------------------------------------------------------- */
+/* ---- Functions that programs call ------------------------------------------------------------------------------ */
 
-/* Callers built against older headers have a shorter struct: a field is there if the struct reaches to its end. */
+/* Programs built with older headers have a shorter struct: a field exists if the struct reaches to its end. */
 #define HAS(attributes, field)                                                                                       \
     ((attributes)->size >= offsetof(struct abi_event, field) + sizeof((attributes)->field))
 
@@ -408,7 +408,7 @@ static int push_ex(const struct abi_event *attributes)
 {
     return domain_push_ex(NULL, attributes);
 }
-/* The two calls that programs make most: the plain case of push() and pop() again, without an event in memory. */
+/* The two most frequent calls repeat the plain case of push() and pop(), without an event in memory. */
 static __attribute__((noinline)) int push_text(const char *message)
 {
     return push(&(struct nvtx_event){ .text = nvtx_ascii(message) });
@@ -490,8 +490,8 @@ static const struct nvtx_callback core2_events[] = {
     CALL(4, domain_push_ex), CALL(5, domain_pop),      { 0, NULL },
 };
 
-/* OpenCL's names stay no-ops: a slot that is not filled costs its caller nothing. Libraries that annotate themselves do
- * so in a domain of their own: for them alone, the others are left empty too. */
+/* Names of OpenCL stay no-ops: a slot that is not filled costs its caller nothing. Libraries that annotate themselves
+ * use a domain of their own, so for them alone only the calls with a domain are filled. */
 static const struct {
     enum abi_module module;
     const struct nvtx_callback *callbacks;
@@ -521,7 +521,7 @@ static void fill_slots(const struct abi_callbacks *table, enum abi_module module
 
 EXPORT int InitializeInjectionNvtx2(abi_get_table get_table);
 
-/* Called by every module that has the headers inside, at its first NVTX call. 0 makes all its calls no-ops for good. */
+/* Every module with the NVTX headers calls this at its first NVTX call. 0 makes all its calls no-ops for good. */
 int InitializeInjectionNvtx2(abi_get_table get_table)
 {
     agent_start();

@@ -1,8 +1,8 @@
 /* What the files of the NVTX source share: handles, domains, texts, and the journal of names.
  *
  * nvtx_agent.c has the events and the hot path; nvtx_journal.c the domains, strings and names; nvtx_extensions.c the
- * extensions. Handles are numbers with a tag, not pointers: any value a program passes can be judged without touching
- * memory, and a forked child understands those of its parent. */
+ * extensions. Handles are numbers with a tag, not pointers: the agent can check any value that a program passes without
+ * touching memory, and a forked child understands the handles of its parent. */
 #ifndef TACHO_AGENT_NVTX_NVTX_AGENT_H
 #define TACHO_AGENT_NVTX_NVTX_AGENT_H
 
@@ -25,15 +25,15 @@ static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t 
 
 #define NVTX_DOMAIN_MAX 65536u
 enum nvtx_domain_flag {
-    NVTX_DOMAIN_ON = WIRE_BIT(NVTX),         /* not filtered out: recorded while NVTX is */
-    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY), /* a library's, and that library was asked for:
-                                              * recorded while libraries are */
-    NVTX_DOMAIN_TRIGGER = 0x80,              /* its ranges may begin a capture */
+    NVTX_DOMAIN_ON = WIRE_BIT(NVTX), /* not filtered out: recorded while NVTX is */
+    /* The domain of a library that the user selected: recorded while libraries are. */
+    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY),
+    NVTX_DOMAIN_TRIGGER = 0x80, /* its ranges may begin a capture */
 };
 
 struct nvtx {
     _Atomic uint8_t domains[NVTX_DOMAIN_MAX]; /* enum nvtx_domain_flag, by id; 0 is the default domain */
-    _Atomic uint32_t domain_count;            /* ids taken, the default domain not counted */
+    _Atomic uint32_t domain_count;            /* number of ids in use, without the default domain */
     _Atomic uint32_t string_count, resource_count, sync_count;
     _Atomic uint32_t trigger;                 /* this capture begins with an NVTX range */
     _Atomic uint64_t trigger_range;           /* the range that began it, while it is open: see nvtx_agent.c */
@@ -42,7 +42,7 @@ struct nvtx {
 };
 extern struct nvtx nvtx;
 
-/* The id behind a handle; 0, the default domain, for NULL and for what is no domain of ours. */
+/* The id behind a handle; 0, the default domain, for NULL and for values that are not a handle of a domain. */
 static inline uint32_t nvtx_domain_of(const void *handle)
 {
     uint64_t bits = (uint64_t)(uintptr_t)handle;
@@ -57,20 +57,20 @@ static inline int nvtx_domain_on(uint32_t domain)
     return atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed) & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY);
 }
 
-/* Is what happens in this domain recorded right now? */
+/* True if events of this domain are recorded right now. */
 static inline int nvtx_records(uint32_t domain)
 {
     uint32_t flags = atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed);
     return agent_recording(flags & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY));
 }
 
-/* The domain of the ranges that stubs make for a library's calls: its row, counted from 1. */
+/* The domain of the ranges that stubs make for a library's calls: its row in libraries.def, counted from 1. */
 static inline uint32_t library_domain(uint32_t library)
 {
     return library + 1;
 }
 
-/* What an event of this domain counts as. A library's own NVTX counts as NVTX where NVTX was asked for. */
+/* The source that counts an event of this domain. NVTX events of a library count as NVTX if NVTX is recorded. */
 static inline enum wire_source nvtx_source(uint32_t domain)
 {
     int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARY));
@@ -79,37 +79,38 @@ static inline enum wire_source nvtx_source(uint32_t domain)
 
 /* ---- Levels ---------------------------------------------------------------------------------------------------- */
 
-#define NVTX_THREAD_DOMAINS 16 /* domains with room in the thread itself; the levels of others are mapped when needed */
+/* Domains whose levels have room in the thread itself. Those of further domains are mapped when needed. */
+#define NVTX_THREAD_DOMAINS 16
 
 /* How deep a thread is in the push/pop ranges of a domain, and a bit for each level: "this push was recorded". */
 struct nvtx_level {
     uint64_t recorded; /* levels 0 to 63 */
-    uint64_t *deep;    /* the others, mapped when one is needed */
+    uint64_t *deep;    /* further levels, mapped when needed */
     uint32_t depth;
 };
 
 struct nvtx_thread {
     uint32_t range_serial;   /* for nvtxRangeStart ids */
-    uint32_t range_block;    /* their upper half, once range_serial is not 0 */
+    uint32_t range_block;    /* upper half of the ids, valid once range_serial is not 0 */
     struct nvtx_level levels[NVTX_THREAD_DOMAINS];
     struct nvtx_level *more; /* by domain: nvtx_agent.c maps and frees it */
 };
 AGENT_THREAD_STATE(NVTX, struct nvtx_thread, nvtx_of)
 
-/* A new arena is told of domains, strings and names. */
+/* Sends domains, strings and names to a new arena. */
 void nvtx_after_attach(enum wire_origin origin);
-void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */
+void nvtx_thread_end(struct agent_thread *thread); /* unmaps what the source has for the thread */
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
 
 enum nvtx_text_kind { NVTX_TEXT_NONE, NVTX_TEXT_UTF8, NVTX_TEXT_WIDE, NVTX_TEXT_REGISTERED };
 
-/* A message as the program gave it. The pointer is good during the call only. */
+/* A message as the program passed it. The pointer is valid during the call only. */
 struct nvtx_text {
     enum nvtx_text_kind kind;
     uint32_t length; /* in bytes of UTF-8 */
     const void *pointer;
-    uint64_t id;     /* of a registered string */
+    uint64_t id;     /* id of a registered string */
 };
 
 static inline struct nvtx_text nvtx_ascii(const char *text)
@@ -127,7 +128,8 @@ static inline struct nvtx_text nvtx_ascii(const char *text)
 struct nvtx_text nvtx_wide(const wchar_t *text);
 struct nvtx_text nvtx_message(int32_t type, union abi_message message); /* as in attribute structs */
 void nvtx_put_wide(char *to, const struct nvtx_text *text);             /* length bytes */
-int nvtx_text_is(const struct nvtx_text *text, const char *wanted);     /* for settings; knows registered strings too */
+/* Compares with a text of the settings; works for registered strings too. */
+int nvtx_text_is(const struct nvtx_text *text, const char *wanted);
 
 static inline uint32_t nvtx_text_words(const struct nvtx_text *text)
 {
@@ -145,7 +147,7 @@ static inline void nvtx_put_text(uint64_t *to, const struct nvtx_text *text)
     }
 }
 
-/* ---- The journal: everything that events refer to, kept for forked children and for full buffers --------------- */
+/* ---- The journal: all that events refer to, stored for forked children and for full buffers -------------------- */
 
 struct nvtx_note {
     uint32_t type;
@@ -154,28 +156,28 @@ struct nvtx_note {
     const uint64_t *head;
     uint32_t head_words;
     struct nvtx_text text;
-    struct nvtx_text more; /* after the first and its NUL */
+    struct nvtx_text more; /* a second text, behind the first one's NUL */
 };
 
-/* Keeps the note and sends it, now or as soon as there is room. */
+/* Stores the note and sends it, at once or as soon as there is room. */
 void nvtx_tell(const struct nvtx_note *note);
 
-/* Whether nothing is left to be sent. */
+/* Returns whether nothing is left to send. */
 int nvtx_send_unsent(struct agent_thread *thread);
 
-/* The next number of a kind of thing, from 1; 0 when all are taken. */
+/* The next number of a counter, from 1; 0 when all are taken. */
 uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
 
-/* A new domain of this name; its handle. */
+/* Creates a domain of this name and returns its handle. */
 const void *nvtx_new_domain(struct nvtx_text name);
 
-/* The number of a string, told to the collector; 0 when all are taken. */
+/* Registers a string with the collector and returns its id; 0 when all are taken. */
 uint32_t nvtx_register(uint32_t domain, struct nvtx_text text);
 
-/* Whether a domain of this name is a library's own, and that library was asked for. */
+/* True if a domain of this name belongs to a library that the user selected. */
 int library_owns(const struct nvtx_text *name);
 
-/* A range of the wanted name, but not in the wanted domain: said once, so that an empty capture can be explained. */
+/* A range has the name that the capture waits for, but another domain: recorded once, to explain an empty capture. */
 int nvtx_elsewhere_told(void);
 void nvtx_tell_elsewhere(uint32_t domain);
 
@@ -200,21 +202,21 @@ uint64_t nvtx_start(const struct nvtx_event *event);
 void nvtx_end(uint64_t id, const struct nvtx_event *event);
 void nvtx_count_no_thread(void);
 
-/* The extended payloads of an event, looked through once: what goes into which WIRE_NVTX_BINARY record. */
+/* The extended payloads of an event, and how they are split into WIRE_NVTX_BINARY records. */
 struct nvtx_binary {
     uint32_t count, words;
     struct {
         uint64_t id;   /* schema, or offset of the pointer */
         const void *from;
-        size_t bytes;  /* as the program says */
-        uint32_t kept; /* as far as there is room */
+        size_t bytes;  /* size that the program passed */
+        uint32_t kept; /* bytes that fit into the record */
         uint32_t flags;
     } parts[16];
 };
 void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan);
 void nvtx_put_binary(uint64_t *to, const struct nvtx_binary *plan);
 
-/* Callback tables: a row per function that a program can call, by its id. */
+/* Callback tables: a row for each function that a program can call, by its id. */
 struct nvtx_callback {
     uint16_t id;
     abi_function function;

@@ -1,36 +1,36 @@
 /* NVTX's extensions: payloads with a layout (schemas, enums, scopes) and counters.
  *
- * Descriptions go into the journal; payloads go behind their event as bytes, and the collector reads them. The agent
- * keeps of a schema only what it needs while the program's memory is there: the size, where the program leaves it to
- * us, and where there are pointers to follow (strings, and what is marked for a deep copy). Pointers are good by the
- * program's word, as in every tool; nothing is followed beyond the first level. */
+ * Descriptions go into the journal; payloads follow their event as bytes, which the collector decodes. Of a schema the
+ * agent keeps only what it needs while the program's memory is there: the size, if the program leaves it to the tool,
+ * and the pointers to follow (strings, and entries that are marked for a deep copy). The agent trusts these pointers,
+ * as every tool must; it never follows pointers beyond the first level. */
 
 #include "abi/nvtx_layout.h"
 #include "agent/core/agent.h"
 #include "agent/core/lifecycle.h"
 #include "nvtx_agent.h"
 
-#define SHAPES 1024u           /* schemas whose shape is kept; others must say the size of their payloads */
+#define SHAPES 1024u /* schemas whose shape is kept; payloads of others must come with their size */
 #define POINTERS_MAX 8u
 #define POINTED_BYTES_MAX 4096u
-#define BINARY_WORDS_MAX 3072u /* together with the longest text it still fits into a chunk */
+#define BINARY_WORDS_MAX 3072u /* fits into a chunk together with the longest text */
 #define ENTRIES_MAX 4096u
 
 static _Atomic uint32_t dynamic_ids;
 
-/* ---- Shapes: an insert-only hash table; a slot is taken by writing its key, and used once `ready` is set ------- */
+/* ---- Shapes: an insert-only hash table; writing its key claims a slot, `ready` publishes it -------------------- */
 
 struct pointer {
     uint32_t offset;
-    uint32_t unit;  /* bytes of what is pointed to, one of it */
-    uint32_t count; /* 0: up to a zero; else so many, or with length_at the number found there */
+    uint32_t unit;  /* size of one element of the target */
+    uint32_t count; /* 0: zero-terminated; else the number of elements, or 1 if length_at has the number */
     uint32_t length_at, length_bytes;
 };
 
 struct shape {
     _Atomic uint64_t key;
     _Atomic uint32_t ready;
-    uint32_t size; /* 0: not known */
+    uint32_t size; /* 0: unknown */
     uint32_t align;
     uint32_t pointer_count;
     struct pointer pointers[POINTERS_MAX];
@@ -63,14 +63,14 @@ static const struct shape *find_shape(uint32_t domain, uint64_t id)
     return shape && atomic_load_explicit(&shape->ready, memory_order_acquire) ? shape : NULL;
 }
 
-/* Of a schema or an enum that was registered before. */
+/* The extent of a schema or an enum that was registered before. */
 static struct abi_extent shape_extent(uint32_t domain, uint64_t id)
 {
     const struct shape *shape = find_shape(domain, id);
     return shape ? (struct abi_extent){ shape->size, shape->align } : ABI_UNKNOWN_EXTENT;
 }
 
-/* What stands behind a pointer; unit 0: not to be followed. */
+/* Describes the target of a pointer; unit 0: do not follow it. */
 static struct pointer describe_pointer(const struct abi_schema *schema, const uint32_t *offsets, size_t index)
 {
     const struct abi_schema_entry *entry = &schema->entries[index];
@@ -80,11 +80,11 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
         return pointer;
     pointer.unit = string ? abi_character_size(entry->type) : abi_type_size(entry->type);
     switch (entry->flags & ABI_ENTRY_ARRAY) {
-    case ABI_ENTRY_FIXED: /* of none there is nothing to follow */
+    case ABI_ENTRY_FIXED: /* an array of length 0 has nothing to follow */
         pointer.count = entry->detail < POINTED_BYTES_MAX ? (uint32_t)entry->detail : POINTED_BYTES_MAX;
         pointer.unit = pointer.count ? pointer.unit : 0;
         break;
-    case ABI_ENTRY_LENGTH_INDEX: /* and of a number that cannot be read neither */
+    case ABI_ENTRY_LENGTH_INDEX: /* nor does one whose length cannot be read */
         pointer.count = 1;
         pointer.length_at = entry->detail < index ? offsets[entry->detail] : 0;
         pointer.length_bytes = entry->detail < index ? abi_type_size(schema->entries[entry->detail].type) : 0;
@@ -264,7 +264,7 @@ static uint64_t read_number(const void *from, uint32_t bytes)
     return number;
 }
 
-/* Bytes of zero-terminated units, the zero not counted. */
+/* Bytes of zero-terminated units, without the terminator. */
 static size_t terminated_bytes(const char *from, uint32_t unit)
 {
     size_t bytes = 0;
@@ -417,7 +417,7 @@ static void sample_no_value(const void *domain, uint64_t counter, uint8_t reason
 
 #define CALL(number, name) { number, (abi_function)(uintptr_t)(name) }
 
-/* Ids start at 0 here. What is not filled (deferred events, batches, other clocks) stays a no-op. */
+/* Ids start at 0 here. Slots that are not filled (deferred events, batches, other clocks) stay no-ops. */
 static const struct nvtx_callback payload_calls[] = {
     CALL(0, schema_register), CALL(1, enum_register),     CALL(2, mark_payload),
     CALL(3, push_payload),    CALL(4, pop_payload),       CALL(5, start_payload),
@@ -438,7 +438,7 @@ static const struct {
 
 EXPORT int InitializeInjectionNvtxExtension(struct abi_extension_info *info);
 
-/* The first version of each extension is the one that we know; 0 makes its calls no-ops. */
+/* The agent knows version 1 of each extension; 0 makes its calls no-ops. */
 int InitializeInjectionNvtxExtension(struct abi_extension_info *info)
 {
     agent_start();

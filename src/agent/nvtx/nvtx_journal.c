@@ -1,11 +1,10 @@
-/* What NVTX events refer to: domains, registered strings, categories, names of threads and resources; and the journal
- * in which all of it is kept.
+/* Domains, registered strings, categories, names of threads and resources, and the journal that stores them all.
  *
- * The journal is private memory, written once per entry and never freed: blocks in a list, entries in a block, each a
- * wire record without its time. Space is taken by compare-and-swap and an entry is visible once its state is set, so
- * that threads and signal handlers register side by side without a lock. An entry that no buffer had room for goes on
- * a stack (taken off only as a whole, hence no ABA) and is sent later. A forked child has the memory but a new arena:
- * it sends everything again. */
+ * The journal is private memory, in which an entry is written once and never freed: a list of blocks, entries in a
+ * block, each a wire record without its time. A thread claims space by compare-and-swap and publishes the entry with
+ * `ready`, so threads and signal handlers can register side by side without a lock. An entry for which no buffer had
+ * room goes onto a stack (taken off only as a whole, hence no ABA) and is sent later. A forked child has the memory but
+ * a new arena: it sends everything again. */
 #include "agent/core/agent.h"
 #include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
@@ -50,7 +49,7 @@ struct nvtx_text nvtx_wide(const wchar_t *text)
     return (struct nvtx_text){ .kind = NVTX_TEXT_WIDE, .pointer = text, .length = length };
 }
 
-/* The program may change its text while we read it: never write more than was reserved. */
+/* The program may change its text while the agent reads it: never write more than was reserved. */
 void nvtx_put_wide(char *to, const struct nvtx_text *text)
 {
     const wchar_t *from = text->pointer;
@@ -85,10 +84,10 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
 
 #define BLOCK_WORDS 32768u /* 256 KiB */
 #define BLOCKS_MAX 1024u
-#define LAST_WAIT_MS 2000 /* as long as a program may wait for us at its exit */
+#define LAST_WAIT_MS 2000 /* a program waits no longer than this for the agent at its exit */
 
 struct entry {
-    _Atomic uint32_t words; /* of the record; 0: taken, its size not written yet */
+    _Atomic uint32_t words; /* length of the record; 0: claimed, but the length is not written yet */
     _Atomic uint32_t ready;
     struct entry *next_unsent;
     struct wire_record record;
@@ -105,7 +104,7 @@ struct block {
 
 static _Atomic(struct block *) first_block, last_block;
 
-/* The block after this one (NULL: the first), made if need be; NULL when there is no memory. */
+/* The block after this one (NULL: the first), created if needed; NULL when there is no memory. */
 static struct block *next_block(struct block *block)
 {
     _Atomic(struct block *) *link = block ? &block->next : &first_block;
@@ -169,8 +168,8 @@ static void send_later(struct entry *first, struct entry *last)
         !atomic_compare_exchange_weak_explicit(&nvtx.unsent, &head, first, memory_order_release, memory_order_relaxed));
 }
 
-/* Called before events while something is unsent. Full buffers stay full for a while: do
- * not walk the list each time. */
+/* Called before events while entries are unsent. A full buffer stays full for a while, so it does not walk the list
+ * each time. */
 int nvtx_send_unsent(struct agent_thread *thread)
 {
     static _Atomic uint64_t not_before;
@@ -191,7 +190,7 @@ int nvtx_send_unsent(struct agent_thread *thread)
     return 0;
 }
 
-/* At the end of the program there is a little time to hand over what found no room: the collector makes some. */
+/* At the end of the program there is a little time to send what found no room: the collector makes some. */
 __attribute__((destructor)) static void send_last(void)
 {
     const struct timespec millisecond = { .tv_nsec = 1000000 };
@@ -203,8 +202,8 @@ __attribute__((destructor)) static void send_last(void)
     }
 }
 
-/* Two texts share the room of one: the second is cut to what the first leaves, the zero between them included. So every
- * entry fits into a chunk; one that did not would never be sent, and hold up all that wait behind it. */
+/* Two texts share the room of one: the second is truncated to what the first leaves, with the zero between them. So
+ * every entry fits into a chunk. One that did not would never be sent, and would hold up all entries behind it. */
 static uint32_t more_length(const struct nvtx_note *note)
 {
     uint32_t room = note->text.length < WIRE_TEXT_MAX ? WIRE_TEXT_MAX - note->text.length - 1 : 0;
@@ -232,17 +231,17 @@ static void fill_note(struct wire_record *record, const struct nvtx_note *note, 
     memcpy(record->body, note->head, (size_t)note->head_words * 8);
     uint64_t *text = record->body + note->head_words;
     nvtx_put_text(text, &note->text);
-    if (note->more.kind == NVTX_TEXT_UTF8) /* the memory is fresh: zeros stand behind it */
+    if (note->more.kind == NVTX_TEXT_UTF8) /* the memory is fresh, so zeros follow */
         memcpy((char *)text + note->text.length + 1, note->more.pointer, more_length(note));
 }
 
 void nvtx_tell(const struct nvtx_note *note)
 {
     if (!(agent.sources & WIRE_BIT(NVTX)) && !nvtx_domain_on(note->domain))
-        return;   /* what libraries say of themselves was asked for, and nothing else */
+        return;   /* only libraries' own annotations are recorded, and this is not one */
     uint32_t words = note_words(note);
     struct entry *entry = take_entry(words);
-    if (!entry) { /* no memory, or as much as the journal may ever have. A name is no event */
+    if (!entry) { /* no memory, or the journal has its maximum size. A name is not an event */
         if (agent_attached())
             atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_BUFFER_FULL], 1,
                                       memory_order_relaxed);
@@ -261,10 +260,10 @@ static void tell_again(struct agent_thread *thread, struct block *block)
     for (uint32_t at = 0; at < used; at += ENTRY_WORDS + words) {
         struct entry *entry = (struct entry *)&block->words[at];
         words = atomic_load_explicit(&entry->words, memory_order_relaxed);
-        if (words == 0) /* another thread was about to write here when this process was forked */
+        if (words == 0) /* another thread was about to write here during the fork */
             return;
         int tells = atomic_load_explicit(&entry->ready, memory_order_relaxed) && entry->record.type != WIRE_NVTX_THREAD;
-        if (tells && (!thread || send_entry(thread, entry) != 0)) /* the threads of the parent are not ours */
+        if (tells && (!thread || send_entry(thread, entry) != 0)) /* threads of the parent are not in this process */
             send_later(entry, entry);
     }
 }
@@ -281,13 +280,13 @@ void nvtx_after_attach(enum wire_origin origin)
 
 /* ---- Settings -------------------------------------------------------------------------------------------------- */
 
-/* A text among the arena's settings, or NULL. */
+/* A text of the arena's settings, or NULL. */
 static const char *setting(uint32_t offset)
 {
     return offset && offset < WIRE_TEXT_BYTES ? agent.arena->text + offset : NULL;
 }
 
-/* The default domain is called "default" in settings; a domain that the program calls so is meant as well. */
+/* Settings call the default domain "default". That also means a domain that the program gives this name. */
 static int listed(const char *list, const struct nvtx_text *name)
 {
     for (; *list; list += strlen(list) + 1)
@@ -317,7 +316,7 @@ void nvtx_apply_settings(void)
     atomic_store(&nvtx.trigger, agent.arena->capture == WIRE_CAPTURE_NVTX);
 }
 
-/* The names of the first domains whose ranges do not begin the capture, in case one of them has the range. */
+/* The names of the first domains that do not begin the capture, in case one of them has the range. */
 static _Alignas(8) char other_domains[32][64];
 static _Atomic uint32_t told_elsewhere;
 
@@ -345,7 +344,7 @@ void nvtx_tell_elsewhere(uint32_t domain)
         emit_note(WIRE_CAPTURE_ELSEWHERE, 0, NULL, 0, name);
 }
 
-/* Registered strings that equal the text of the capture range. */
+/* Registered strings that equal the name of the capture range. */
 static _Atomic uint32_t trigger_strings[64];
 static _Atomic uint32_t trigger_string_count;
 
@@ -477,7 +476,7 @@ static void category_w(uint32_t category, const wchar_t *name)
     domain_category_w(NULL, category, name);
 }
 
-/* The headers' first call; there is nothing left to do. */
+/* The first call of the headers. Nothing is left to do. */
 static void initialize(const void *reserved)
 {
     (void)reserved;
@@ -511,8 +510,7 @@ static void tell_resource(enum wire_resource resource, uint32_t domain, uint64_t
 {
     uint64_t head[] = { identifier, handle };
     uint8_t flags = (uint8_t)resource;
-    if (name.kind == NVTX_TEXT_REGISTERED) /* a name that is itself a registered string:
-                                            * [its id] in place of the text */
+    if (name.kind == NVTX_TEXT_REGISTERED) /* then the body has [id of the string] instead of the text */
         flags |= WIRE_NVTX_REGISTERED;
     nvtx_tell(&(struct nvtx_note){
         .type = WIRE_NVTX_RESOURCE, .flags = flags, .domain = domain, .head = head, .head_words = 2, .text = name });
