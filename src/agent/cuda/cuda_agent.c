@@ -1,21 +1,23 @@
-/* CUDA: the entry that the driver calls in the library that CUDA_INJECTION64_PATH names, the life of the source in a
+/* CUDA: the function that the driver calls in the library of CUDA_INJECTION64_PATH, the life of the source in a
  * process, and what a capture enables. See cuda_agent.h for the other files.
  *
- * The state follows what is to be recorded (cuda_follow): while no capture runs CUPTI is only loaded, or subscribed to
- * the calls that begin a range; both cost a launch nothing that can be measured. What is enabled is changed by one
- * thread at a time: the one that begins or ends the range, before its call returns, else our own. On any failure the
- * source is over and the report says why; all other sources go on. */
+ * The state follows what is to be recorded (cuda_follow). While no capture runs, CUPTI is only loaded, or subscribed to
+ * the calls that begin a range; neither costs a launch anything measurable. Only one thread at a time changes what is
+ * enabled: the one that begins or ends the range, before its call returns, or else the agent's own thread. On any
+ * failure the source is over and the report says why; all other sources go on. */
 #include "cuda_agent.h"
 #include "agent/core/lifecycle.h"
 #include "agent/core/modules.h"
 #include "agent/core/sys.h"
 
-/* for the thread that is changing what is enabled: it may wait for a lock of CUPTI's that we hold */
+/* How long to wait for the thread that changes what is enabled: it may wait for a lock of CUPTI that this thread
+ * holds. */
 #define PATIENCE_MS 100
 
 struct cuda cuda;
 
-/* What a capture enables beside API calls, and the setting that wants it (0: every one) or replaces it. */
+/* The kinds of records that a capture enables beside API calls. `wants`: the settings that need it (0: every capture);
+ * `unless`: the setting that replaces it. */
 static const struct {
     uint32_t kind, wants, unless;
 } kinds[] = {
@@ -35,7 +37,7 @@ static const struct {
     { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 },
 };
 
-/* ---- Records of ours ------------------------------------------------------------------------------------------- */
+/* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 void cuda_emit(const struct cuda_note *note)
 {
@@ -61,7 +63,7 @@ void cuda_emit(const struct cuda_note *note)
     emit_commit(lane, record);
 }
 
-/* What CUPTI's answer means to a person, and what to do. */
+/* What CUPTI's result means, and what to do, in a sentence for the user. */
 static const char *sentence_of(int result)
 {
     static const struct {
@@ -80,7 +82,7 @@ static const char *sentence_of(int result)
 
 static void refuse(int result, const char *detail)
 {
-    static char text[1024]; /* large for a stack; whoever is here has the lock */
+    static char text[1024]; /* static because it is large for a stack; the caller has the lock */
     strcpy(text, "CUDA is not recorded. ");
     strcat(text, result ? sentence_of(result) : "");
     strncat(text, detail ? detail : "", sizeof text - 1 - strlen(text));
@@ -113,7 +115,7 @@ static int is_wanted(size_t kind)
     return (!kinds[kind].wants || (flags & kinds[kind].wants)) && !(flags & kinds[kind].unless);
 }
 
-/* Counters must be named before the kind is enabled, and both be done for the first context again. */
+/* Counters must be configured before the kind is enabled, and both must be done again for the first context. */
 void cuda_enable_unified_memory(void)
 {
     if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)))
@@ -145,7 +147,7 @@ void cuda_enable_unified_memory(void)
     cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
-/* The first kind decides: without kernels there is nothing to record. */
+/* The result of the first kind decides: without kernels there is nothing to record. */
 static int enable_kinds(void)
 {
     if (!cuda.starting)
@@ -168,7 +170,7 @@ static void disable_kinds(void)
             cuda.cupti.cuptiActivityDisable(kinds[i].kind);
 }
 
-/* Calls are all recorded from the start of CUDA on; in a range that begins later the start is long over. */
+/* All calls are recorded from the start of CUDA on. In a range that begins later, that start is long over. */
 static void begin_recording(void)
 {
     int result = enable_kinds();
@@ -208,7 +210,7 @@ static uint64_t clock_ns(void)
     return wire_cuda_time(agent_ticks(), cuda.settings.ns_per_tick);
 }
 
-/* Who has the subscription, as far as CUPTI knows. */
+/* The name of the client that has the subscription, as far as CUPTI knows. */
 static void name_of_other(char *name, size_t bytes)
 {
     struct cupti_subscriber_parameters parameters = {
@@ -221,12 +223,12 @@ static void name_of_other(char *name, size_t bytes)
     name[0] = 0;
     if (cuda.cupti.cuptiSubscribe_v2 &&
         cuda.cupti.cuptiSubscribe_v2(&unused, cuda_callback, NULL, &parameters) == CUPTI_RESULT_SUCCESS)
-        cuda.cupti.cuptiUnsubscribe(unused); /* it has just gone: too late all the same */
+        cuda.cupti.cuptiUnsubscribe(unused); /* the other client has just gone, but that is too late */
     name[bytes - 1] = 0;
 }
 
-/* 0, or CUPTI's answer. Subscribing comes first: it is what CUPTI refuses to a second client, whereas it would let that
- * one put its buffers in place of the first one's. */
+/* 0, or CUPTI's result. It subscribes first, because CUPTI refuses a second subscriber, whereas it would let a second
+ * client replace the buffers of the first. */
 static int subscribe(void)
 {
     int result = cuda.cupti.cuptiSubscribe(&cuda.subscriber, cuda_callback, NULL);
@@ -275,7 +277,7 @@ void cuda_stop_for_good(void)
     atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
 }
 
-/* The state that the capture asks for now. */
+/* The state that the capture needs now. */
 static uint32_t wanted_state(void)
 {
     if (agent_recording(WIRE_BIT(CUDA)))
@@ -285,7 +287,7 @@ static uint32_t wanted_state(void)
     return may_begin ? CUDA_SUBSCRIBED : CUDA_LOADED;
 }
 
-/* A range that ends in a callback leaves unsubscribing to our thread: CUPTI is still in that call. */
+/* A range that ends in a callback leaves unsubscribing to the agent's thread, because CUPTI is still in that call. */
 static void change_state(uint32_t wanted, int is_own_thread)
 {
     uint32_t state = atomic_load(&cuda.state);
@@ -325,7 +327,7 @@ void cuda_follow(int is_own_thread)
         cuda_thread_wake();
 }
 
-/* Sizes as this CUPTI has them: those that our table does not know are told to the collector too. */
+/* Learns the record sizes of this CUPTI. Those that differ from the agent's table are sent to the collector too. */
 static void learn_sizes(void)
 {
     cupti_layouts_init(&cuda.layouts, cuda.version);
@@ -337,8 +339,8 @@ static void learn_sizes(void)
     }
 }
 
-/* ThreadSanitizer knows the threads that its own pthread_create() has made. In any other, ours too, memory that CUPTI
- * asks for ends the program. */
+/* ThreadSanitizer knows only threads that its own pthread_create() has made. In any other thread, such as the agent's,
+ * an allocation by CUPTI kills the program. */
 extern void __tsan_init(void) __attribute__((weak));
 
 static void set_up(void)
@@ -393,7 +395,7 @@ static void set_up_alone(void)
     agent_note_modules();
 }
 
-/* Called by cuInit(), also in a process that tacho did not preload the agent into. Other threads wait in cuInit(). */
+/* cuInit() calls this, also in a process that does not preload the agent. Other threads wait in cuInit(). */
 EXPORT int InitializeInjection(void);
 
 int InitializeInjection(void)
@@ -409,7 +411,7 @@ int InitializeInjection(void)
 
 static void forked(void)
 {
-    if (atomic_load(&cuda.entered)) /* also where another thread was still setting CUPTI up */
+    if (atomic_load(&cuda.entered)) /* also if another thread was still setting up CUPTI */
         atomic_store(&cuda.state, CUDA_OVER);
     atomic_store(&cuda.switching, 0);
 }

@@ -1,29 +1,29 @@
-/* What the files of the CUDA source know of each other. Who calls whom:
+/* What the files of the CUDA source share.
  *
- *     cuda_agent.c          the entry that CUDA calls, the life of the source, what a capture enables
- *     cupti_library.c  finds and loads CUPTI
- *     cuda_api.c      API calls: their names, which are recorded, which have callbacks
- *     cuda_callbacks.c   CUPTI's callbacks: contexts, streams, calls that order or wait, capture ranges
- *     cuda_buffers.c  lends CUPTI the arena's buffers and takes them back full
- *     cuda_texts.c    texts that records point to
- *     cuda_thread.c   the one thread of ours: flushes, follows the recording, asks for the devices' properties
- *     cuda_exit.c     the last flush of a process
- *     cuda_range.c    cudaProfilerStart() and its siblings, also where CUDA is not recorded
- *     cuda_client.c   programs that use CUPTI themselves
+ *     cuda_agent.c      the function that CUDA calls, the life of the source, what a capture enables
+ *     cupti_library.c   finds and loads CUPTI
+ *     cuda_api.c        API calls: their names, which are recorded, which have callbacks
+ *     cuda_callbacks.c  CUPTI's callbacks: contexts, streams, calls that order or wait, capture ranges
+ *     cuda_buffers.c    lends CUPTI the arena's buffers and takes them back full
+ *     cuda_texts.c      texts that records point to
+ *     cuda_thread.c     the agent's own thread: flushes, follows the recording, reads the properties of the devices
+ *     cuda_exit.c       the last flush of a process
+ *     cuda_range.c      cudaProfilerStart() and its variants, also where CUDA is not recorded
+ *     cuda_client.c     programs that use CUPTI themselves
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a
- * call into CUPTI, allocate nothing, and keep errno. Of CUPTI they ask for ids and no more, but for these:
+ * call into CUPTI, allocate nothing, and keep errno. From CUPTI they request only ids, with these exceptions:
  *
  *     unload()           flushes, which needs the driver: where the program enters the call that unloads, before the
- *                        driver has begun and has its locks; none of ours is held
+ *                        driver begins and takes its locks; the agent holds no lock
  *     context_created()  configures and enables unified memory, which CUPTI refuses before there is a context: once
- *                        in a process, when the first one has been made and nothing has run in it; no lock of ours
- *                        is held
- *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, which it does
- *                        not wait for longer than 100 ms, as who has that may be waiting for CUPTI; then our own
+ *                        in a process, after the first context was created and before anything runs in it; the agent
+ *                        holds no lock
+ *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, for which it waits
+ *                        no longer than 100 ms, because the holder may be waiting for CUPTI; after that the agent's own
  *                        thread does it
  *
- * CUPTI is never finalised: it would be torn down under running threads. */
+ * The agent never finalises CUPTI: that would tear it down under running threads. */
 #ifndef TACHO_AGENT_CUDA_CUDA_AGENT_H
 #define TACHO_AGENT_CUDA_CUDA_AGENT_H
 
@@ -37,11 +37,11 @@
 #include "wire/wire_cuda.h"
 
 enum cuda_state {
-    CUDA_ABSENT,     /* CUDA has not come to life in this process */
-    CUDA_LOADED,     /* CUPTI is there and costs nothing yet */
-    CUDA_SUBSCRIBED, /* waits for a capture range that CUDA's own calls begin */
+    CUDA_ABSENT,     /* the process has not initialised CUDA */
+    CUDA_LOADED,     /* CUPTI is loaded and costs nothing yet */
+    CUDA_SUBSCRIBED, /* waits for a capture range that CUDA calls begin */
     CUDA_RECORDING,
-    CUDA_OVER,       /* refused, yielded to the program, or forked off: CUPTI is not touched again */
+    CUDA_OVER,       /* refused, yielded to the program, or in a forked child: the agent does not touch CUPTI again */
 };
 
 enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in WIRE_CUDA_LOADED */
@@ -49,52 +49,52 @@ enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in
 struct cuda {
     _Atomic uint32_t state;                                             /* enum cuda_state; changed under `switching` */
     _Atomic uint32_t switching;  /* one thread at a time changes what is enabled */
-    _Atomic uint32_t entered;    /* CUDA has come to life, here or in a process that this one was forked from */
+    _Atomic uint32_t entered;    /* CUDA was initialised, here or in a process that this one was forked from */
     _Atomic uint32_t stage;      /* enum cuda_stage */
-    _Atomic uint32_t epoch;      /* counts the times that recording began */
+    _Atomic uint32_t epoch;      /* number of times that recording began */
     _Atomic uint32_t by_records; /* CUPTI writes the records of the chosen calls: cuda_api.c */
     uint32_t pid;                /* of the process that CUPTI lives in */
-    uint32_t version;            /* of CUPTI, told apart */
-    void *library;               /* CUPTI's handle */
+    uint32_t version;            /* of CUPTI, see cupti_version_told_apart() */
+    void *library;               /* handle of CUPTI */
     void *subscriber;
     struct cupti_functions cupti;
     struct cuda_driver_functions driver;
     struct wire_cuda_settings settings;
     struct cupti_layouts layouts;
-    char path[4096];               /* CUPTI's */
+    char path[4096];               /* of CUPTI */
 
     struct area buffers;           /* of the arena */
     struct wire_cuda_buffer *descriptors;
-    char *names;                   /* so much of it is mapped; it grows, and moves */
+    char *names;                   /* the mapped part of the text area; it grows, and moves */
     size_t names_bytes;
 
-    struct agent_thread *own_slot; /* what our own thread writes to, though no hook sees that thread */
-    struct agent_thread *hidden;   /* the thread that works for us now, under `switching`: cuda_hide() */
+    struct agent_thread *own_slot; /* the agent's own thread writes here; hooks do not see that thread */
+    struct agent_thread *hidden;   /* the thread that works for the agent now, under `switching`: cuda_hide() */
     int starting;                  /* inside the first cuInit(): what is enabled now sees all of CUDA */
-    _Atomic uint32_t wake;         /* futex of our thread */
-    _Atomic uint32_t lent;         /* buffers that CUPTI has */
+    _Atomic uint32_t wake;         /* futex of the agent's thread */
+    _Atomic uint32_t lent;         /* number of buffers that CUPTI has */
     _Atomic uint32_t new_context;  /* id of the newest context, until its first kernel has finished; 0: none */
     _Atomic uint32_t contexts_seen;
 };
 extern struct cuda cuda;
 
 struct cuda_thread {
-    uint32_t call;         /* into CUDA, the outermost of those that have callbacks: domain << 16 | id; 0: none */
+    uint32_t call; /* the outermost CUDA call with a callback that the thread is in: domain << 16 | id; 0: none */
     uint32_t correlation;
-    uint32_t epoch, round; /* struct cuda's and its own, when it was entered */
+    uint32_t epoch, round; /* of struct cuda and of the call, when the thread entered it */
     uint64_t start;        /* ticks */
 };
 AGENT_THREAD_STATE(CUDA, struct cuda_thread, cuda_of)
 
-/* True in the process that CUPTI was set up in, as long as it is in use. */
+/* True in the process that set CUPTI up, as long as the agent uses it. */
 static inline int cuda_in_use(void)
 {
     uint32_t state = atomic_load_explicit(&cuda.state, memory_order_acquire);
     return state != CUDA_ABSENT && state != CUDA_OVER && agent_attached() && cuda.pid == agent.pid;
 }
 
-/* For the time that we do something of our own in a thread of the program, under `switching`: no hook records it, and
- * threads that are created meanwhile are ours. */
+/* Brackets work that the agent does in a thread of the program, under `switching`: hooks do not record it, and threads
+ * that are created meanwhile count as the agent's. */
 static inline struct agent_thread *cuda_hide(void)
 {
     struct agent_thread *self = agent_self;
@@ -110,82 +110,80 @@ static inline void cuda_show(struct agent_thread *self)
 }
 
 /* ---- cuda_agent.c ---------------------------------------------------------------------------------------------- */
-int cuda_lock(void);                   /* of `switching`: 1, or 0 if it could not be had soon */
+int cuda_lock(void);                   /* takes `switching`: 1, or 0 if that takes too long */
 void cuda_unlock(void);
-void cuda_enable_unified_memory(void); /* where it is wanted; CUPTI refuses before the first context */
-void cuda_follow(int is_own_thread);   /* the recording was switched on or off: what is enabled follows */
-void cuda_stop_for_good(void);         /* disables all and unsubscribes; under the lock */
+void cuda_enable_unified_memory(void); /* if the capture records it; CUPTI refuses before the first context */
+void cuda_follow(int is_own_thread);   /* recording was switched on or off: changes what is enabled */
+void cuda_stop_for_good(void);         /* disables everything and unsubscribes; under the lock */
 struct cuda_note {
     uint16_t type, a, b;
     uint16_t word_count;
     const uint64_t *words;
     const char *text;
 };
-void cuda_emit(const struct cuda_note *note); /* from a thread of the program or ours */
+void cuda_emit(const struct cuda_note *note); /* from a thread of the program or of the agent */
 
 /* ---- cupti_library.c ------------------------------------------------------------------------------------------- */
-const char *cuda_library_load(void);           /* fills cuda.library, .cupti, .driver, .path,
-                                                * .version: NULL, or a sentence */
-void *cuda_library_function(const char *name); /* of the CUPTI in use, ours or the program's; NULL if there is none */
+const char *cuda_library_load(void); /* sets library, cupti, driver, path, version of `cuda`: NULL, or a sentence */
+void *cuda_library_function(const char *name); /* of the CUPTI in use, by the agent or the program; NULL: none */
 
 /* ---- cuda_api.c ------------------------------------------------------------------------------------------------ */
 struct cuda_api {
-    uint8_t known, chosen, wait, range;            /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
+    uint8_t known, chosen, wait, range; /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
-    uint8_t unloads;                               /* names of kernels go away with it */
-    uint8_t called_back;                           /* its callback is enabled */
-    uint8_t of_cupti;                              /* CUPTI makes it at each launch, for the
-                                                    * name: not the program's doing */
-    uint8_t refused;                               /* CUPTI would not write its records */
-    uint8_t round;                                 /* counts the times that its callback was switched off */
+    uint8_t unloads;                    /* the names of kernels go away with this call */
+    uint8_t called_back;                /* its callback is enabled */
+    uint8_t of_cupti;                   /* CUPTI makes this call at each launch, to get the name: the program did not */
+    uint8_t refused;                    /* CUPTI refused to write its records */
+    uint8_t round;                      /* number of times that its callback was disabled */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */
 extern struct cuda_api cuda_apis[2][CUDA_API_MAX]; /* by enum cuda_domain */
-void cuda_api_learn(void);                         /* once: names and what they mean */
-void cuda_api_records(int on);                     /* chosen calls, by CUPTI where that works */
-enum cuda_stage cuda_api_last_stage(void);         /* the one that a capture comes to: all calls, or the chosen ones */
-void cuda_api_callbacks(enum cuda_stage stage);    /* which calls come to cuda_callback() */
-void cuda_api_forget_callbacks(void);              /* CUPTI has, with the subscription */
-int cuda_api_is_ours(const struct cuda_api *api);  /* is the record of this call ours to write? */
+void cuda_api_learn(void);                         /* once: reads the names and what they mean */
+void cuda_api_records(int on);                     /* chosen calls, recorded by CUPTI where that works */
+enum cuda_stage cuda_api_last_stage(void);         /* the final stage of a capture: all calls, or the chosen ones */
+void cuda_api_callbacks(enum cuda_stage stage);    /* enables the callbacks of this stage */
+void cuda_api_forget_callbacks(void);              /* CUPTI has disabled all of them with the subscription */
+int cuda_api_is_ours(const struct cuda_api *api);  /* true if the agent writes the record of this call */
 
 /* ---- cuda_callbacks.c ------------------------------------------------------------------------------------------ */
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);
 void cuda_events_enable(int on);                           /* callbacks on contexts, streams and modules */
 #define CUDA_CONTEXTS_MAX 64u
-uint32_t cuda_contexts(void *contexts[CUDA_CONTEXTS_MAX]); /* those that live: how many */
+uint32_t cuda_contexts(void *contexts[CUDA_CONTEXTS_MAX]); /* fills in the live contexts and returns their number */
 
 /* ---- cuda_buffers.c -------------------------------------------------------------------------------------------- */
 int cuda_buffers_attach(struct wire_header *arena, int descriptor, enum wire_origin origin);
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);
 void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes);
-int cuda_buffers_older_than(uint64_t ns); /* has CUPTI had one for so long? */
-void cuda_buffers_prepare(void);          /* pages for the buffers that will be lent next */
-void cuda_buffers_count_lost(void);       /* at the end: records in emergency buffers that CUPTI did not give back */
-void cuda_buffers_tell_names(void);       /* of the records in buffers that CUPTI keeps, when the process ends */
+int cuda_buffers_older_than(uint64_t ns); /* true if CUPTI has had a buffer for this long */
+void cuda_buffers_prepare(void);          /* maps pages for the buffers that will be lent next */
+void cuda_buffers_count_lost(void);       /* at the end: records in emergency buffers that CUPTI did not return */
+void cuda_buffers_tell_names(void);       /* at the end: copies texts for records in buffers that CUPTI still has */
 
 /* ---- cuda_texts.c ---------------------------------------------------------------------------------------------- */
 int cuda_names_prepare(void);
-void cuda_name_text(const char *text); /* one that a record points to */
+void cuda_name_text(const char *text); /* a text that a record points to */
 void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text);
-void cuda_names_forget(void);          /* a module is being unloaded: its pointers may come to mean something else */
+void cuda_names_forget(void);          /* a module is being unloaded: its pointers may get another meaning */
 
 /* ---- cuda_thread.c --------------------------------------------------------------------------------------------- */
-int cuda_thread_start(void); /* 0, or -1; the program's signals are blocked */
-/* Around whatever may start threads, ours or CUPTI's: they inherit the mask, and leave the program's
+int cuda_thread_start(void); /* 0, or -1; the caller has blocked the program's signals */
+/* Bracket calls that may start threads, of the agent or of CUPTI: those inherit the mask and leave the program's
  * signals to its own threads. */
 void cuda_block_signals(sigset_t *before);
 void cuda_restore_signals(const sigset_t *before);
 void cuda_thread_wake(void);
-void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns once it is done, or when patience ends */
+void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns when it is done, or after patience_ns */
 
 /* ---- cuda_exit.c ----------------------------------------------------------------------------------------------- */
 void cuda_flush(void);         /* waits for the GPU, and for CUPTI to hand over its records; two seconds at most */
-void cuda_exit(void);          /* the same, since the process ends */
-void cuda_exit_register(void); /* the flush comes before all that was registered until now */
+void cuda_exit(void);          /* the same, because the process ends */
+void cuda_exit_register(void); /* the flush at exit() runs before all handlers that were registered until now */
 void cuda_exit_flushed(void);  /* what is left to do after the last flush */
 
 /* ---- cuda_range.c ---------------------------------------------------------------------------------------------- */
-void cuda_range_begin(void); /* the program has called cuProfilerStart() or one of its siblings */
+void cuda_range_begin(void); /* the program has called cuProfilerStart() or a variant of it */
 void cuda_range_end(void);
 
 #endif

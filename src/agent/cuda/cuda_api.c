@@ -1,15 +1,15 @@
-/* Calls into CUDA: what each callback id is called, which are recorded, and by whom.
+/* CUDA API calls: the name of each callback id, which calls are recorded, and whether CUPTI or the agent records them.
  *
- * Measured on CUPTI 13.0, with a PyTorch operator, which makes five calls of which one matters: with whole kinds
- * enabled (RUNTIME, DRIVER) CUPTI sees all five, and an operator costs 2 µs more, also when four of them are left out
- * one by one. With the chosen calls enabled one by one, and their kinds never, it costs 0.9 µs. But that works only for
- * what is enabled while the first context is made; later it silently does nothing. So CUPTI writes the records of
- * chosen calls where recording begins with CUDA. All else, the other calls at the start and ranges that begin later,
- * comes as callbacks whose records we write ourselves; there calls of the driver that the runtime makes call back too,
- * which costs another 0.5 µs a launch. */
+ * Measured on CUPTI 13.0 with a PyTorch operator, which makes five calls of which one matters. With whole kinds enabled
+ * (RUNTIME, DRIVER), CUPTI sees all five, and an operator costs 2 µs more, even if four of them are excluded one by
+ * one. With only the chosen calls enabled one by one, and never their kinds, it costs 0.9 µs. But that works only for
+ * calls that are enabled while the first context is created; later it silently does nothing. So CUPTI writes the
+ * records of chosen calls where recording begins with CUDA. For all else (the other calls at the start, and ranges that
+ * begin later) the agent writes records in callbacks. There, driver calls that the runtime makes call back too, which
+ * costs another 0.5 µs per launch. */
 #include "cuda_agent.h"
 
-#define MISSING_MAX 64u /* ids without a name, one after the other: then there are no more */
+#define MISSING_MAX 64u /* after so many ids in a row without a name there are no more */
 
 struct cuda_api cuda_apis[2][CUDA_API_MAX];
 
@@ -111,7 +111,8 @@ void cuda_api_records(int on)
         if (is_recorded(driver))
             driver->refused = cuda.cupti.cuptiActivityEnableDriverApi(id, (uint8_t)on) != CUPTI_RESULT_SUCCESS;
     }
-    if (on || atomic_load(&cuda.contexts_seen) == 0) /* off when the first context is made, they are off for good */
+    /* Records that are off while the first context is created stay off for good. */
+    if (on || atomic_load(&cuda.contexts_seen) == 0)
         atomic_store_explicit(&cuda.by_records, (uint32_t)on, memory_order_relaxed);
 }
 
@@ -130,7 +131,7 @@ int cuda_api_is_ours(const struct cuda_api *api)
            (!api->of_cupti && atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL);
 }
 
-/* All calls have callbacks in the stage that records all: whether a call is made inside another one must be known. */
+/* In the stage that records all calls, all have callbacks: the agent must know whether a call is inside another one. */
 static int has_callback(const struct cuda_api *api)
 {
     if (!api->known)

@@ -1,30 +1,30 @@
-/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See
- * wire/wire_cuda.h for their life.
+/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. wire/wire_cuda.h has their cycle.
  *
- * CUPTI asks for one in a thread that launches, and gives it back in a thread of its own, where the texts that the
- * records point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what
- * it drops; older ones crash, and get memory that nobody reads: its records are counted. A buffer that CUPTI has is
- * never taken away, unmapped or lent again. Nothing here calls CUDA or allocates from the heap. */
+ * CUPTI asks for a buffer in a thread that launches, and returns it in a thread of its own, where the agent copies the
+ * texts that the records point to. When the arena has none left, a CUPTI that can cope gets none, and counts what it
+ * drops. Older versions would crash, so they get memory that nobody reads; its records are counted as lost. A buffer
+ * that CUPTI has is never taken away, unmapped or lent again. Nothing here calls CUDA or allocates from the heap. */
 #include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
 #include "cuda_agent.h"
 
-#define CUPTI_TAKES_NONE 28u           /* from 12.9 on */
+#define CUPTI_TAKES_NONE 28u /* versions from 12.9 on can do without a buffer */
 #define EMERGENCY_BYTES 65536u
 #define NAMES_FIRST_BYTES 65536u
-#define AHEAD 2u                       /* buffers whose pages are there before they are needed */
+#define AHEAD 2u /* buffers that get their pages before they are needed */
 #define ADVICE_POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, which older headers lack */
 
-enum { EMERGENCY_FREE, EMERGENCY_TAKEN, EMERGENCY_COUNTED }; /* counted: at the end, while CUPTI still had it */
+/* COUNTED: its records were counted at the end, while CUPTI still had it. */
+enum { EMERGENCY_FREE, EMERGENCY_TAKEN, EMERGENCY_COUNTED };
 struct emergency {
     uint8_t buffer[EMERGENCY_BYTES];
     struct emergency *next;
     _Atomic uint32_t state;
 };
-static _Atomic(struct emergency *) emergencies; /* all that there are; none is ever unmapped */
-static uint32_t prepared;                       /* buffers that have their pages */
+static _Atomic(struct emergency *) emergencies; /* all emergency buffers; none is ever unmapped */
+static uint32_t prepared;                       /* number of buffers that have their pages */
 
-/* Which of the arena's buffers this is, or WIRE_NONE. */
+/* The index of this buffer in the arena, or WIRE_NONE. */
 static uint32_t index_of(const uint8_t *buffer)
 {
     struct area *area = &cuda.buffers;
@@ -37,7 +37,7 @@ static uint32_t index_of(const uint8_t *buffer)
     return WIRE_NONE;
 }
 
-/* In a program that never uses CUDA these two mappings are all that there is for it. */
+/* In a program that never uses CUDA, these two mappings are all that the source costs. */
 int cuda_buffers_attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
     uint32_t count = wire_cuda(arena)->settings.buffer_count;
@@ -94,7 +94,7 @@ static uint8_t *take_emergency(void)
 
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records)
 {
-    *most_records = 0; /* as many as fit */
+    *most_records = 0; /* 0: as many as fit */
     *buffer = cuda_in_use() ? take_from_arena() : NULL;
     *bytes = *buffer ? WIRE_CUDA_BUFFER_BYTES : 0;
     if (*buffer)
@@ -105,7 +105,7 @@ void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records)
     }
 }
 
-/* Called by our thread: no thread that launches meets a page that is not there yet. Kernels before 5.14 refuse. */
+/* The agent's thread calls this, so that no launching thread takes the page faults. Kernels before 5.14 refuse it. */
 void cuda_buffers_prepare(void)
 {
     uint32_t want = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed) + AHEAD;
@@ -133,7 +133,7 @@ int cuda_buffers_older_than(uint64_t ns)
 
 /* ---- Taking back ----------------------------------------------------------------------------------------------- */
 
-/* A kernel that the newest context has finished: from here on the chosen calls are enough. */
+/* The newest context has finished a kernel: from here on the chosen calls are enough. */
 static void note_kernel(const struct cupti_layout *layout, const uint8_t *record)
 {
     uint32_t context = atomic_load_explicit(&cuda.new_context, memory_order_relaxed);
@@ -144,7 +144,7 @@ static void note_kernel(const struct cupti_layout *layout, const uint8_t *record
         cuda_thread_wake();
 }
 
-/* Copies the texts of the records; returns how many records there are, as far as they can be walked. */
+/* Copies the texts of the records. Returns the number of records, as far as they can be walked. */
 static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
 {
     uint64_t count = 0;
@@ -167,7 +167,7 @@ static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
     return count;
 }
 
-/* CUPTI fills them on meanwhile; where the zeros begin is the end. */
+/* CUPTI may still be writing. The records end where the zeros begin. */
 void cuda_buffers_tell_names(void)
 {
     uint32_t taken = atomic_load_explicit(&wire_cuda(agent.arena)->buffers_taken, memory_order_relaxed);
@@ -204,13 +204,13 @@ void cuda_buffers_count_lost(void)
     }
 }
 
-/* After agent_leave() too, or once the collector is gone: the arena stays mapped. */
+/* May run after agent_leave() or after the collector is gone: the arena stays mapped. */
 void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes)
 {
     if (!buffer || cuda.pid != agent.pid)
         return;
     int saved_errno = errno;
-    if (!agent_self) /* CUPTI's own thread is no thread of the program */
+    if (!agent_self) /* CUPTI's own thread is not a thread of the program */
         agent_self = AGENT_OWN_THREAD;
     uint32_t index = index_of(buffer);
     if (index == WIRE_NONE) {

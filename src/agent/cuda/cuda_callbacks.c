@@ -1,9 +1,9 @@
-/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose
- * callers are wanted or that CUPTI writes no record of, and the calls that begin and end a capture range.
+/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait, calls that need a
+ * backtrace or that CUPTI writes no record of, and the calls that begin and end a capture range.
  *
- * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's,
- * whose callback then comes inside: it is the outer call that the program made and that counts. No callback may be
- * enabled for a whole domain: RESOURCE tells of every launch (MODULE_PROFILED). */
+ * Only calls with a reason have a callback, because it costs as much as a record. Calls of the runtime make calls of
+ * the driver, whose callbacks then come inside: the outer call counts, because the program made it. No callback may be
+ * enabled for a whole domain: RESOURCE reports every launch (MODULE_PROFILED). */
 #include "agent/core/stack_copy.h"
 #include "cuda_agent.h"
 
@@ -60,7 +60,7 @@ static void remove_context(void *handle)
         }
 }
 
-/* The device of a context that was there before us is asked for, and then known. */
+/* If the context is older than the subscription, asks CUPTI for its device and remembers it. */
 static uint32_t device_of(void *handle, uint32_t id)
 {
     for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
@@ -123,7 +123,7 @@ static int result_of(const struct cupti_call *call)
     return call->result ? *(const int *)call->result : 0;
 }
 
-/* Where a call's block of arguments has its event and its stream. */
+/* Offsets of the event and of the stream in a call's block of arguments. */
 #define NOT_THERE UINT8_MAX
 static const struct {
     uint8_t event, stream;
@@ -190,7 +190,7 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
                                                     cuda_of(thread)->start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
-    /* a call that has none passes no block of them */
+    /* A call without arguments passes no block. */
     int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT;
     if (api->wait && has_arguments && call->result && result_of(call) == 0)
         emit_wait(thread, api, call);
@@ -201,9 +201,9 @@ static uint32_t key_of(const struct made_call *made)
     return (uint32_t)made->domain << 16 | made->id; /* never 0: ids begin at 1 */
 }
 
-/* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call
- * in itself. Where callbacks were switched in the midst of the outer call, or the program left it by longjmp(),
- * its other half never comes. */
+/* True if this call is made inside the call that the thread is in. A driver call may be; a runtime call is not, nor is
+ * a call inside itself. If callbacks were switched during the outer call, or the program left it by longjmp(), its exit
+ * never comes. */
 static int is_inside(const struct cuda_thread *state, const struct made_call *made)
 {
     return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
@@ -224,15 +224,16 @@ static void enter_call(struct agent_thread *thread, const struct made_call *made
     };
 }
 
-/* Calls inside it may have been left unheard: it is known by itself. */
+/* True if this is the exit of the call that the thread is in. It compares the call itself, because the exits of calls
+ * inside may have been missed. */
 static int is_left(const struct cuda_thread *state, const struct made_call *made)
 {
     return state->call == key_of(made) && state->correlation == made->call->correlation_id &&
            state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
 }
 
-/* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself:
- * the driver is in the midst of it, with its locks held, and a flush needs the driver. */
+/* Fetches CUPTI's records while the names still exist. It must not do so in the callback for the unloading itself:
+ * there the driver holds its locks, and a flush needs the driver. */
 static void unload(uint32_t site)
 {
     if (site == CUPTI_EXIT)
@@ -256,8 +257,7 @@ static void call_made(const struct made_call *made)
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
     if (!thread && !agent_recording(WIRE_BIT(CUDA)) &&
         atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
-        thread = agent_thread(); /* CUPTI's records of calls go on until our thread has
-                                  * switched it off, so waits do, too */
+        thread = agent_thread(); /* CUPTI records calls until the agent's thread disables it, so waits are needed too */
     if (!thread)
         return;
     if (call->site == CUPTI_ENTER) {

@@ -1,7 +1,7 @@
-/* Programs that use CUPTI themselves, as torch.profiler does. CUPTI serves one client: a second that registers its
- * buffers would take the first one's records away. So the calls by which a client takes CUPTI over stand here, before
- * the library's. While CUDA is recorded they answer what CUPTI says to a second subscriber, which clients know how to
- * live with; with --cuda-yield we give CUPTI up instead. Without CUDA in the capture all of them pass through. A client
+/* Programs that use CUPTI themselves, as torch.profiler does. CUPTI serves one client: a second one that registers its
+ * buffers would take the records away from the first. So this file interposes the functions by which a client takes
+ * over CUPTI. While CUDA is recorded they return what CUPTI returns to a second subscriber, which clients can handle;
+ * with --cuda-yield the agent gives CUPTI up instead. Without CUDA in the capture all of them pass through. A client
  * that looks the functions up in the library itself (dlsym) is refused by CUPTI alone. */
 #include "cuda_agent.h"
 
@@ -25,7 +25,7 @@ static void yield_to_program(void)
     tell_once("The program began to use CUPTI itself: CUDA was not recorded from then on (--cuda-yield).");
 }
 
-/* May the program's call go on to CUPTI? */
+/* True if the program's call may go on to CUPTI. */
 static int may_pass(void)
 {
     if (!agent_thread() || !(agent.sources & WIRE_BIT(CUDA)) || atomic_load(&cuda.state) == CUDA_OVER ||
@@ -49,7 +49,7 @@ static void *real(const char *name)
     return function;
 }
 
-/* A row: the answer while the call is refused, the name, its parameters and how they are passed on. */
+/* A row: the result while the call is refused, the name, its parameters and its arguments. */
 #define CLIENT(answer, name, parameters, arguments)                                                                  \
     EXPORT int name parameters;                                                                                      \
     EXPORT int name parameters                                                                                       \

@@ -1,8 +1,9 @@
-/* The end of a process that used CUDA: CUPTI hands over what it still has, in at most two seconds.
+/* The end of a process that used CUDA: CUPTI hands over its last records, in at most two seconds.
  *
- * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered
- * when the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit()
- * and its like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before. */
+ * exit() runs handlers in reverse order of registration, and those of CUDA tear it down. So the agent registers its
+ * handler when the first context was created, after all of CUDA's, and once more for each capture that begins later.
+ * _exit() and its variants have hooks, and so has exec. After a fatal signal or abort(), the report has what was
+ * delivered before. */
 #include "agent/core/own_process.h"
 #include "cuda_agent.h"
 

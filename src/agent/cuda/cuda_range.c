@@ -1,23 +1,23 @@
-/* The calls by which CUDA programs say what a profiler is to record: cudaProfilerStart() and its siblings.
+/* The calls by which CUDA programs tell a profiler what to record: cudaProfilerStart() and its variants.
  *
- * Exported, so that programs which are linked with the CUDA libraries call these first; each goes on to the real one.
- * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
- * (cuda_callbacks.c), where CUDA is in the capture. */
+ * They are exported, so that programs which are linked with the CUDA libraries call these; each calls the real one. If
+ * a program looks up the library's function by dlsym(), or has the runtime linked statically, CUPTI's callbacks see the
+ * call (cuda_callbacks.c), provided that CUDA is in the capture. */
 
 #include "agent/core/capture_control.h"
 #include "agent/core/libc_loader.h"
 #include "cuda_agent.h"
 
-/* The runtime's call may lead to the driver's: that is one range, not two. */
+/* The runtime's call may make the driver's: that is one range, not two. */
 static _Atomic uint32_t is_open;
 
-/* What the program would have got: 0 is success, also of a program that has no such library. */
+/* The result of the real function; 0 (success) in a program that has no such library. */
 static int pass_on(const char *symbol)
 {
     int saved_errno = errno;
     int (*real)(void) = (int (*)(void))loader.dlsym(RTLD_NEXT, symbol);
     if (!real)
-        loader.dlerror(); /* not the program's to see */
+        loader.dlerror(); /* the program must not see this error */
     errno = saved_errno;
     return real ? real() : 0;
 }

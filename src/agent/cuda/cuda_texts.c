@@ -1,9 +1,9 @@
 /* The texts that CUPTI's records point to, copied into the arena: see wire/wire_cuda.h.
  *
- * A pointer is looked up for every kernel record, so that it costs one probe of a table. CUPTI keeps a name for as long
- * as its module is loaded; then the address may get another text. So each unloading begins a new round, and in each
- * round a pointer's text is compared once with what was told. One thread of CUPTI's calls this; should a second come,
- * it waits for the first, which never blocks. */
+ * A pointer is looked up for every kernel record, so this must cost no more than one probe of a table. CUPTI keeps a
+ * name for as long as its module is loaded; after that, another text may have the address. So each unload begins a new
+ * round, and in each round a pointer's text is compared once with the one that was recorded. One thread of CUPTI calls
+ * this. If a second one comes, it waits for the first, which never blocks. */
 #include "agent/core/arena_window.h"
 #include "agent/core/sys.h"
 #include "cuda_agent.h"
@@ -17,11 +17,11 @@ struct known {
     uint32_t round;
 };
 
-static struct known *table; /* of TABLE_SLOTS, sparse */
+static struct known *table; /* TABLE_SLOTS entries, sparse */
 static _Atomic uint32_t current_round = 1;
 static _Atomic uint32_t busy;
 
-/* Room for so many bytes, with the lock held: nobody else has a pointer into it. */
+/* Extends the mapping to so many bytes. The caller holds the lock, so nobody else has a pointer into it. */
 static int reach(uint64_t bytes)
 {
     size_t wanted = cuda.names_bytes;
@@ -55,7 +55,7 @@ static void leave(void)
     atomic_store_explicit(&busy, 0, memory_order_release);
 }
 
-/* The offset of the new entry in words, or UINT32_MAX when there is no room. */
+/* Returns the offset of the new entry in words, or UINT32_MAX when there is no room. */
 static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text)
 {
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;

@@ -1,12 +1,12 @@
-/* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that
- * begin or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the
- * devices, and makes the last flush when the process ends. It ends the process itself when the program's last thread
- * has called pthread_exit(): libc would wait for this one.
+/* The agent's own thread, in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows
+ * captures that begin or end elsewhere, switches to the chosen API calls when the start is over, reads the properties
+ * of the devices, and does the last flush when the process ends. It ends the process itself when the program's last
+ * thread has called pthread_exit(), because libc would wait for this one.
  *
- * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is
- * killed is gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time
- * fills them sooner. All of the program's signals are blocked here, no hook sees this thread, and the collector
- * leaves out the calls that it makes. */
+ * CUPTI completes the record of a kernel only when its buffer is full or flushed, and other records are gone when a
+ * process is killed. So the thread flushes once CUPTI has had a buffer for 100 ms; a program that launches all the time
+ * fills buffers sooner. It blocks all signals of the program, hooks do not see it, and the collector leaves out the
+ * calls that it makes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #define TICK_MS 10u
 #define FLUSH_MS 100u
-#define START_MAX_MS 10000u  /* so long are all calls recorded while a new context has not run a kernel */
+#define START_MAX_MS 10000u /* if a new context runs no kernel, all calls are recorded for this long */
 
 enum { FINISH_NOT_ASKED, FINISH_ASKED, FINISH_DONE };
 static _Atomic uint32_t finish;
@@ -93,7 +93,7 @@ static void tell_device(int ordinal)
     });
 }
 
-/* 1 once it is done: before cuInit() has returned the driver tells nothing. */
+/* Returns 1 once it is done: the driver does not answer before cuInit() has returned. */
 static int tell_devices(void)
 {
     int count = 0;
@@ -111,7 +111,7 @@ static int tell_devices(void)
     return 1;
 }
 
-/* ---- Now and then ---------------------------------------------------------------------------------------------- */
+/* ---- Regular work ---------------------------------------------------------------------------------------------- */
 
 struct rounds {
     uint64_t flushed_ms, counted_ms, context_ms;
@@ -137,7 +137,7 @@ static void flush_if_due(struct rounds *rounds, uint64_t now)
 {
     uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
     if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
-        interval = TICK_MS; /* has it run its first kernel? */
+        interval = TICK_MS; /* to notice its first kernel soon */
     if (now - rounds->flushed_ms >= interval && cuda_buffers_older_than((uint64_t)interval * 1000000)) {
         cuda.cupti.cuptiActivityFlushAll(0);
         rounds->flushed_ms = now;
@@ -148,7 +148,7 @@ static void flush_if_due(struct rounds *rounds, uint64_t now)
     }
 }
 
-/* All calls while a context is new, then the chosen ones. */
+/* Records all calls while a context is new, then the chosen ones. */
 static void choose_stage(struct rounds *rounds, uint64_t now)
 {
     uint32_t contexts = atomic_load(&cuda.contexts_seen);
@@ -167,11 +167,12 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
     cuda_unlock();
 }
 
-/* The kernels that still run get until the deadline of whoever waits; then what they have is taken as it is. */
+/* Waits for the kernels that still run. The caller of cuda_thread_finish() waits only until its deadline; if that
+ * passes first, the collector reads the buffers as CUPTI left them. */
 static void finish_now(struct rounds *rounds)
 {
     void *contexts[CUDA_CONTEXTS_MAX], *popped;
-    if (!rounds->devices_told) /* a short program may have come and gone since we last looked */
+    if (!rounds->devices_told) /* a short program may have started and ended since the last look */
         rounds->devices_told = tell_devices();
     flush(0);
     uint32_t count = cuda_contexts(contexts);
@@ -198,10 +199,10 @@ static void go_round(struct rounds *rounds)
         rounds->devices_told = tell_devices();
 }
 
-/* Has the program no thread left? The kernel's count has the first one until the process ends. */
+/* True if the program has no thread left. The kernel counts the first thread until the process ends. */
 static int is_program_gone(void)
 {
-    enum { STATE, THREADS = 17 }; /* of the words after the name */
+    enum { STATE, THREADS = 17 }; /* indices of words after the name */
     char text[512];
     if (likely(!atomic_load_explicit(&agent.first_thread_ended, memory_order_relaxed)))
         return 0;
@@ -212,7 +213,7 @@ static int is_program_gone(void)
     if (length <= 0)
         return 0;
     text[length] = 0;
-    const char *word = strrchr(text, ')'); /* the name may have any letter in it */
+    const char *word = strrchr(text, ')'); /* the name may contain any character */
     if (!word || word[1] != ' ' || word[2] != 'Z')
         return 0;
     uint32_t threads = 0;
@@ -225,7 +226,7 @@ static int is_program_gone(void)
     return threads == atomic_load(&agent.own_threads) + 1;
 }
 
-/* libc ends a process with its last thread; it takes this one, and CUPTI's, for the program's. */
+/* libc ends a process with its last thread, but it takes this thread and CUPTI's for the program's. */
 static void end_process(struct rounds *rounds)
 {
     if (cuda_in_use()) {
@@ -240,7 +241,7 @@ static void *run(void *unused)
     struct rounds rounds = { 0 };
     atomic_fetch_add(&agent.own_threads, 1);
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
-    /* before it has a slot */
+    /* Before the thread has a slot, so that the collector knows whose it is. */
     atomic_store_explicit(&wire_cuda(agent.arena)->thread, (uint32_t)sys_gettid(), memory_order_release);
     cuda.own_slot = thread_attach();
     agent_self = AGENT_OWN_THREAD;
@@ -258,7 +259,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- From other threads ---------------------------------------------------------------------------------------- */
+/* ---- Calls from other threads ---------------------------------------------------------------------------------- */
 
 int cuda_thread_start(void)
 {
@@ -266,8 +267,8 @@ int cuda_thread_start(void)
     return LIBC_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
 }
 
-/* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread
- * and wait until each has answered. */
+/* libc's own signals must stay unblocked, which is why its sigfillset() makes the mask: setuid() and similar functions
+ * signal every thread and wait until each has answered. */
 void cuda_block_signals(sigset_t *before)
 {
     sigset_t all;
@@ -280,7 +281,7 @@ void cuda_restore_signals(const sigset_t *before)
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* Several handlers may ask, one for each capture: for a flush that hangs only one of them waits. */
+/* Several exit handlers may call this, one for each capture. If a flush hangs, only the first of them waits. */
 void cuda_thread_finish(uint64_t patience_ns)
 {
     static _Atomic uint32_t in_vain;

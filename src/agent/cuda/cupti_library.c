@@ -1,11 +1,10 @@
-/* Finding CUPTI at run time: which file, and the functions in it. Nothing is linked, so that
- * one agent serves every CUDA.
+/* Finds CUPTI at run time: which file, and the functions in it. Nothing is linked, so one agent works with every CUDA.
  *
- * In this order: what TACHO_CUPTI names; one that the process has loaded; one beside the CUDA libraries that the
- * process has loaded (a toolkit's folders, or those of Python packages); CUDA_HOME and CUDA_PATH; the loader's
- * own path; the places where toolkits are installed. Of several versions, that of the CUDA runtime in use comes
- * first, then the driver's, then older ones: a CUPTI that is newer than the driver does not work. A file that
- * lacks what we need is passed over. */
+ * It tries, in this order: the file that TACHO_CUPTI names; one that the process has loaded; one beside the CUDA
+ * libraries that the process has loaded (in a toolkit's folders, or in those of Python packages); CUDA_HOME and
+ * CUDA_PATH; the loader's search path; the places where toolkits are installed. Of several versions it prefers that of
+ * the CUDA runtime in use, then the driver's, then older ones, because a CUPTI that is newer than the driver does not
+ * work. It skips a file that lacks a required function. */
 #include <link.h>
 #include <stdlib.h>
 
@@ -21,13 +20,12 @@
 
 struct search {
     int majors[MAJOR_NEWEST - MAJOR_OLDEST + 2]; /* in the order to try, ended by 0 */
-    char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* libcupti's that the process has, by number; 0: without one */
-    char runtime[PATH_BYTES];                    /* its libcudart */
-    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, where Python
-                                                  * packages have their libraries */
+    char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* loaded libcupti.so.N, by N; 0: without a number */
+    char runtime[PATH_BYTES];                    /* the loaded libcudart */
+    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, with libraries of Python packages */
 };
 
-/* ---- Small things ---------------------------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------------------------- */
 
 static void add_text(char *to, const char *text)
 {
@@ -35,7 +33,7 @@ static void add_text(char *to, const char *text)
     if (used + length < PATH_BYTES)
         memcpy(to + used, text, length + 1);
     else
-        to[0] = 0; /* too long to be a file: nothing will be found there */
+        to[0] = 0; /* too long for a path: nothing will be found there */
 }
 
 static void add_number(char *to, int number)
@@ -44,7 +42,7 @@ static void add_number(char *to, int number)
     add_text(to, number < 10 ? digits + 1 : digits);
 }
 
-/* The number behind ".so." in a path, or 0. */
+/* The number after ".so." in a path, or 0. */
 static int major_of(const char *path)
 {
     const char *number = strstr(path, ".so.");
@@ -65,7 +63,7 @@ static int starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* ---- What the process has -------------------------------------------------------------------------------------- */
+/* ---- Libraries that the process has loaded --------------------------------------------------------------------- */
 
 static void keep(char *to, const char *path, size_t length)
 {
@@ -115,7 +113,7 @@ static void choose_majors(struct search *search)
 
 /* ---- Trying a file --------------------------------------------------------------------------------------------- */
 
-static const char *missing; /* a function that the last file lacked */
+static const char *missing; /* a function that the last file lacks */
 
 static int take_functions(void *library)
 {
@@ -168,7 +166,7 @@ static int try_loaded(const struct search *search)
     return try_file(search->loaded[0]);
 }
 
-/* By name in a folder, or along the loader's path where the folder is "". */
+/* Tries file names in a folder, or along the loader's search path if the folder is "". */
 static int try_folder(const struct search *search, const char *folder, const char *below)
 {
     char path[PATH_BYTES];
@@ -247,16 +245,16 @@ static int try_installed(const struct search *search)
     return -1;
 }
 
-/* ---- For the program's own calls ------------------------------------------------------------------------------- */
+/* ---- For calls of the program ---------------------------------------------------------------------------------- */
 
 void *cuda_library_function(const char *name)
 {
     void *function = cuda.library ? loader.dlsym(cuda.library, name) : NULL;
-    loader.dlerror(); /* not the program's to see */
+    loader.dlerror(); /* the program must not see this error */
     return function ? function : agent_find_function("libcupti.so", name);
 }
 
-/* The file that the user chose, or why it does not do. */
+/* Loads the file that the user chose: NULL, or why that failed. */
 static const char *load_asked(const char *asked)
 {
     static char sentence[PATH_BYTES];
@@ -285,6 +283,6 @@ const char *cuda_library_load(void)
              try_folder(&search, "", "") && try_installed(&search))
         failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, for "
                   "CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), or name its file in TACHO_CUPTI.";
-    loader.dlerror(); /* not the program's to see */
+    loader.dlerror(); /* the program must not see this error */
     return failure;
 }
