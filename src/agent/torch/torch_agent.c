@@ -1,12 +1,12 @@
-/* The operators of PyTorch, through the observers that it has for its own profiler.
+/* Records the operators of PyTorch, through the observers that it has for its own profiler.
  *
- * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the
- * end of each operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed
- * has not changed since 1.11 and neither have the functions used here since 1.12; versions before have a row each.
- * Where the fields of at::RecordFunction lie has changed with the version and with how the library was compiled. So one
- * operator of our own is run first, whose fields are known, and the layout is the one that shows them. If none does,
- * the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs, where
- * they are asked for, are read by version number: see torch_ivalues.c.
+ * When libtorch_cpu.so is among the loaded objects, the agent adds a callback that PyTorch calls at the begin and at
+ * the end of each operator, in the thread that runs it, beside the callbacks of torch.profiler. The way a callback is
+ * passed has not changed since 1.11, nor have the functions used here since 1.12; earlier versions have a row each. The
+ * offsets of the fields of at::RecordFunction depend on the version and on how the library was compiled. So the agent
+ * first runs an operator of its own, whose field values it knows, and takes the layout that shows them. If none does,
+ * it removes the callback and the report says why: no operator is ever read at an offset that was not proven. Inputs,
+ * if recorded, are read by version number: see torch_ivalues.c.
  *
  * The observer stays for the life of the process, and changes with what the program chooses (follow_wanted). A forked
  * child has it too and attaches at its next operator. */
@@ -23,10 +23,10 @@
 #include "agent/python/python_agent.h"
 #include "wire/wire_torch.h"
 
-/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. Behind
- * the functions lie the probability (1.0), before it up to 1.9 another function (none), then a byte for
- * each scope and for each wish. */
-enum { FUNCTION_SCOPES = 4, EDGE_SCOPE = 6, USER_SCOPE = 7 }; /* those of functions have always had their numbers */
+/* at::RecordFunctionCallback. It costs PyTorch time to provide inputs, so the agent asks only for what is recorded.
+ * After the two functions comes the probability (1.0; up to 1.9 with another function, none, before it), then a byte
+ * for each scope and for each request. */
+enum { FUNCTION_SCOPES = 4, EDGE_SCOPE = 6, USER_SCOPE = 7 }; /* the scopes of functions never changed their numbers */
 struct callback {
     void *start, *end;
     unsigned char rest[24];
@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct callback) == 40, "as torch has it");
 
 static const struct generation {
     uint32_t major, minor;
-    uint8_t probability, scopes, scope_count, needs_inputs, needs_numbers; /* in rest */
+    uint8_t probability, scopes, scope_count, needs_inputs, needs_numbers; /* offsets in rest */
     uint8_t user_scope;
 } generations[] = {
     { 1, 8, 8, 16, 5, 21, 22, 4 },           { 1, 9, 8, 16, 5, 21, 23, 4 },           { 1, 10, 0, 8, 6, 14, 16, 5 },
@@ -44,7 +44,7 @@ static const struct generation {
 enum { LAST_GENERATION = sizeof generations / sizeof *generations - 1 };
 static const struct generation *generation;
 
-/* std::variant<std::string_view, …>, which names an operator from 2.9 on. */
+/* std::variant<std::string_view, …>: the name of an operator from 2.9 on. */
 struct description {
     size_t length;
     const char *name;
@@ -85,20 +85,20 @@ static const struct {
 
 static struct torch_layout layout;
 static struct torch_version version;
-static _Atomic uint32_t state;   /* enum below */
+static _Atomic uint32_t state; /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static _Atomic int with_inputs, with_stacks;
-static uint64_t observer;        /* torch's number of our callback; whoever has `asked` from 0 writes it */
-static _Atomic uint32_t asked;   /* follow_wanted() since it was last done: 0 when nobody is at it */
+static uint64_t observer; /* PyTorch's handle of the callback; only the thread that took `asked` from 0 writes it */
+static _Atomic uint32_t asked;   /* calls of follow_wanted() that are not done yet; 0: no thread is working on it */
 static const char *refusal;
-static char library_path[4096];  /* written when its library is met, which is once */
-static _Atomic uintptr_t met_by; /* the thread that has just met it, by the address of its agent_self; 0: none */
+static char library_path[4096];  /* written when the library is first seen, which is once */
+static _Atomic uintptr_t met_by; /* the thread that has just loaded it: the address of its agent_self; 0: none */
 _Atomic uint32_t torch_wanted;
 
 /* ---- Each operator --------------------------------------------------------------------------------------------- */
 
-/* What the begin hands to the end, to say that it was recorded. Torch deletes it, through its
- * table of virtual functions. */
+/* The begin passes this to the end, to say that it was recorded. PyTorch deletes it through its table of virtual
+ * functions. */
 static void keep(void *context)
 {
 }
@@ -116,7 +116,7 @@ static inline const char *name_of(const void *function, const struct torch_layou
     return likely(!of->name) ? calls.name(function) : (const char *)torch_word(fields_of(function, of), of->name);
 }
 
-/* As versions from 1.11 on number them. */
+/* The scope, as versions from 1.11 on number it. */
 static inline uint16_t scope_of(const void *fields)
 {
     unsigned char scope = ((const unsigned char *)fields)[layout.scope];
@@ -131,7 +131,7 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     const char *name = name_of(function, &layout);
     const void *fields = fields_of(function, &layout);
     size_t length = name ? emit_text_length(name) : 0;
-    if (unlikely(length > WIRE_TEXT_MAX)) /* cut before a character, not in one */
+    if (unlikely(length > WIRE_TEXT_MAX)) /* truncate between characters, not inside one */
         for (length = WIRE_TEXT_MAX; length > WIRE_TEXT_MAX - 3 && (name[length] & 0xc0) == 0x80;)
             length--;
     uint32_t before_inputs = WIRE_TORCH_HEAD_WORDS + (stack != 0);
@@ -152,7 +152,7 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     for (uint32_t i = 0; i < input_words; i++)
         record->body[before_inputs + i] = inputs[i];
     emit_text(record->body + before_inputs + input_words, name ? name : "", length);
-    record->ticks = agent_ticks(); /* last: what it takes to write is not the operator's time */
+    record->ticks = agent_ticks(); /* last: the time to write the record is not the operator's */
     emit_commit(lane, record);
     return RECORDED;
 }
@@ -162,7 +162,7 @@ static inline int is_set(_Atomic int *flag)
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-/* No more of them: the observer goes on asking for them until what is recorded changes. */
+/* Stops recording inputs. The observer still requests them until the choice of what is recorded changes. */
 static __attribute__((noinline)) void give_up_inputs(void)
 {
     if (atomic_exchange(&with_inputs, 0))
@@ -220,7 +220,7 @@ static void end(const void *function, const void *context)
     emit_commit(lane, record);
 }
 
-/* The start callback returns a std::unique_ptr, which has a destructor: the caller says where it wants it. */
+/* The start callback returns a std::unique_ptr, which has a destructor: so the caller passes the address for it. */
 #if defined(__x86_64__)
 #define START(symbol, function)                                                                                      \
     static void **symbol(void **result, const void *operator)                                                       \
@@ -228,7 +228,7 @@ static void end(const void *function, const void *context)
         *result = function(operator);                                                                                \
         return result;                                                                                               \
     }
-#elif defined(__aarch64__) /* in x8, which C has no word for */
+#elif defined(__aarch64__) /* in x8, which C cannot express */
 #define START(symbol, function)                                                                                        \
     __attribute__((used)) void *torch_c_##function(const void *operator);                                              \
     void *torch_c_##function(const void *operator)                                                                     \
@@ -250,9 +250,9 @@ START(torch_start, begin)
 #define TRIAL_SEQUENCE 0x7461636865
 static const char trial_name[] = "tacho: is this how operators look?";
 
-/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either kind; named
- * inputs came with 2.4. Before, the name of the operator, which is two such strings, lies before the scope. */
-/* of 1.minor; 12: and all that came later */
+/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either ABI; named
+ * inputs came with 2.4. Before that, the operator's name, which is two such strings, lies before the scope. A row is
+ * for version 1.minor; 12 stands for all later ones too. */
 static const struct {
     uint32_t minor;
     struct torch_layout layout;
@@ -280,10 +280,10 @@ static const struct {
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 struct trial {
-    const void *function; /* that is being tried */
+    const void *function; /* the operator that is tried */
     unsigned calls;       /* of the observer for it */
     uint64_t last_number;
-    unsigned fits;        /* rows of layouts, as bits */
+    unsigned fits;        /* rows of layouts that fit, as bits */
 };
 static struct trial trial;
 
@@ -321,7 +321,7 @@ START(torch_look, look)
 
 static void run_trial(void)
 {
-    static _Alignas(64) unsigned char function[2048]; /* one thread tries, once */
+    static _Alignas(64) unsigned char function[2048]; /* static: one thread tries, once */
     memset(function, 0, sizeof function);
     trial.function = function;
     if (calls.construct)
@@ -337,7 +337,7 @@ static void run_trial(void)
     trial.function = NULL;
 }
 
-/* Two runs: the second one's number must be a later one. */
+/* Runs the operator twice: the number of the second run must be larger. */
 static int find_layout(struct callback callback)
 {
     trial = (struct trial){ .fits = (1u << LAYOUTS) - 1 };
@@ -363,7 +363,7 @@ static uint32_t read_number(const char **at)
     return number;
 }
 
-/* The text up to a quote or the end of the line. */
+/* Takes the text up to a quote or the end of the line. */
 static void take_version(const char *text)
 {
     size_t length = strcspn(text, "'\"\n");
@@ -378,10 +378,10 @@ static void take_version(const char *text)
     }
 }
 
-/* A file beside the folder of the library: version.py of the Python package, build-version of the C++ one. */
+/* Reads a file beside the folder of the library: version.py of the Python package, build-version of the C++ one. */
 static int read_version(const char *library, const char *file, const char *mark)
 {
-    static char path[4096], text[2048]; /* one thread installs, once */
+    static char path[4096], text[2048]; /* static: one thread installs, once */
     const char *folder = strrchr(library, '/');
     size_t length = folder ? (size_t)(folder + 1 - library) : 0;
     if (length + strlen(file) >= sizeof path)
@@ -420,7 +420,7 @@ static const char *look_up(const char *path)
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
         if (!*symbols[i].function && !symbols[i].is_optional) {
-            loader.dlerror(); /* not the program's to see */
+            loader.dlerror(); /* the program must not see this error */
             return too_old;
         }
     }
@@ -434,7 +434,7 @@ static const char *look_up(const char *path)
                : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
 }
 
-/* Whether inputs are to be read, and can be. */
+/* True if inputs are to be recorded, and can be. */
 static int wants_inputs(void)
 {
     static int known = -1;
@@ -462,8 +462,8 @@ static int wants_stacks(void)
     return 0;
 }
 
-/* A callback is exchanged while operators run; before 1.12 that is not safe, so there it stays, and
- * gets inputs from the start. */
+/* A callback is exchanged while operators run. Before 1.12 that is not safe, so there it stays, and gets inputs from
+ * the start. */
 static int can_be_exchanged(void)
 {
     return generation == &generations[LAST_GENERATION];
@@ -487,8 +487,8 @@ static struct callback our_callback(void)
     return callback;
 }
 
-/* From 1.12 on all are alike. How a callback looks before, its number says, of releases alone:
- * "1.11.0a0" may be as 1.10 is. */
+/* From 1.12 on all callbacks are alike. Before that, the version number tells, for releases alone: "1.11.0a0" may be
+ * like 1.10. */
 static const struct generation *find_generation(void)
 {
     size_t release = strspn(version.text, "0123456789.");
@@ -517,7 +517,7 @@ static const char *install(const char *path)
     return NULL;
 }
 
-/* Operators that run meanwhile keep the callback that they began with. */
+/* Operators that are running keep the callback that they began with. */
 static void follow(void)
 {
     if (atomic_load(&torch_wanted) & WIRE_TORCH_MEMORY)
@@ -531,8 +531,8 @@ static void follow(void)
     observe(our_callback());
 }
 
-/* What is asked for has changed. One thread at a time; one that comes meanwhile leaves it to that one, which looks
- * again. */
+/* What is to be recorded has changed. One thread at a time follows; a thread that comes meanwhile leaves it to that
+ * one, which checks again. */
 static void follow_wanted(void)
 {
     if (atomic_load(&state) != OBSERVED || atomic_fetch_add(&asked, 1) != 0)
@@ -558,7 +558,7 @@ uint32_t torch_choose(uint32_t flags)
     return before;
 }
 
-/* PyTorch is loaded: its operators are observed, if they are to be. */
+/* PyTorch is loaded: observes its operators if the capture records them. */
 static void found(void)
 {
     uint32_t before = NOT_LOADED;
@@ -576,19 +576,19 @@ static void found(void)
 
 static int attach(struct wire_header *arena, int descriptor, enum wire_origin origin)
 {
-    if (origin != WIRE_ORIGIN_FORK) /* a child goes on with what its parent chose */
+    if (origin != WIRE_ORIGIN_FORK) /* a forked child keeps its parent's choice */
         atomic_store(&torch_wanted, wire_torch(arena)->flags);
     return 0;
 }
 
-/* Tells a new arena what the process has loaded. */
+/* Records in a new arena what the process has loaded. */
 static void attached(enum wire_origin origin)
 {
     uint32_t installing = INSTALLING;
     if (origin != WIRE_ORIGIN_FORK)
         return;
-    atomic_store(&asked, 0);                                          /* whoever was at it is not in this process */
-    if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* and may have a lock of torch's */
+    atomic_store(&asked, 0); /* the thread that was working on it is not in this process */
+    if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* that thread may hold a lock of PyTorch */
         refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;
@@ -605,8 +605,8 @@ static void object_loaded(const char *path)
     atomic_store(&met_by, (uintptr_t)&agent_self);
 }
 
-/* The thread that loads PyTorch installs the observers before its dlopen() returns, so that it loses no operator.
- * Another thread that comes in meanwhile must not take that over. */
+/* The thread that loads PyTorch installs the observer before its dlopen() returns, so that no operator is lost. Another
+ * thread that comes meanwhile must not take that over. */
 static void objects_changed(void)
 {
     uintptr_t self = (uintptr_t)&agent_self;

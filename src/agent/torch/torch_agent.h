@@ -1,22 +1,22 @@
-/* What the files that observe PyTorch share. torch_agent.c installs the observer and writes a record for each
- * operator; torch_ivalues.c reads what operators are given; torch_allocators.c stands before the functions
- * that allocators report to.
+/* What the files that observe PyTorch share. torch_agent.c installs the observer and writes a record for each operator;
+ * torch_ivalues.c reads the inputs of operators; torch_allocators.c interposes the functions that allocators report to;
+ * torch_modules.c records calls of modules.
  *
- * Nothing of PyTorch is linked: its functions are looked up under their mangled names. Where the fields of an operator
- * lie is found out by a trial before anything is read in earnest; where those of its inputs lie is taken from the
- * version, and checked with the first tensors (torch_ivalues.c). */
+ * Nothing of PyTorch is linked: its functions are looked up by their mangled names. A trial finds the offsets of an
+ * operator's fields before any operator is recorded. The offsets of its inputs follow from the version, and are checked
+ * with the first tensors (torch_ivalues.c). */
 #ifndef TACHO_AGENT_TORCH_TORCH_AGENT_H
 #define TACHO_AGENT_TORCH_TORCH_AGENT_H
 
 #include "agent/core/agent.h"
 
-/* at::RecordFunction: byte offsets, from the object itself, or from where the pointer at
- * `state` points to (before 1.11). */
+/* at::RecordFunction: byte offsets in the object, or (before 1.11) in the object that the pointer at `state` points
+ * to. */
 struct torch_layout {
-    uint16_t state;             /* 0: the object itself */
-    uint16_t name;              /* of a const char *; 0: torch has a function for it (from 1.12 on) */
+    uint16_t state;             /* 0: the fields are in the object itself */
+    uint16_t name;              /* of a const char *; 0: PyTorch has a function for it (from 1.12 on) */
     uint16_t sequence, inputs, thread, scope, forward_thread, number;
-    uint16_t inputs_are_vector; /* behind their address is that of their end; else how many they are */
+    uint16_t inputs_are_vector; /* a pointer to their end follows their address; else their number */
 };
 
 struct torch_version {
@@ -31,35 +31,35 @@ static inline uint64_t torch_word(const void *object, size_t offset)
     return word;
 }
 
-/* enum wire_torch_flag: what of its operators is recorded, as the program chose last. */
+/* enum wire_torch_flag: what is recorded of operators, as the program chose last. */
 extern _Atomic uint32_t torch_wanted;
-uint32_t torch_choose(uint32_t flags);         /* those before */
+uint32_t torch_choose(uint32_t flags);         /* returns the previous flags */
 
-uint64_t torch_module_begin(const char *name); /* a number for its end, or 0: it is not recorded */
+uint64_t torch_module_begin(const char *name); /* returns a number for the end, or 0: the call is not recorded */
 void torch_module_end(uint64_t call);
 
-/* Which inputs can be read, once the version is known: 0, or -1 for one that is not known, and none are. `undefined` is
- * the tensor that stands for none. */
+/* Prepares for this version: 0, or -1 if it is unknown, and then no inputs can be read. `undefined` is PyTorch's
+ * undefined tensor. */
 int torch_inputs_prepare(const struct torch_version *version, const void *undefined);
 
-/* The first tensors were not as the version says: nothing more is to be read. */
+/* True if the first tensors did not look as the version says: then no more inputs may be read. */
 int torch_inputs_are_refuted(void);
 
-/* Fills in items for so many values of torch: how many words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
+/* Writes items for `count` values of PyTorch. Returns the number of words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
 uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count);
 
-/* Our functions that stand before torch's. */
+/* The agent's functions that interpose those of PyTorch. */
 struct torch_stand_in {
     const char *symbol;
     void *function;
 };
-extern const struct torch_stand_in torch_memory_functions[]; /* ends with one without a symbol */
+extern const struct torch_stand_in torch_memory_functions[]; /* the last one has no symbol */
 
-/* A library was unloaded, and may come back elsewhere: the real ones are looked up again. */
+/* A library was unloaded and may come back elsewhere: the real functions are looked up again. */
 void torch_memory_forget(void);
 
-/* Puts them before torch's also in a process that the agent was not preloaded into; libraries that were loaded since
- * are reached when it is called again. */
+/* Interposes PyTorch's functions in a process that did not preload the agent. Must be called again for libraries that
+ * were loaded since. */
 void torch_reach_memory(void);
 
 #endif

@@ -1,11 +1,11 @@
-/* The memory of PyTorch: what its allocators report to its profiler, if there is one.
+/* The memory of PyTorch, as its allocators report it to its profiler.
  *
- * These stand before the functions of libc10 by which allocators ask whether anybody wants to know, and tell. Each goes
- * on to the real one, so that a profiler of the program's own hears the same. Allocators on the CPU remember the sizes
- * of what they handed out only while somebody wants to know; so the answer is yes from the start, whether or not
- * recording is on just then.
+ * This file interposes the functions of libc10 by which allocators ask whether a profiler is active, and report to it.
+ * Each calls the real one, so that a profiler of the program gets the same reports. CPU allocators remember the sizes
+ * of their allocations only while a profiler is active. So the answer is yes from the start, whether or not recording
+ * is on.
  *
- * Allocators call these with their locks held. Nothing here may wait for the loader's lock: see find(). */
+ * Allocators call these functions with their locks held. Nothing here may wait for the loader's lock: see find(). */
 #include <link.h>
 #include <stdbool.h>
 
@@ -14,7 +14,7 @@
 #include "torch_agent.h"
 #include "wire/wire_torch.h"
 
-/* c10::Device: passed in a register */
+/* c10::Device, which is passed in a register. */
 struct device {
     int8_t type, index;
 };
@@ -32,7 +32,7 @@ static int is_wanted(void)
 #define SHORT_OF "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
 #define SHORT_OF_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
 
-/* The real ones. A version has one of each kind; NONE: this has not. */
+/* The real functions. A version has one of each kind; NONE: this version does not have it. */
 enum { REAL_ENABLED, REAL_USED, REAL_USED_SIGNED, REAL_USED_ALONE, REAL_SHORT, REAL_SHORT_SIGNED, REALS };
 static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, USED_ALONE, SHORT_OF, SHORT_OF_SIGNED };
 static _Atomic(void *) reals[REALS];
@@ -52,8 +52,8 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *contex
     return search->found != NULL;
 }
 
-/* The tables of the objects are read: dlsym() would wait for the loader's lock, which a thread may hold that waits in a
- * constructor for the lock that this allocator holds. */
+/* Reads the symbol tables of the objects. dlsym() would wait for the loader's lock, and the thread that holds it may be
+ * waiting, in a constructor, for the lock that this allocator holds. */
 static __attribute__((noinline)) void *find(int which)
 {
     struct search search = { symbols[which], library_own_base(), NULL };

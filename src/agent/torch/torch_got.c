@@ -1,7 +1,7 @@
-/* How an agent that was not preloaded gets before the functions that PyTorch's allocators report to: their addresses
- * lie in tables of torch's libraries, which the loader has filled or will fill, and ours are written there instead.
- * Where the agent was preloaded the loader has done the same, and nothing is looked at. Nothing but these few entries
- * of libc10 and libtorch is ever written. */
+/* Interposes the functions that PyTorch's allocators report to, for an agent that was not preloaded. The global offset
+ * tables of PyTorch's libraries hold the addresses of these functions, and the agent writes its own there. Where the
+ * agent was preloaded the loader has done the same, and this file does nothing. It never writes anything but these few
+ * entries of libc10 and libtorch. */
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -31,7 +31,7 @@ static int is_torchs(const char *path)
     return strncmp(name, "libc10", 6) == 0 || strncmp(name, "libtorch", 8) == 0;
 }
 
-/* The loader has put real addresses into the dynamic section, as glibc does, or has not, as musl. */
+/* glibc relocates the addresses in the dynamic section, musl does not. */
 static const void *at(const struct object *object, ElfW(Addr) value)
 {
     return (const void *)(value < object->info->dlpi_addr ? object->info->dlpi_addr + value : value);
@@ -56,7 +56,7 @@ static int find_tables(struct object *object)
     return object->symbols && object->names;
 }
 
-/* Whether the loader has taken away the right to write there. */
+/* True if the loader has made this address read-only. */
 static int is_read_only(const struct object *object, uintptr_t slot)
 {
     for (int i = 0; i < object->info->dlpi_phnum; i++) {
@@ -93,7 +93,7 @@ static int has(const struct dl_phdr_info *info, const void *address)
     return 0;
 }
 
-/* Objects come in the order in which the loader took them in: what is before the C library was preloaded, or linked. */
+/* Objects come in the order in which the loader loaded them: those before the C library were preloaded or linked. */
 static int find_first(struct dl_phdr_info *info, size_t size, void *context)
 {
     int is_ours = has(info, (const void *)torch_reach_memory);
@@ -103,7 +103,7 @@ static int find_first(struct dl_phdr_info *info, size_t size, void *context)
 
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
-    static _Atomic uint64_t loads; /* as many as the loader had done by the last time */
+    static _Atomic uint64_t loads; /* the loader's count of loads at the last visit */
     struct object object = { .info = info };
     int *is_first = context;
     if (*is_first && atomic_exchange(&loads, info->dlpi_adds) == info->dlpi_adds)

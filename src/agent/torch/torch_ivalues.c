@@ -1,17 +1,17 @@
-/* What an operator of PyTorch is given: its inputs as c10::IValue, read by their layout.
+/* Reads the inputs of a PyTorch operator, which are c10::IValue, by their layout.
  *
- * A value is a word and a tag. Tensors and lists are behind pointers. What differs between versions is in one table, by
- * the first version that has it; a version that is not in it has no inputs. Tensors are read as they lie, never through
- * their functions: those of a subclass in Python would run Python.
+ * A value is a word and a tag. Tensors and lists are behind pointers. One table has what differs between versions, by
+ * the first version that has it; with an unknown version no inputs are read. Tensors are read from memory, never
+ * through their functions, because those of a subclass in Python would run Python.
  *
- * A version number is no proof. Until a tensor was met whose sizes multiply to its number of elements, each is checked
- * so, and when the first few are not as they should be, inputs are not read any more. That tells a wrong offset; a
- * build under a borrowed version whose values themselves are laid out otherwise it does not tell. */
+ * A version number is no proof. Until one tensor was found whose sizes multiply to its number of elements, each tensor
+ * is checked for that. If the first few fail, no more inputs are read. This detects a wrong offset. It does not detect
+ * a build with a borrowed version number whose values are laid out differently. */
 #include "torch_agent.h"
 
 #include "wire/wire_torch.h"
 
-/* Tags, the same in all versions known. */
+/* Tags that are the same in all known versions. */
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };
 
 struct value {
@@ -21,10 +21,10 @@ struct value {
 
 static const struct version {
     uint32_t major, minor;
-    uint16_t sizes; /* of a tensor: the number of dimensions, then sizes and strides */
-    uint16_t list;  /* of a list: first and last value, end of the memory, type of the values */
+    uint16_t sizes; /* in a tensor: offset of the number of dimensions, then sizes and strides */
+    uint16_t list;  /* in a list: offset of first and last value, end of the memory, type of the values */
     uint8_t bool_tag, list_tag;
-    uint8_t kind;   /* of a type: what it is */
+    uint8_t kind;   /* in a type: offset of its kind */
 } versions[] = {
     { 1, 8, 64, 24, 6, 10, 24 }, { 1, 10, 72, 24, 6, 10, 24 }, { 1, 11, 72, 24, 6, 10, 8 },
     { 1, 12, 72, 24, 7, 11, 8 }, { 1, 13, 72, 24, 8, 12, 8 },  { 2, 1, 72, 24, 9, 13, 8 },
@@ -65,8 +65,8 @@ static void count_misfit(void)
         atomic_store(&proof, REFUTED);
 }
 
-/* Behind the sizes and strides: the offset in its storage, the number of elements, the type. Tensors without
- * dimensions, and those of more than fit in, prove nothing. */
+/* After sizes and strides come the offset in the storage, the number of elements and the type. Tensors without
+ * dimensions, or with more than are stored inline, prove nothing. */
 static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
 {
     uint64_t elements = torch_word(sizes, 8 + 8 * 2 * INLINE_DIMENSIONS + 8), product = 1;
@@ -85,7 +85,7 @@ static int fits(const char *sizes, uint64_t dimensions, uint16_t type)
 
 struct output {
     uint64_t *words;
-    uint32_t used, room; /* one word is always kept for WIRE_TORCH_CUT */
+    uint32_t used, room; /* one word is always left for WIRE_TORCH_CUT */
 };
 
 static int put(struct output *out, uint64_t head, uint32_t more)
@@ -137,17 +137,17 @@ static int put_plain(struct output *out, const struct value *value)
     return put(out, wire_torch_item(value->tag == TAG_COMPLEX ? WIRE_TORCH_COMPLEX : WIRE_TORCH_OTHER, 0, 0), 0);
 }
 
-/* A list that is longer than torch tells of must leave room for the inputs behind it. */
+/* A list that is longer than PyTorch's profiler shows must leave room for the inputs after it. */
 enum { ROOM_BEHIND = 128 };
 
-/* As torch's profiler sorts them: lists of tensors, lists whose first value is a scalar, and others. */
+/* Sorted as PyTorch's profiler does: lists of tensors, lists whose first value is a scalar, and others. */
 static int put_list(struct output *out, const char *list)
 {
     const struct value *first = (const void *)torch_word(list, known->list),
                        *last = (const void *)torch_word(list, known->list + 8u);
     const struct value *end = (const void *)torch_word(list, known->list + 16u);
     const char *type = (const char *)torch_word(list, known->list + 24u);
-    if (first > last || last > end || (!first && end)) { /* not what a list looks like */
+    if (first > last || last > end || (!first && end)) { /* not a list */
         count_misfit();
         return put(out, wire_torch_item(WIRE_TORCH_OTHER, 0, 0), 0);
     }

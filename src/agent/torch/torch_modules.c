@@ -1,6 +1,6 @@
-/* Calls of PyTorch's modules, which the Python package tells of (python/tacho/_modules.py): they become records
- * among those of the operators, in the thread that makes them, so that one stack has both. A call that began while
- * nothing was recorded has no end. */
+/* Calls of PyTorch's modules, which the Python package reports (python/tacho/_modules.py). They become records among
+ * those of the operators, in the thread that makes them, so that one stack has both. A call that began while nothing
+ * was recorded has no end. */
 #include "torch_agent.h"
 #include "wire/wire_torch.h"
 
