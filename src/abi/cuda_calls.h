@@ -9,7 +9,7 @@
 enum cuda_domain { CUDA_RUNTIME, CUDA_DRIVER };
 
 enum cuda_group { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_GROUP_COUNT };
-#define CUDA_GROUP_BIT(group) (1u << CUDA_##group) /* CUDA_GROUP_BIT(KERNEL): in wire_cuda_settings.backtrace_groups */
+#define CUDA_GROUP_BIT(group) (1u << CUDA_##group) /* a bit of wire_cuda_settings.backtrace_groups */
 
 enum cuda_work { CUDA_NONE, CUDA_LAUNCH };
 

@@ -1,10 +1,9 @@
-/* The parts of CUPTI's and the CUDA driver's ABI that Tacho uses, declared here so that no
- * vendor header is ever needed.
+/* The parts of CUPTI's and the CUDA driver's ABI that Tacho uses, declared here so that it never needs a vendor header.
  *
- * Names are ours (CUPTI_KIND_MEMCPY, not CUPTI_ACTIVITY_KIND_MEMCPY), so that tests/house/cupti_abi.py can include the
- * vendor's headers beside this one and compare every number, size and offset. Nothing here may be called from outside
- * the agent: the tables name functions that it looks up at run time. How records are laid out is another matter, as
- * that changes from version to version: cupti_layout.h. */
+ * The names are Tacho's (CUPTI_KIND_MEMCPY, not CUPTI_ACTIVITY_KIND_MEMCPY), so that tests/house/cupti_abi.py can
+ * include the vendor's headers beside this one and compare every number, size and offset. Only the agent may call these
+ * functions: it looks them up at run time. The layout of records changes from version to version, so it is data:
+ * cupti_layout.h. */
 #ifndef TACHO_ABI_CUPTI_H
 #define TACHO_ABI_CUPTI_H
 
@@ -13,7 +12,7 @@
 
 /* ---- Results --------------------------------------------------------------------------------------------------- */
 
-/* The sentence goes into the report for people to read; "" for results that could only mean a mistake of ours. */
+/* The sentence is for the user, in the report; "" for results that could only come from a bug of the agent. */
 #define CUPTI_RESULTS(X)                                                                                               \
     X(SUCCESS, 0, "")                                                                                                  \
     X(ERROR_INVALID_PARAMETER, 1, "")                                                                                  \
@@ -83,18 +82,18 @@ enum cupti_result {
 
 enum cupti_kind {
 #define CUPTI_KIND_ID(name, number) CUPTI_KIND_##name = number,
-    CUPTI_KINDS(CUPTI_KIND_ID) CUPTI_KIND_COUNT /* one past the last that we know */
+    CUPTI_KINDS(CUPTI_KIND_ID) CUPTI_KIND_COUNT /* one past the last known kind */
 #undef CUPTI_KIND_ID
 };
 
 /* ---- Settings -------------------------------------------------------------------------------------------------- */
 
-/* cuptiActivitySetAttribute(attribute, size_t *bytes, void *value); the type of the value in the comment */
+/* For cuptiActivitySetAttribute(attribute, size_t *bytes, void *value); the comment has the type of the value. */
 enum cupti_attribute {
-    CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER = 5, /* uint8_t; 1: we hand out buffers that are all zeros */
+    CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER = 5, /* uint8_t; 1: the agent provides buffers that are all zeros */
 };
 
-enum { CUPTI_FLUSH_FORCED = 1 };                    /* cuptiActivityFlushAll: buffers that are not full too */
+enum { CUPTI_FLUSH_FORCED = 1 };                    /* cuptiActivityFlushAll: flush buffers that are not full, too */
 enum { CUPTI_THREAD_ID_SYSTEM = 1 };                /* cuptiSetThreadIdType: gettid() */
 
 enum { CUPTI_UNIFIED_MEMORY_ALL_DEVICES = 2 };      /* scope */
@@ -116,7 +115,7 @@ _Static_assert(sizeof(struct cupti_unified_memory_config) == 16, "as CUPTI has i
 enum { CUPTI_SYNC_EVENT = 1, CUPTI_SYNC_STREAM_WAIT, CUPTI_SYNC_STREAM, CUPTI_SYNC_CONTEXT };
 enum { CUPTI_LAUNCH_REGULAR, CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_MULTI };
 
-#define CUPTI_NO_SYNC UINT32_MAX /* stream and event of a synchronisation that concerns none */
+#define CUPTI_NO_SYNC UINT32_MAX /* stream or event of a synchronisation that has none */
 
 /* ---- Callbacks ------------------------------------------------------------------------------------------------- */
 
@@ -135,21 +134,21 @@ enum cupti_resource {
     CUPTI_RESOURCE_MODULE_PROFILED,
 };
 
-/* In the domains DRIVER and RUNTIME. */
+/* The data of a callback in the domains DRIVER and RUNTIME. */
 struct cupti_call {
     uint32_t site;              /* CUPTI_ENTER, CUPTI_EXIT */
     const char *function;       /* without version, _ptsz or _ptds: "cudaMemcpyAsync" */
     const void *parameters;     /* struct cuda_…_parameters below, by function */
     void *result;               /* at exit: points to a CUresult or cudaError_t */
-    const char *symbol;         /* of a launch: the kernel's name, mangled */
-    void *context;              /* NULL where the runtime has not made one yet */
+    const char *symbol;         /* of a launch: the mangled name of the kernel */
+    void *context;              /* NULL where the runtime has not created one yet */
     uint32_t context_id;
-    uint64_t *correlation_data; /* ours from enter to exit */
+    uint64_t *correlation_data; /* a word for the client, from enter to exit */
     uint32_t correlation_id;
 };
 _Static_assert(sizeof(struct cupti_call) == 72 && offsetof(struct cupti_call, correlation_id) == 64, "as CUPTI has it");
 
-/* In the domain RESOURCE. What `descriptor` points to depends on the resource. */
+/* The data of a callback in the domain RESOURCE. The resource determines what `descriptor` points to. */
 struct cupti_resource_data {
     void *context;
     void *stream;
@@ -157,9 +156,9 @@ struct cupti_resource_data {
 };
 _Static_assert(sizeof(struct cupti_resource_data) == 24, "as CUPTI has it");
 
-/* Given to cuptiSubscribe_v2; old_name then holds who has the subscription. */
+/* The argument of cuptiSubscribe_v2, which stores the name of the current subscriber in old_name. */
 struct cupti_subscriber_parameters {
-    size_t bytes;          /* CUPTI_SUBSCRIBER_BYTES: as 13.0 has it, which newer ones take too */
+    size_t bytes;          /* CUPTI_SUBSCRIBER_BYTES: the size in 13.0, which newer versions accept too */
     const char *name;
     char *old_name;
     size_t old_name_bytes; /* CUPTI_OLD_NAME_BYTES or more */
@@ -175,9 +174,9 @@ typedef uint64_t (*cupti_clock)(void);
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */
 
-/* X(need, since, name, (parameters)): since is what cuptiGetVersion() said in the first version that has it,
- * 18 for 11.8. Without a REQUIRED one CUDA is not traced; OPTIONAL ones are NULL in versions that lack them.
- * All return a CUptiResult. */
+/* X(need, since, name, (parameters)): `since` is the result of cuptiGetVersion() in the first version that has it, 18
+ * for 11.8. Without a REQUIRED function CUDA is not traced; OPTIONAL ones are NULL in versions that lack them. All
+ * return a CUptiResult. */
 #define CUPTI_FUNCTIONS(X)                                                                                             \
     X(REQUIRED, 18, cuptiGetVersion, (uint32_t *version))                                                              \
     X(REQUIRED, 18, cuptiSubscribe, (void **subscriber, cupti_callback callback, void *user))                          \
@@ -203,7 +202,7 @@ typedef uint64_t (*cupti_clock)(void);
     X(OPTIONAL, 130000, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable))                                \
     X(OPTIONAL, 130000, cuptiSubscribe_v2,                                                                             \
       (void **subscriber, cupti_callback callback, void *user, struct cupti_subscriber_parameters *parameters))        \
-    /* version 0: its own */                                                                                           \
+    /* version 0: that of the library */                                                                               \
     X(OPTIONAL, 130200, cuptiActivityGetStructSize, (uint32_t kind, uint32_t version, size_t *bytes))
 
 struct cupti_functions {
@@ -212,9 +211,9 @@ struct cupti_functions {
 #undef CUPTI_FUNCTION
 };
 
-/* 11.8, 12.0 and 12.1 all say 18, but records of kernels grew in 12.0. The driver call with this number came in 12.0:
- * where cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, …) fails, it is 11.8. What goes into
- * wire_cuda_shared.cupti_version is made here, so that every layout has a number of its own. */
+/* 11.8, 12.0 and 12.1 all return 18, but records of kernels grew in 12.0. The driver call with this number came
+ * in 12.0: if cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, …) fails, it is 11.8. This function makes
+ * the value of wire_cuda_shared.cupti_version, so that every layout has a number of its own. */
 #define CUPTI_CALL_OF_12_0 678 /* cuLibraryLoadData */
 #define CUPTI_VERSION_11_8 18u
 #define CUPTI_VERSION_12_0 19u
@@ -244,9 +243,9 @@ struct cuda_driver_functions {
 #undef CUDA_DRIVER_FUNCTION
 };
 
-#define CUDA_STREAM_PER_THREAD ((void *)2) /* a handle with a meaning of its own: the calling thread's default stream */
+#define CUDA_STREAM_PER_THREAD ((void *)2) /* a special handle: the default stream of the calling thread */
 
-/* cuDeviceGetAttribute; clocks in kHz, sizes in bytes, the bus in bits */
+/* For cuDeviceGetAttribute. Clocks are in kHz, sizes in bytes, the bus width in bits. */
 enum cuda_device_attribute {
     CUDA_DEVICE_MAX_THREADS_PER_BLOCK = 1,
     CUDA_DEVICE_MAX_BLOCK_DIM_X,
@@ -278,14 +277,15 @@ enum cuda_device_attribute {
     CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
     CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
     CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
-    CUDA_DEVICE_ATTRIBUTES = 107 /* how many are worth asking for, from 0 */
+    CUDA_DEVICE_ATTRIBUTES = 107 /* number of attributes to read, from 0 */
 };
 
 /* ---- Arguments of the calls that order streams or wait --------------------------------------------------------- */
 
-/* The same for the runtime and the driver, with and without _ptsz. Which calls: the rows
- * CUDA_WAIT of cuda_calls.def. */
-/* …WithFlags has flags behind them */
+/* They are the same for the runtime and the driver, with and without _ptsz. The rows CUDA_WAIT of cuda_calls.def list
+ * the calls. */
+
+/* The …WithFlags variants of these calls have flags after these members. */
 struct cuda_event_record_parameters {
     void *event, *stream;
 };

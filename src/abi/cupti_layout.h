@@ -39,28 +39,28 @@ enum cupti_field {
 
 #define CUPTI_FIELDS_MAX 48
 #define CUPTI_TEXTS_MAX 2
-#define CUPTI_NO_FIELD INT64_MIN    /* what cupti_field() returns for one that the version lacks */
+#define CUPTI_NO_FIELD INT64_MIN /* result of cupti_field() if the version lacks the field */
 
 struct cupti_at {
-    uint16_t word;       /* offset of the 8-byte word that the field lies in */
-    uint8_t left, right; /* shifts that leave nothing but the field */
+    uint16_t word;       /* offset of the 8-byte word with the field */
+    uint8_t left, right; /* shifts that isolate the field */
     uint8_t present, is_signed;
 };
 
 struct cupti_layout {
     uint32_t since;                  /* the first version that writes it */
     uint16_t record;                 /* enum cupti_record */
-    uint16_t bytes;                  /* of a record; a multiple of 8, as all of its size are */
-    uint16_t texts[CUPTI_TEXTS_MAX]; /* offsets of pointers to text, which the program's memory holds */
+    uint16_t bytes;                  /* size of a record; always a multiple of 8 */
+    uint16_t texts[CUPTI_TEXTS_MAX]; /* offsets of pointers to text in the program's memory */
     uint16_t text_count;
     struct cupti_at at[CUPTI_FIELDS_MAX];
 };
 
-/* The layout of that kind's records in that version. A version newer than all that we know gets the newest layout.
- * NULL for kinds that we or that version do not know. */
+/* The layout of that kind's records in that version. A version newer than the table gets the newest layout. NULL for
+ * kinds that the table or that version does not have. */
 const struct cupti_layout *cupti_layout(uint32_t version, uint32_t kind);
 
-/* One version's layouts, with what was learned about sizes at run time. */
+/* The layouts of one version, with the sizes that were learned at run time. */
 #define CUPTI_KIND_LIMIT 128        /* kinds from here on cannot be walked over */
 #define CUPTI_RECORD_LIMIT 4096     /* no record is larger */
 struct cupti_layouts {

@@ -12,7 +12,7 @@
 /* Folders below the root of a toolkit, in search order. */
 #define CUPTI_TOOLKIT_FOLDERS "/extras/CUPTI/lib64", "/targets/" CUPTI_TARGET "/lib", "/lib64", "/lib"
 
-/* libcupti.so.12 and so on; the oldest has its minor number behind that. */
+/* libcupti.so.12 and so on; the oldest one has a minor number too. */
 #define CUPTI_FILE "libcupti.so."
 #define CUPTI_OLDEST_MAJOR 11
 #define CUPTI_OLDEST_MINOR ".8"

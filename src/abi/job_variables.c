@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Names, or beginnings of names that end in '*'. Nothing that could hold a secret: no tokens,
- * keys, paths of credentials. */
+/* Names, or prefixes that end in '*'. The list must have nothing that could hold a secret: no tokens, keys, or paths of
+ * credentials. */
 /* clang-format off */
 static const char *const kept[] = {
     "CUDA_*", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NCCL_*", "CUBLAS_*",

@@ -1,14 +1,14 @@
-/* Environment variables that launchers set and libraries read: which of them a report keeps, and which tell a rank. */
+/* Environment variables that launchers set and libraries read: which of them a report stores, and which have a rank. */
 #ifndef TACHO_ABI_JOB_VARIABLES_H
 #define TACHO_ABI_JOB_VARIABLES_H
 
 #include <stddef.h>
 
-/* Whether a variable is one of the few that are stored. */
+/* True if a report stores this variable. */
 int job_variable_is_kept(const char *name, size_t length);
 
-/* Which variables a launcher sets; the first whose rank is there wins, so the more special ones come first. Ended by a
- * source that is NULL. */
+/* The variables that a launcher sets. The first launcher whose rank is set wins, so the more specific ones come first.
+ * The last row has a source of NULL. */
 struct job_launcher {
     const char *source, *rank, *local_rank, *world_size;
 };

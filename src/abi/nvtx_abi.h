@@ -1,5 +1,5 @@
-/* The binary interface of NVTX version 3 as a tool sees it, in our own words: what the headers inside the program
- * hand over, and the tables that a tool fills. The facts are those of the public protocol;
+/* The binary interface of NVTX version 3 as a tool sees it, in Tacho's own words: the structs that the headers inside
+ * the program pass, and the tables that a tool fills. The facts are those of the public protocol;
  * tests/trace/nvtx_vendor.py compares this file with the vendor's headers where they are installed. Layouts never
  * change; new fields come at the end. */
 #ifndef TACHO_ABI_NVTX_ABI_H
@@ -29,7 +29,7 @@ typedef const void *(*abi_get_table)(uint32_t id);
 
 struct abi_callbacks {
     size_t size;
-    /* The module's slots by callback id; how many there are, the unused one at 0 included. */
+    /* The slots of a module, by callback id, and their number, with the unused slot 0. */
     int (*module_slots)(int module, abi_function ***slots, unsigned *count);
 };
 
@@ -57,7 +57,7 @@ enum abi_payload_type {
     ABI_PAYLOAD_INT32,
     ABI_PAYLOAD_FLOAT,
 };
-#define ABI_PAYLOAD_EXTENDED ((int32_t)0xDFBD0009) /* reserved0 counts the struct abi_payload_data behind `payload` */
+#define ABI_PAYLOAD_EXTENDED ((int32_t)0xDFBD0009) /* `payload` points to reserved0 structs abi_payload_data */
 #define ABI_COLOR_ARGB 1
 
 struct abi_event {
@@ -114,7 +114,7 @@ struct abi_extension_info {
     size_t segment_count;
     struct abi_segment *segments;
     intptr_t (*get_export)(uint32_t id);
-    const void *info; /* payload: struct abi_type_info by type, the first one says how many there are */
+    const void *info; /* payload: an array of struct abi_type_info by type; the first one has their number */
 };
 _Static_assert(sizeof(struct abi_extension_info) == 40, "NVTX extension module");
 
@@ -124,7 +124,7 @@ struct abi_type_info {
 
 struct abi_payload_data {
     uint64_t schema;
-    size_t size; /* SIZE_MAX: the schema says it */
+    size_t size; /* SIZE_MAX: as the schema says */
     const void *bytes;
 };
 _Static_assert(sizeof(struct abi_payload_data) == 24, "NVTX payload data");

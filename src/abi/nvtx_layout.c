@@ -1,4 +1,4 @@
-/* Where the entries of an NVTX payload lie. Runs in the agent too: no allocation, no calls. */
+/* Computes where the entries of an NVTX payload lie. It runs in the agent too: no allocation, no calls into libc. */
 #include "nvtx_layout.h"
 
 static uint64_t round_up(uint64_t at, uint64_t align)
@@ -11,7 +11,7 @@ struct abi_extent abi_enum_extent(uint64_t size)
     return size >= 1 && size <= 8 ? (struct abi_extent){ size, size } : ABI_UNKNOWN_EXTENT;
 }
 
-/* One value of the type, where it stands in the payload itself. */
+/* The extent of one value of the type, if it is stored in the payload itself. */
 static struct abi_extent value_extent(uint64_t type, struct abi_extent nested)
 {
     uint32_t size = abi_is_string(type) ? abi_character_size(type) : abi_type_size(type);

@@ -1,8 +1,8 @@
-/* Payloads of NVTX's extensions: the types and flags that describe an entry, in NVTX's own numbers, and where the entry
- * lies. What a schema leaves open follows C's rules: an entry without an offset stands at the next aligned place.
+/* Payloads of NVTX's extensions: the types and flags that describe an entry, in NVTX's own numbers, and the place of
+ * the entry. What a schema leaves open follows C's rules: an entry without an offset comes at the next aligned place.
  *
- * The agent needs sizes while the program's memory is there, the collector needs offsets to read what was copied; both
- * place entries with the functions below. All numbers come from the program and may be anything. */
+ * The agent needs sizes while the program's memory is there, the collector needs offsets to decode the copy; both use
+ * the functions below. All numbers come from the program and may have any value. */
 #ifndef TACHO_ABI_NVTX_LAYOUT_H
 #define TACHO_ABI_NVTX_LAYOUT_H
 
@@ -42,17 +42,17 @@ enum abi_schema_type {
     ABI_SCHEMA_TYPE_UNION_INTERNAL,
 };
 
-#define ABI_DYNAMIC_ID (UINT64_C(1) << 32) /* ids that a tool gives start here; the program's own lie below */
+#define ABI_DYNAMIC_ID (UINT64_C(1) << 32) /* ids that a tool assigns start here; the program's own are lower */
 
-/* A schema or an enum by its id: static ids are unique in their domain only, dynamic ones in the process. Ids below
- * 2^24 are types, not schemas. */
+/* A key for a schema or an enum: static ids are unique in their domain only, dynamic ids in the process. Ids below 2^24
+ * are types, not schemas. */
 static inline uint64_t abi_schema_key(uint32_t domain, uint64_t id)
 {
     return id >= ABI_DYNAMIC_ID ? id : (uint64_t)(domain + 1) << 40 | id;
 }
 
-/* The size of a value of one of NVTX's own types, 0 for those that have none (strings in place, schemas, unknown ones).
- * Both architectures are LP64 with 16-byte long doubles; alignment is the size. */
+/* The size of a value of one of NVTX's own types; 0 for types without one (inline strings, schemas, unknown types).
+ * Both architectures are LP64 with 16-byte long doubles; the alignment is the size. */
 static inline uint32_t abi_type_size(uint64_t type)
 {
     static const uint8_t sizes[] = {
@@ -79,12 +79,12 @@ static inline uint32_t abi_character_size(uint64_t type)
 {
     return type == ABI_TYPE_UTF16 ? 2 : type == ABI_TYPE_UTF32 ? 4 : 1;
 }
-/* The entry's place in the payload holds a pointer: a string without any length is one too. */
+/* True if the payload holds a pointer for this entry. A string without any length is a pointer too. */
 static inline int abi_is_pointer(uint64_t type, uint64_t flags, uint64_t detail)
 {
     return (flags & ABI_ENTRY_POINTER) || (abi_is_string(type) && !(flags & ABI_ENTRY_ARRAY) && detail == 0);
 }
-/* The entry's place holds what another schema or an enum describes. */
+/* True if another schema or an enum describes the entry's bytes in the payload. */
 static inline int abi_is_nested(uint64_t type, uint64_t flags)
 {
     return !(flags & ABI_ENTRY_POINTER) && !abi_type_size(type) && !abi_is_string(type);
@@ -94,31 +94,31 @@ static inline int abi_is_union(uint64_t schema_type)
     return schema_type == ABI_SCHEMA_TYPE_UNION || schema_type == ABI_SCHEMA_TYPE_UNION_INTERNAL;
 }
 
-/* Bytes that something takes in a payload: at most UINT32_MAX, or 0 if that is not known before the payload is read.
+/* Bytes that an entry or a schema takes in a payload: at most UINT32_MAX, or 0 if only the payload itself can tell.
  * align is never 0. */
 struct abi_extent {
     uint64_t size, align;
 };
 #define ABI_UNKNOWN_EXTENT ((struct abi_extent){ 0, 1 })
 
-/* nested: the extent of the entry's type, where abi_is_nested() holds. */
+/* nested: the extent of the entry's type, if abi_is_nested() holds. */
 struct abi_extent abi_entry_extent(uint64_t type, uint64_t flags, uint64_t detail, struct abi_extent nested);
 struct abi_extent abi_enum_extent(uint64_t size);
 
-/* A schema whose entries are placed one after another: {.pack, .is_union} and zeros to begin with. */
+/* A schema whose entries are placed one after another. Initialise .pack and .is_union, and the rest with zeros. */
 struct abi_layout {
-    uint64_t pack;  /* no entry is aligned to more; 0: as its type says */
+    uint64_t pack;  /* maximum alignment of an entry; 0: as its type says */
     int is_union;
-    uint64_t next;  /* where the last entry ends */
-    uint64_t end;   /* where the entry that reaches farthest ends */
+    uint64_t next;  /* end of the last entry */
+    uint64_t end;   /* end of the entry that reaches farthest */
     uint64_t align; /* of the whole; 0: no entry yet */
 };
 
-/* The offset of the next entry. given: what the schema says, 0 if nothing. */
+/* The offset of the next entry. given: the offset in the schema, 0 if there is none. */
 uint64_t abi_layout_place(struct abi_layout *layout, uint64_t given, uint64_t align);
-/* The entry just placed ends there. */
+/* Tells where the entry that was just placed ends. */
 void abi_layout_fill(struct abi_layout *layout, uint64_t end);
-/* Of all entries so far, rounded up as sizeof does. */
+/* The extent of all entries so far, rounded up as sizeof does. */
 struct abi_extent abi_layout_extent(const struct abi_layout *layout);
 
 #endif

@@ -1,4 +1,4 @@
-/* The memory of a Python program, and the two steps that all reading of it is made of. */
+/* The memory of a Python program, and the two functions that all reading of it goes through. */
 #ifndef TACHO_ABI_PYTHON_BYTES_H
 #define TACHO_ABI_PYTHON_BYTES_H
 

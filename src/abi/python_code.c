@@ -43,12 +43,12 @@ static size_t put_characters(char *out, size_t size, size_t used, const unsigned
     return used;
 }
 
-/* A str object. state: two bits of no interest, three bits of width, then whether it is compact, and ASCII. */
+/* Reads a str object. state: two bits that do not matter here, three bits of width, then COMPACT and ASCII. */
 static enum python_status read_text(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, char *out, size_t size)
 {
     enum { WIDTH_SHIFT = 2, WIDTH_MASK = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
-    unsigned char piece[256], head[64]; /* the whole would be much for the stacks that the agent runs on */
+    unsigned char piece[256], head[64]; /* in pieces: the whole text would be too much for small stacks in the agent */
     size_t length_at = python->at[PYTHON_TEXT_LENGTH], state_at = python->at[PYTHON_TEXT_STATE];
     size_t head_bytes = (length_at > state_at ? length_at : state_at) + 8;
     if (head_bytes > sizeof head || python_read(memory, address, head, head_bytes) != 0)
@@ -122,7 +122,7 @@ enum python_status python_code_read(const struct python_runtime *python, const s
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
-/* 3.9: pairs of steps in bytes and in lines. A step in lines applies from the instruction on that the steps in bytes
+/* 3.9: pairs of steps in bytes and in lines. A step in lines takes effect at the instruction that the steps in bytes
  * have reached. */
 static int32_t line_3_9(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
@@ -136,8 +136,7 @@ static int32_t line_3_9(int64_t line, const unsigned char *table, size_t bytes, 
     return (int32_t)line;
 }
 
-/* 3.10: each entry is a run of bytes and the difference of its line from that of the run before; -128: it has no
- * line. */
+/* 3.10: each entry is a run of bytes and the difference between its line and that of the run before; -128: no line. */
 static int32_t line_3_10(int64_t line, const unsigned char *table, size_t bytes, int64_t instruction)
 {
     enum { NO_LINE = -128 };

@@ -1,5 +1,4 @@
-/* Reads the stacks of Python programs out of their memory: see python_layout.h. Lines and
- * texts are in python_code.c. */
+/* Reads the stacks of Python programs out of their memory: see python_layout.h. python_code.c has lines and texts. */
 #include "python_layout.h"
 
 #include <string.h>
@@ -36,8 +35,8 @@ const char *python_status_text(enum python_status status)
 
 struct version {
     unsigned minor;
-    int described;                   /* offsets are where the offset stands */
-    uint16_t at[PYTHON_FIELD_COUNT]; /* 0: it lacks it; all else is one more than it says */
+    int described;                   /* `at` has the places of the offsets in _Py_DebugOffsets, not the offsets */
+    uint16_t at[PYTHON_FIELD_COUNT]; /* 0: this version lacks the field; else the offset plus 1 */
 };
 
 #define AT(field, offset) [PYTHON_##field] = (offset) + 1
@@ -56,7 +55,7 @@ static int read_word(const struct python_memory *memory, uint64_t address, uint6
     return python_read(memory, address, word, sizeof *word);
 }
 
-/* The minor version, or 0 if it cannot be read. Versions without a version number are told apart by their newest
+/* The minor version, or 0 if it cannot be read. Versions that export no version number are recognised by their newest
  * function. */
 static unsigned find_minor(const struct python_memory *memory, const uint64_t symbols[PYTHON_SYMBOL_COUNT])
 {
@@ -92,9 +91,10 @@ static enum python_status take_description(struct python_runtime *python, const 
     if (python->at[PYTHON_GIL_HOLDER] < python->at[PYTHON_INTERPRETER_OWN_GIL] ||
         python->at[PYTHON_GIL_LOCKED] < python->at[PYTHON_INTERPRETER_OWN_GIL])
         return PYTHON_TORN;
-    python->at[PYTHON_GIL_HOLDER] -= python->at[PYTHON_INTERPRETER_OWN_GIL]; /* which may be another interpreter's */
+    /* The GIL may belong to another interpreter, so the offsets of its fields must count from the GIL itself. */
+    python->at[PYTHON_GIL_HOLDER] -= python->at[PYTHON_INTERPRETER_OWN_GIL];
     python->at[PYTHON_GIL_LOCKED] -= python->at[PYTHON_INTERPRETER_OWN_GIL];
-    /* the cached UTF-8 and its length */
+    /* Between the two lie the cached UTF-8 and its length. */
     python->at[PYTHON_TEXT_WIDE] = python->at[PYTHON_TEXT_ASCII] + 2 * sizeof(uint64_t);
     return PYTHON_OK;
 }
@@ -161,7 +161,7 @@ uint64_t python_first_interpreter(const struct python_runtime *python, const str
     return read_word(memory, python->address + python->at[PYTHON_RUNTIME_INTERPRETERS], &first) == 0 ? first : 0;
 }
 
-/* The owner is written when the lock is taken, and stays there when it is released. */
+/* The holder is written when the lock is taken, and stays there when it is released. */
 static void read_gil(const struct python_runtime *python, const struct python_memory *memory,
                      struct python_interpreter *interpreter)
 {
@@ -217,7 +217,7 @@ enum python_status python_thread_read(const struct python_runtime *python, const
     return PYTHON_OK;
 }
 
-/* Looks in this interpreter: 1 if the thread was found with frames, 0 if it was not found or has none. */
+/* Searches this interpreter: 1 if it has the thread, with frames; 0 if it does not, or the thread has none. */
 static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first,
                    uint64_t pthread, struct python_thread *found, unsigned *steps)
 {
@@ -238,7 +238,7 @@ enum python_status python_find_thread(const struct python_runtime *python, const
                                       uint64_t pthread, struct python_thread *thread)
 {
     struct python_interpreter interpreter;
-    unsigned count = 0, steps = 0; /* of all interpreters together: a list may lead round in circles */
+    unsigned count = 0, steps = 0; /* over all interpreters: a damaged list may be circular */
     thread->address = 0;
     for (uint64_t at = python_first_interpreter(python, memory); at && count++ < PYTHON_INTERPRETERS_MAX;
          at = interpreter.next) {
@@ -260,11 +260,11 @@ size_t python_frame_bytes(const struct python_runtime *python)
     size_t bytes = 0;
     for (size_t i = 0; i < FRAME_FIELDS; i++)
         bytes = python->at[frame_fields[i]] + 8u > bytes ? python->at[frame_fields[i]] + 8u : bytes;
-    uint32_t owner = python->at[PYTHON_FRAME_OWNER]; /* behind is_entry, where there is one */
+    uint32_t owner = python->at[PYTHON_FRAME_OWNER]; /* lies behind is_entry, where that exists */
     return owner != PYTHON_NO_FIELD && owner + 1 > bytes ? owner + 1 : bytes;
 }
 
-/* How far into its code a frame is, in bytes. */
+/* The frame's position in its code, in bytes. */
 static int64_t instruction_of(const struct python_runtime *python, uint64_t code, uint64_t value)
 {
     if (python->at[PYTHON_CODE_INSTRUCTIONS] != PYTHON_NO_FIELD)
@@ -273,8 +273,8 @@ static int64_t instruction_of(const struct python_runtime *python, uint64_t code
     return python->minor < 10 || last < 0 ? last : 2 * (int64_t)last;
 }
 
-/* Whether a run of the interpreter's loop began with this frame. Up to 3.10 each frame begins one, 3.11 stores it,
- * and later versions have a frame of the interpreter's own behind it. */
+/* True if an invocation of the interpreter's loop began with this frame. Up to 3.10 each frame begins one, 3.11 stores
+ * it, and later versions have a frame of the interpreter itself behind it. */
 static uint64_t begins_loop(const struct python_runtime *python, const unsigned char *bytes)
 {
     uint16_t says = python->at[PYTHON_FRAME_ENTRY];

@@ -1,16 +1,16 @@
 /* Reads the stacks of Python programs out of their memory: from outside, or in the process itself without the GIL.
  *
- * Everything goes through read_at(), so that the memory may be another process's, our own or a test's. Nothing that it
- * holds is trusted, since it changes while it is read: every walk is bounded, and a wrong answer is possible where an
- * unsafe one is not. Who must be sure reads the thread again afterwards and compares. CPython 3.9 to 3.14 with the GIL,
- * x86_64 and aarch64. libc only, no allocation, no lock. In the process itself read_at must not fault either:
- * process_vm_readv() on oneself is one way.
+ * Everything goes through read_at(), so that the memory may be that of another process, of this one or of a test.
+ * Nothing in it is trusted, because it changes while it is read: every walk is bounded, and the result may be wrong but
+ * reading is never unsafe. A caller that must be sure reads the thread again afterwards and compares. It knows CPython
+ * 3.9 to 3.14 with the GIL, on x86_64 and aarch64. It uses libc alone and neither allocates nor locks. In the process
+ * itself read_at must not fault either: process_vm_readv() on the own process is one way.
  *
- *     uint64_t symbols[PYTHON_SYMBOL_COUNT];            addresses of python_symbols[], 0 for those that are not there
+ *     uint64_t symbols[PYTHON_SYMBOL_COUNT];            addresses of python_symbols[], 0 for missing ones
  *     if (python_open(&python, &memory, symbols) != PYTHON_OK) …
  *     if (python_find_thread(&python, &memory, pthread_self(), &thread) != PYTHON_OK) …       or all of them, as below
  *     count = python_frames(&python, &memory, thread.frame, frames, max, &next);
- *     python_code_read(&python, &memory, frames[i].code, &code);     remember the result by the address of the code */
+ *     python_code_read(&python, &memory, frames[i].code, &code);     cache the result by the address of the code */
 #ifndef TACHO_ABI_PYTHON_LAYOUT_H
 #define TACHO_ABI_PYTHON_LAYOUT_H
 
@@ -25,7 +25,7 @@
     X(RUNTIME, "_PyRuntime")                                                                                         \
     X(CODE_TYPE, "PyCode_Type")                                                                                      \
     X(VERSION, "Py_Version")       /* the version as a number, from 3.11 on */                                       \
-    X(SINCE_3_10, "PyGC_Enable")   /* versions without it are told apart by what they brought */                     \
+    X(SINCE_3_10, "PyGC_Enable")   /* earlier versions are recognised by the functions that they added */           \
     X(SINCE_3_9, "PyFrame_GetCode")
 
 enum python_symbol {
@@ -37,7 +37,7 @@ extern const char *const python_symbols[PYTHON_SYMBOL_COUNT];
 
 enum python_status {
     PYTHON_OK,
-    PYTHON_UNREADABLE, /* the process is gone, or we may not read it */
+    PYTHON_UNREADABLE, /* the process is gone, or may not be read */
     PYTHON_TORN,       /* the data is inconsistent: it changed meanwhile, or is not set up yet */
     PYTHON_TOO_OLD,
     PYTHON_TOO_NEW,
@@ -56,11 +56,9 @@ enum python_field {
 
 struct python_runtime {
     uint64_t address;                /* of _PyRuntime */
-    uint64_t code_type;              /* of PyCode_Type; 0: not known, then code objects are
-                                      * not checked for their type */
+    uint64_t code_type;              /* of PyCode_Type; 0: unknown, and the type of code objects is not checked */
     unsigned minor;                  /* 3.minor */
-    uint16_t at[PYTHON_FIELD_COUNT]; /* offset of each field in its struct; PYTHON_NO_FIELD
-                                      * for what this version lacks */
+    uint16_t at[PYTHON_FIELD_COUNT]; /* offset of each field in its struct; PYTHON_NO_FIELD if this version lacks it */
 };
 
 /* Determines the version and its layout. PYTHON_TORN: the interpreter has not been set up yet. */
@@ -69,35 +67,35 @@ enum python_status python_open(struct python_runtime *python, const struct pytho
 
 /* ---- Interpreters and threads ---------------------------------------------------------------------------------- */
 
-#define PYTHON_INTERPRETERS_MAX 1024u /* threads of one process: a longer list is torn */
-#define PYTHON_THREADS_MAX 65536u     /* likewise */
+#define PYTHON_INTERPRETERS_MAX 1024u /* of one process: a longer list is torn */
+#define PYTHON_THREADS_MAX 65536u     /* of one process, likewise */
 #define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex this close to the lock waits for the lock */
 
 struct python_interpreter {
-    uint64_t address, next; /* next 0: the last one */
+    uint64_t address, next; /* next 0: this is the last one */
     uint64_t first_thread;
-    uint64_t gil;           /* where its lock lies; 0: not known */
-    uint64_t holder;        /* the thread state that has the lock; 0: none has */
+    uint64_t gil;           /* address of its lock; 0: unknown */
+    uint64_t holder;        /* the thread state that holds the lock; 0: none */
     int64_t id;
 };
 
 struct python_thread {
-    uint64_t address, next; /* next 0: the last one of its interpreter */
+    uint64_t address, next; /* next 0: this is the last one of its interpreter */
     uint64_t interpreter;
     uint64_t pthread;       /* pthread_self() of the thread */
-    uint64_t native;        /* its tid; 0 before 3.11, which do not say */
-    uint64_t frame;         /* the innermost; 0: it runs no Python code */
+    uint64_t native;        /* its tid; 0 before 3.11, which does not store it */
+    uint64_t frame;         /* the innermost frame; 0: the thread runs no Python code */
 };
 
-/* The first interpreter; 0: none is there, or it could not be read. */
+/* The first interpreter; 0: there is none, or it could not be read. */
 uint64_t python_first_interpreter(const struct python_runtime *python, const struct python_memory *memory);
 enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory,
                                            uint64_t address, struct python_interpreter *interpreter);
 enum python_status python_thread_read(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t address, struct python_thread *thread);
 
-/* Finds the state of a thread by its pthread, in any interpreter; of several, the one with frames. PYTHON_TORN:
- * there is none. */
+/* Finds the state of a thread by its pthread, in any interpreter. If there are several, it takes the one with frames.
+ * PYTHON_TORN: there is none. */
 enum python_status python_find_thread(const struct python_runtime *python, const struct python_memory *memory,
                                       uint64_t pthread, struct python_thread *thread);
 
@@ -106,9 +104,8 @@ enum python_status python_find_thread(const struct python_runtime *python, const
 struct python_frame {
     uint64_t address;
     uint64_t code;       /* the code object */
-    int64_t instruction; /* offset in bytes into its code; < 0: not begun */
-    uint64_t is_entry;   /* 1: C code called it, in a new run of the interpreter's loop; 0: its
-                          * caller runs in the same one */
+    int64_t instruction; /* byte offset in its code; < 0: it has not begun */
+    uint64_t is_entry;   /* 1: C code called it, in a new invocation of the interpreter's loop; 0: Python code did */
 };
 
 /* Reads frames, innermost first, without those of the interpreter itself (between C and Python). Returns their
@@ -122,19 +119,19 @@ size_t python_frame_bytes(const struct python_runtime *python);
 
 /* ---- Code objects ---------------------------------------------------------------------------------------------- */
 
-#define PYTHON_TEXT_MAX 1024            /* bytes of UTF-8, the zero at the end included; what is longer is cut */
-#define PYTHON_LINES_MAX 65536          /* bytes of a line table; beyond, instructions have no line */
+#define PYTHON_TEXT_MAX 1024 /* bytes of UTF-8, with the zero at the end; longer texts are truncated */
+#define PYTHON_LINES_MAX 65536 /* bytes of a line table; with a larger one, instructions have no line */
 
 struct python_code {
     uint64_t address;
     int32_t first_line;
-    uint64_t lines;             /* address of the line table… */
-    uint32_t lines_bytes;       /* …and its size; 0: there is none */
+    uint64_t lines;             /* address of the line table */
+    uint32_t lines_bytes;       /* its size; 0: there is none */
     char name[PYTHON_TEXT_MAX]; /* qualified, from 3.11 on: Class.method */
     char file[PYTHON_TEXT_MAX];
 };
 
-/* PYTHON_TORN: there is no code object at this address (any more). */
+/* PYTHON_TORN: there is no code object at this address, or not any more. */
 enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, struct python_code *code);
 

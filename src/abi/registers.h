@@ -1,5 +1,5 @@
-/* Saves the registers that unwinding starts from, as they are at this place: those that calls preserve, the stack
- * pointer and the instruction pointer. The function around it must keep its frame until its stack has been copied. */
+/* Saves the registers that unwinding starts from: those that calls preserve, the stack pointer and the instruction
+ * pointer. The function that uses this must keep its frame until its stack has been copied. */
 #ifndef TACHO_ABI_REGISTERS_H
 #define TACHO_ABI_REGISTERS_H
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Whether this library, a name or a path of `length` bytes, is such a runtime. */
+/* True if this library, a name or a path of `length` bytes, is such a runtime. */
 static inline int wire_is_sanitizer(const char *library, size_t length)
 {
     static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan",
@@ -18,8 +18,8 @@ static inline int wire_is_sanitizer(const char *library, size_t length)
     return 0;
 }
 
-/* LD_PRELOAD without the runtime that we put first for one program alone. An empty entry, which loaders skip, marks
- * it. Programs that this one starts must not inherit the runtime. */
+/* LD_PRELOAD without the runtime that Tacho puts first for one program. An empty entry, which loaders skip, marks it.
+ * Programs that this one starts must not inherit the runtime. */
 static inline const char *wire_without_runtime(const char *preload)
 {
     size_t length = strcspn(preload, ": ");

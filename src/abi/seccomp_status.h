@@ -19,7 +19,8 @@ static inline int wire_status_number(const char *status, const char *line)
     return *found == '\n' ? number : -1;
 }
 
-/* The number of filters. Kernels before 5.9 only say whether there are any. -1: this part of the text does not tell. */
+/* The number of filters. Kernels before 5.9 only say whether there are any. -1: this part of the text has no such
+ * line. */
 static inline int wire_seccomp_filters(const char *status)
 {
     int filters = wire_status_number(status, "\nSeccomp_filters:\t");
