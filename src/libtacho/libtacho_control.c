@@ -1,11 +1,11 @@
-/* The control half of libtacho.so: finds the agent, if there is one in this process, when the library is loaded.
+/* The control half of libtacho.so: when the library is loaded, it finds the agent, if this process has one.
  *
- * The agent may not be attached yet (its constructor can run later): it then attaches on being asked. */
+ * The agent may not be attached yet, because its constructor can run later. Then this call makes it attach. */
 #include <dlfcn.h>
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* Declared here without `inline` first, the header's functions become real ones, for dlsym and other languages. */
+/* These declarations without `inline` make the header's functions real ones, for dlsym and other languages. */
 PUBLIC void tacho_start(void);
 PUBLIC void tacho_stop(void);
 PUBLIC void tacho_step(void);
@@ -32,6 +32,6 @@ __attribute__((constructor)) static void find_agent(void)
     const struct tacho_calls *(*agent_calls)(void);
     *(void **)&agent_calls = dlsym(RTLD_DEFAULT, "tacho_agent_calls");
     const struct tacho_calls *calls = agent_calls ? agent_calls() : NULL;
-    if (calls && calls->size >= offsetof(struct tacho_calls, recording)) /* what version 1 had */
+    if (calls && calls->size >= offsetof(struct tacho_calls, recording)) /* the members of version 1 */
         tacho_calls = calls;
 }

@@ -1,5 +1,5 @@
-/* stat, lstat and fstat for libtacho.so alone: glibc has them as symbols only since 2.33, and libtacho.so must load on
- * 2.28. On 64-bit systems the kernel fills the same struct. Hidden: no program gets these in place of its own. */
+/* stat, lstat and fstat for libtacho.so: glibc exports them only since 2.33, and libtacho.so must load on 2.28. On
+ * 64-bit systems the kernel fills the same struct. They are hidden, so no program gets these instead of its own. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
