@@ -31,18 +31,18 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
 {
     const struct analysis_need *missing = analysis_missing(analysis, report);
     int64_t rows;
-    int code = options_check(analysis->name, analysis->usage, request, err);
+    int code;
 
-    if (code == 0)
-        code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err);
-    if (code != 0)
+    if ((code = options_check(analysis->name, analysis->usage, request, err)) != 0 ||
+        (code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err)) != 0)
         return code;
     if (missing)
         return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);
-    code = analysis->run(report, request, out, err);
-    if (code == 0 && rows >= 0)
+    if ((code = analysis->run(report, request, out, err)) != 0)
+        return code;
+    if (rows >= 0)
         table_limit(*out, (size_t)rows);
-    return code;
+    return 0;
 }
 
 int analysis_is_default(const struct analysis *analysis, struct report *report)

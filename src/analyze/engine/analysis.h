@@ -1,4 +1,4 @@
-/* An analysis, which is a report or a rule: one function from a report to a table, with what it needs and what is said
+/* An analysis is a report or a rule: one function from a report to a table, the tables that it needs, and the texts
  * about it. */
 #ifndef TACHO_ANALYZE_ENGINE_ANALYSIS_H
 #define TACHO_ANALYZE_ENGINE_ANALYSIS_H
@@ -8,7 +8,8 @@
 #include "request.h"
 #include "table.h"
 
-/* Tables of which at least one must have rows, NULL-terminated, and what a report without them "does not contain". */
+/* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
+ * contain". */
 struct analysis_need {
     const char *data; /* "CUDA trace data" */
     const char *const *tables;
@@ -22,16 +23,15 @@ struct analysis {
     const char *help;              /* one paragraph for --help-reports */
     struct analysis_need needs[3]; /* all of them; the first that is not met is named.
                                     * Ends with one without data */
-    int is_of_gpus;                /* without options it tells of work on GPUs
-                                    * alone, whatever else it needs */
+    int is_of_gpus;                /* without options its rows are only about work on GPUs, whatever else it needs */
     int by_default;                /* place in the default list, from 1; 0: not in it */
-    const char *default_where;     /* in it only of a report that has all it needs and rows in this table;
-                                    * NULL: always, as with nsys */
-    size_t default_rows;           /* as many are shown there, and how many more there are; 0: all */
-    /* A table without rows when the tables are there but hold nothing for this report. */
+    const char *default_where;     /* in the default list only if the report meets all needs and has rows in this
+                                    * table; NULL: always, as with nsys */
+    size_t default_rows;           /* rows that the default list shows, with a count of the others; 0: all */
+    /* Returns a table without rows if the tables are there but hold nothing for this analysis. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-    const char *advice, *praise; /* of a rule: what to do about the rows, and what it means that
-                                  * there are none; else NULL */
+    const char *advice, *praise; /* of a rule: how to act on its rows, and the good news if there are none; else
+                                  * NULL */
 };
 
 /* The first need that the report does not meet, or NULL. */

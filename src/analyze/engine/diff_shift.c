@@ -1,8 +1,7 @@
-/* How far one sample lies from another: the Hodges–Lehmann estimate, which is the median of all differences
- * between a value after and one before, and the interval that goes with the rank test of Mann and Whitney. It asks
- * nothing of the shape of the noise, and one run that went astray moves it little. With few runs it does not
- * pretend: the widest interval that there is, from the least difference to the greatest, has a confidence of its
- * own, which is what is returned. */
+/* The shift between two samples: the Hodges–Lehmann estimate, the median of all differences between a value after and a
+ * value before, with the confidence interval of the Mann–Whitney rank test. It assumes no distribution of the noise,
+ * and one outlier moves it little. With few runs even the widest interval, from the least difference to the greatest,
+ * has less than 95 % confidence; the function returns the confidence that it has. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the numbers in nsys's event tables mean, and the few sums that every analysis does with them. */
+/* The meaning of the numbers in nsys's event tables, and the arithmetic with them that all analyses share. */
 #ifndef TACHO_ANALYZE_ENGINE_EVENT_COLUMNS_H
 #define TACHO_ANALYZE_ENGINE_EVENT_COLUMNS_H
 
@@ -43,7 +43,7 @@ static inline int64_t global_tid_number(int64_t global_tid)
     return global_tid & 0xffffff;
 }
 
-/* The whole of some columns of a table, by name; nothing, and no error, when the file has no rows of it. */
+/* Reads whole columns of a table, by name. A table that the file lacks has no rows; that is no error. */
 static inline int columns_read(struct report *report, const char *name, const char *const *names, size_t count,
                                struct report_columns *out, struct error *err)
 {
@@ -57,7 +57,7 @@ static inline int columns_read(struct report *report, const char *name, const ch
     return report_read(report, table, wanted, count, out, err);
 }
 
-/* Gives the rows without a value in a column this one; what stands there otherwise is anything. */
+/* Sets the rows that are NULL in a column to a value; before, their values are undefined. */
 static inline void columns_fill_nulls(struct report_columns *columns, size_t column, int64_t value)
 {
     for (size_t row = 0; columns->nulls[column] && row < columns->rows; row++)

@@ -1,5 +1,5 @@
-/* Group by with one hash table a worker. Numbers are kept, since a median needs them, in pieces that double in size:
- * a key met once costs little, a key met a million times few pieces. */
+/* Group-by with one hash table for each worker. A median needs all numbers, so they are stored in pieces that double in
+ * size: a key with one number costs little, and a key with a million numbers has few pieces. */
 #include "group.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { FIRST_PIECE = 2, LARGEST_PIECE = 16 * 1024, FIRST_SLOTS = 256 };
 
-/* What one worker collects. On a cache line of its own, as workers write to it all the time. */
+/* The groups of one worker. On a cache line of its own, as workers write to it all the time. */
 struct part {
     struct group *groups;
     size_t count, capacity;
@@ -98,8 +98,8 @@ static int make_room(struct part *part)
     return (part->count + 1) * 2 > part->slot_count ? grow_slots(part) : 0;
 }
 
-/* A group that is not there yet; NULL when memory is short. Out of line: copying the key
- * would slow its reading down. */
+/* Adds a group for a new key; NULL when memory is short. Out of line, since the copy of the key
+ * would slow down find_group(), which only reads it. */
 static __attribute__((noinline)) struct group *add_group(struct part *part, const struct group_key *key, uint64_t hash)
 {
     if (make_room(part) != 0)

@@ -1,7 +1,7 @@
-/* Group by: numbers under keys, collected by many workers without locks, merged into exact figures.
+/* Group-by: numbers under keys, collected by many workers without locks, merged into exact figures.
  *
  * Each worker of report_scan() adds to a part of its own; groups_finish() joins the parts. The figures do not depend on
- * the number of workers; the order of the groups does, so whoever shows them sorts them. */
+ * the number of workers; the order of the groups does, so callers sort them before they show them. */
 #ifndef TACHO_ANALYZE_ENGINE_GROUP_H
 #define TACHO_ANALYZE_ENGINE_GROUP_H
 
@@ -18,7 +18,7 @@ struct group {
     struct statistics figures;
     double median;               /* after groups_finish() */
     struct number_piece *pieces; /* the one being filled is first */
-    int64_t *next, *end;         /* where in it the next number goes; its `used` is set when the group is joined */
+    int64_t *next, *end;         /* its place for the next number; its `used` is set when the group is joined */
 };
 
 struct groups;
@@ -29,8 +29,8 @@ void groups_delete(struct groups *groups);
 /* Adds a number; ERR_NO_MEMORY or 0. One thread at a time per worker. */
 int groups_add(struct groups *groups, int worker, const struct group_key *key, int64_t value);
 
-/* Merges the workers' parts and finds the medians. map, which may be NULL, changes keys on the way: what has the same
- * key afterwards is one group. The groups are valid until groups_delete(). */
+/* Merges the workers' parts and computes the medians. map, which may be NULL, replaces keys before the merge: groups
+ * that then have the same key become one. The groups are valid until groups_delete(). */
 int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context,
                   struct group **out, size_t *count, struct error *err);
 

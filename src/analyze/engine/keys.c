@@ -1,5 +1,5 @@
-/* Interned keys, and figures by counting sort: the numbers of a group come to lie together, so that its median is found
- * where they are. */
+/* Interned keys. Figures come from a counting sort, which puts the numbers of a group side by side, so that its median
+ * is computed in place. */
 #include "keys.h"
 
 #include <stdlib.h>
@@ -68,8 +68,8 @@ void keys_free(struct keys *keys)
 int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
                    size_t count)
 {
-    int64_t *sorted = malloc((count + 1) * 2 * sizeof *sorted); /* and as much again to look for medians in */
-    size_t *next = calloc(group_count + 1, sizeof *next);       /* where in sorted a group's next number goes */
+    int64_t *sorted = malloc((count + 1) * 2 * sizeof *sorted); /* and as much again as scratch space for medians */
+    size_t *next = calloc(group_count + 1, sizeof *next);       /* place in sorted of a group's next number */
 
     if (!sorted || !next) {
         free(sorted);

@@ -1,5 +1,6 @@
-/* Keys of several numbers become small numbers, counted from 0 in the order in which they were first met; and figures
- * of long lists of numbers, grouped by them. For joins, where a row is more than a group_key. */
+/* Maps keys of several numbers to small numbers, from 0 in the order in which they were first added, and computes
+ * figures of long lists of numbers that are grouped by such keys. For joins, where a row needs more than a
+ * group_key. */
 #ifndef TACHO_ANALYZE_ENGINE_KEYS_H
 #define TACHO_ANALYZE_ENGINE_KEYS_H
 
@@ -33,7 +34,7 @@ struct key_figures {
     double median;
 };
 
-/* Figures of values[i] under group[i], for groups below group_count; what is of NO_KEY is left out. out has room for
+/* Figures of values[i] under group[i], for groups below group_count. Values under NO_KEY are ignored. out has room for
  * group_count. ERR_NO_MEMORY or 0. */
 int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
                    size_t count);

@@ -1,5 +1,6 @@
-/* What is nearly in order is put right by insertion. All else is a radix sort: eleven bits a pass, only over the bits
- * in which the times differ. Threads are few: rows are dealt out to them, and each thread is sorted for itself. */
+/* Rows that are nearly in order are sorted by insertion, all others by a radix sort: eleven bits a pass, only over the
+ * bits in which the times differ. Threads are few, so rows are first distributed by thread, and then each thread's rows
+ * are sorted by time. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* Moves rows that are a little late to their places, which is all there is to do where several streams are written as
- * their work ends. Gives up, with the rows in some order, when that would take longer than sorting them. */
-static int settle(uint32_t *order, size_t count, const int64_t *time)
+/* Moves rows that are a little late to their places. This is enough for tables that several streams write as their work
+ * ends. Gives up, with the rows in some order, when it would take longer than a radix sort. */
+static int sort_by_insertion(uint32_t *order, size_t count, const int64_t *time)
 {
     size_t moves_left = 4 * count;
 
@@ -43,7 +44,7 @@ static void sort_digit(uint32_t *to, const uint32_t *from, size_t count, const i
 
 int order_by_time(uint32_t *order, size_t count, const int64_t *time)
 {
-    if (settle(order, count, time))
+    if (sort_by_insertion(order, count, time))
         return 0;
     uint32_t *other = malloc(count * sizeof *other);
     if (!other)
@@ -67,24 +68,28 @@ int order_by_time(uint32_t *order, size_t count, const int64_t *time)
     return 0;
 }
 
-struct dealing {
+/* Distributes rows by thread. */
+struct distribution {
     struct keys threads;
-    uint32_t *numbers; /* of a row's thread, in the order in which threads were met */
-    uint32_t *by_id;   /* thread numbers, by the threads' ids */
-    size_t *next;      /* where a thread's next row goes; in the end, where its rows end */
-    uint32_t *dealt;
+    uint32_t *numbers; /* of each row's thread, in the order in which threads were met */
+    uint32_t *by_id;   /* thread numbers, sorted by the threads' ids */
+    size_t *next;      /* place of a thread's next row; after distribute(), the end of its rows */
+    uint32_t *rows;    /* thread after thread */
 };
 
-static int number_threads(struct dealing *dealing, const uint32_t *order, size_t count, const int64_t *thread)
+static int number_threads(struct distribution *distribution, const uint32_t *order, size_t count, const int64_t *thread)
 {
     uint32_t last = NO_KEY;
 
+    distribution->numbers = malloc((count + 1) * sizeof *distribution->numbers);
+    if (!distribution->numbers)
+        return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || thread[order[i]] != thread[order[i - 1]])
-            last = keys_add(&dealing->threads, &thread[order[i]]);
+            last = keys_add(&distribution->threads, &thread[order[i]]);
         if (last == NO_KEY)
             return ERR_NO_MEMORY;
-        dealing->numbers[i] = last;
+        distribution->numbers[i] = last;
     }
     return 0;
 }
@@ -97,49 +102,55 @@ static int compare_threads(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static int deal(struct dealing *dealing, const uint32_t *order, size_t count)
+static int distribute(struct distribution *distribution, const uint32_t *order, size_t count)
 {
-    size_t threads = dealing->threads.count;
+    size_t threads = distribution->threads.count;
 
-    dealing->by_id = malloc((threads + 1) * sizeof *dealing->by_id);
-    dealing->next = calloc(threads + 1, sizeof *dealing->next);
-    if (!dealing->by_id || !dealing->next)
+    distribution->by_id = malloc((threads + 1) * sizeof *distribution->by_id);
+    distribution->next = calloc(threads + 1, sizeof *distribution->next);
+    distribution->rows = malloc((count + 1) * sizeof *distribution->rows);
+    if (!distribution->by_id || !distribution->next || !distribution->rows)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        dealing->next[dealing->numbers[i]]++;
+        distribution->next[distribution->numbers[i]]++;
     for (size_t i = 0; i < threads; i++)
-        dealing->by_id[i] = (uint32_t)i;
-    qsort_r(dealing->by_id, threads, sizeof *dealing->by_id, compare_threads, &dealing->threads);
+        distribution->by_id[i] = (uint32_t)i;
+    qsort_r(distribution->by_id, threads, sizeof *distribution->by_id, compare_threads, &distribution->threads);
     for (size_t i = 0, first = 0; i < threads; i++) {
-        size_t rows = dealing->next[dealing->by_id[i]];
-        dealing->next[dealing->by_id[i]] = first;
+        size_t rows = distribution->next[distribution->by_id[i]];
+        distribution->next[distribution->by_id[i]] = first;
         first += rows;
     }
     for (size_t i = 0; i < count; i++)
-        dealing->dealt[dealing->next[dealing->numbers[i]]++] = order[i];
+        distribution->rows[distribution->next[distribution->numbers[i]]++] = order[i];
+    return 0;
+}
+
+static int sort_threads(const struct distribution *distribution, const int64_t *time)
+{
+    for (size_t i = 0, first = 0; i < distribution->threads.count; i++) {
+        size_t end = distribution->next[distribution->by_id[i]];
+        if (order_by_time(distribution->rows + first, end - first, time) != 0)
+            return ERR_NO_MEMORY;
+        first = end;
+    }
     return 0;
 }
 
 int order_by_thread(uint32_t *order, size_t count, const int64_t *thread, const int64_t *time)
 {
-    struct dealing dealing = { .threads.width = 1 };
+    struct distribution distribution = { .threads.width = 1 };
+    int code;
 
-    dealing.numbers = malloc((count + 1) * sizeof *dealing.numbers);
-    dealing.dealt = malloc((count + 1) * sizeof *dealing.dealt);
-    int code = dealing.numbers && dealing.dealt ? number_threads(&dealing, order, count, thread) : ERR_NO_MEMORY;
-    if (code == 0)
-        code = deal(&dealing, order, count);
-    for (size_t i = 0, first = 0; i < dealing.threads.count && code == 0; i++) {
-        size_t end = dealing.next[dealing.by_id[i]];
-        code = order_by_time(dealing.dealt + first, end - first, time);
-        first = end;
-    }
-    if (code == 0)
-        memcpy(order, dealing.dealt, count * sizeof *order);
-    free(dealing.numbers);
-    free(dealing.by_id);
-    free(dealing.next);
-    free(dealing.dealt);
-    keys_free(&dealing.threads);
+    if ((code = number_threads(&distribution, order, count, thread)) != 0 ||
+        (code = distribute(&distribution, order, count)) != 0 || (code = sort_threads(&distribution, time)) != 0)
+        goto done;
+    memcpy(order, distribution.rows, count * sizeof *order);
+done:
+    free(distribution.numbers);
+    free(distribution.by_id);
+    free(distribution.next);
+    free(distribution.rows);
+    keys_free(&distribution.threads);
     return code;
 }

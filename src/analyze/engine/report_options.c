@@ -43,7 +43,7 @@ int option_number(const struct analysis_request *request, const char *name, int6
     return 0;
 }
 
-/* Whether a word of the usage is this name: words stand behind a ':' and end before what a name cannot hold. */
+/* Whether the usage names this option: names stand behind a ':' and end before a character that no name holds. */
 static int names_option(const char *usage, const struct analysis_option *option)
 {
     size_t length = strlen(option->name);
@@ -57,7 +57,7 @@ static int names_option(const char *usage, const struct analysis_option *option)
     return 0;
 }
 
-/* Every report takes it, though the usage of nsys's reports names it only where nsys does. */
+/* Every report takes this option, although the usage of nsys's reports names it only where nsys does. */
 static const char rows_usage[] = "[:rows=<limit>]";
 
 int options_check(const char *name, const char *usage, const struct analysis_request *request, struct error *err)

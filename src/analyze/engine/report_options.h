@@ -11,13 +11,13 @@ int option_given(const struct analysis_request *request, const char *name);
 /* The text behind "name=", or NULL. The last one counts. */
 const char *option_text(const struct analysis_request *request, const char *name);
 
-/* The number behind "name=", or fallback without one; ERR_BAD_ARGUMENT if it is none or not
- * between least and greatest. */
+/* The number behind "name=", or fallback if the option is not given. ERR_BAD_ARGUMENT if the text is no number, or the
+ * number is not between least and greatest. */
 int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
                   int64_t greatest, int64_t *out, struct error *err);
 
-/* That the usage of the report of this name, "[:base|:mangled][:rows=<limit>]", names all that was given; else
- * ERR_BAD_ARGUMENT. */
+/* Checks that the usage of the report of this name, "[:base|:mangled][:rows=<limit>]", names all options of the
+ * request; else ERR_BAD_ARGUMENT. */
 int options_check(const char *name, const char *usage, const struct analysis_request *request, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a report or a rule is asked for: its options, a span of time, and a filter. */
+/* The request to a report or a rule: options, a span of time, and a filter. */
 #ifndef TACHO_ANALYZE_ENGINE_REQUEST_H
 #define TACHO_ANALYZE_ENGINE_REQUEST_H
 
@@ -14,21 +14,21 @@ struct analysis_option {
 
 struct steps;
 
-/* What the events must be of, where that is asked for. A device or a stream says nothing of what runs on the CPU; a
- * thread is, for work on a GPU, the one that launched it, and a step the one in which it was launched. */
+/* The processes, threads, … that events must belong to. A device or a stream does not restrict events of the CPU. The
+ * thread of work on a GPU is the one that launched it, and its step the one in which it was launched. */
 enum { ONLY_PID = 1, ONLY_TID = 2, ONLY_DEVICE = 4, ONLY_STREAM = 8, ONLY_STEPS = 16 };
 struct analysis_filter {
-    int only;                  /* ONLY_ bits: which of these count */
+    int only;                  /* ONLY_ bits: the conditions that apply */
     int64_t pid, tid, device, stream;
-    const struct steps *steps; /* ONLY_STEPS: those chosen; without it, those that reports on steps
-                                * shall show. May be NULL then */
+    const struct steps *steps; /* ONLY_STEPS: those chosen; without the bit, those that reports on steps
+                                * shall show, or NULL */
 };
 
 struct analysis_request {
     const struct analysis_option *options;
     size_t option_count;
-    const struct report_span *span;       /* NULL: all of the report; else what overlaps it */
-    const struct analysis_filter *filter; /* NULL: all of it */
+    const struct report_span *span;       /* events that overlap it; NULL: the whole report */
+    const struct analysis_filter *filter; /* NULL: all events */
 };
 
 #endif

@@ -22,10 +22,10 @@ double statistics_mean(const struct statistics *figures)
     return figures->count ? (double)figures->total / (double)figures->count : 0;
 }
 
-/* Around the whole part q of the mean, with r what is left of the total: Σ(x−mean)² = Σx² − q(2·total − n·q) − r²/n.
- * Only the last term is not a whole number, and it is small, so nothing is lost where the numbers are large and close
- * to each other; and no long double, which has other digits on every machine and in the page. Unsigned, since the times
- * of a damaged report may be anything: then the figure is, too. */
+/* With q the integer part of the mean and r the remainder of the total: Σ(x−mean)² = Σx² − q(2·total − n·q) − r²/n.
+ * Only the last term is not an integer, and it is small, so large numbers that are close to each other lose no
+ * precision. No long double, whose precision differs between machines and in the page. Unsigned, since the times of a
+ * damaged report may be anything: overflow then gives a meaningless figure, but is defined. */
 double statistics_deviation(const struct statistics *figures)
 {
     if (figures->count < 2)
@@ -117,7 +117,7 @@ static uint64_t count_up_to(const struct number_piece *pieces, int64_t value)
     return count;
 }
 
-/* The first round of select_rank(), over the pieces: what is left after it is in scratch. */
+/* The first round of select_rank(), over the pieces. It copies the numbers that remain to scratch. */
 static int64_t lower_middle(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
 {
     uint32_t counts[BUCKETS] = { 0 };

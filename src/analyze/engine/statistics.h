@@ -1,7 +1,7 @@
 /* Figures of many whole numbers: count, sum, least, greatest, deviation and median, all exact.
  *
- * Sums are kept in integers wide enough never to round, so that the result is the same in whatever order, and on
- * however many threads, the numbers came. */
+ * Sums are integers wide enough never to round, so the result does not depend on the order of the numbers or on the
+ * number of threads that added them. */
 #ifndef TACHO_ANALYZE_ENGINE_STATISTICS_H
 #define TACHO_ANALYZE_ENGINE_STATISTICS_H
 
@@ -41,8 +41,8 @@ struct number_piece {
     int64_t values[];
 };
 
-/* The middle number, or the mean of the middle two, of the count numbers in the pieces, which lie between min and
- * max. scratch has room for count numbers. */
+/* The median of the count numbers in the pieces, all of them between min and max. scratch has room for count
+ * numbers. */
 double statistics_median(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t max, int64_t *scratch);
 
 /* The same of an array; 0 of nothing. */

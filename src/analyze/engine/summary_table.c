@@ -1,4 +1,4 @@
-/* Groups to the table that people know from nsys: its columns, its order. */
+/* Makes the table that users know from nsys, with its columns and its order, out of groups. */
 #include "summary_table.h"
 
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 
 enum { SHARE, TOTAL, COUNT, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, FIGURES };
 
-/* Where the texts are in a row. */
+/* The cells of a row that hold texts. */
 struct texts {
     int first, count;
 };
 
-/* By name, which is last, then by what stands before it. */
+/* By name, the last text, then by the texts before it. */
 static int compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     const struct texts *texts = context;
@@ -24,7 +24,7 @@ static int compare_names(const struct table_cell *a, const struct table_cell *b,
     return 0;
 }
 
-/* A group's place. Sorting these before there are rows is what makes a table of a million names bearable. */
+/* A group's place in the table. Sorting these before there are rows keeps a table of a million names fast. */
 struct place {
     __int128 total;
     const struct group *group;
@@ -135,17 +135,13 @@ int summary_table(const struct summary_shape *shape, const struct group *groups,
     struct place *places = malloc((count + 1) * sizeof *places);
     int code = ERR_NO_MEMORY;
 
-    if (table && places) {
-        for (size_t i = 0; i < count; i++)
-            places[i] = (struct place){ groups[i].figures.total, &groups[i] };
-        qsort(places, count, sizeof *places, compare_places);
-        code = fill_table(table, shape, places, count, context);
-    }
+    if (!table || !places)
+        goto free_places;
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){ groups[i].figures.total, &groups[i] };
+    qsort(places, count, sizeof *places, compare_places);
+    code = fill_table(table, shape, places, count, context);
+free_places:
     free(places);
-    if (code == 0) {
-        *out = table;
-        return 0;
-    }
-    table_delete(table);
-    return error_set(err, code, "not enough memory for the table");
+    return table_hand_over(table, code, out, err);
 }

@@ -1,5 +1,5 @@
-/* The shape that every "…_sum" report has: share, total, count, mean, median, least, greatest, deviation, and then
- * one to three columns that say of what. Or the same of sizes: in megabytes, without the share. */
+/* The shape of every "…_sum" report: share, total, count, mean, median, least, greatest, deviation, and then one to
+ * three columns that name the group. For sizes it is the same in megabytes, without the share. */
 #ifndef TACHO_ANALYZE_ENGINE_SUMMARY_TABLE_H
 #define TACHO_ANALYZE_ENGINE_SUMMARY_TABLE_H
 
@@ -17,7 +17,7 @@ struct summary_text {
 struct summary_shape {
     const char *count_name;                /* "Instances", "Num Calls" */
     const char *text_names[SUMMARY_TEXTS]; /* "Style", "Range": as many as there are, the name last */
-    /* Says what the group is; the texts must live until the next call. */
+    /* Names the group; the texts must live until the next call. */
     void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
     int of_sizes; /* the numbers are bytes */
 };

@@ -185,10 +185,10 @@ void table_number_rows(struct table *table)
 
 int table_hand_over(struct table *table, int code, struct table **out, struct error *err)
 {
-    if (code == 0) {
-        *out = table;
-        return 0;
+    if (code != 0) {
+        table_delete(table);
+        return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the table") : code;
     }
-    table_delete(table);
-    return code != ERR_NO_MEMORY ? code : error_set(err, code, "not enough memory for the table");
+    *out = table;
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* The table: what every analysis returns and every face (terminal, files, page, Python) shows.
+/* The table that every analysis returns and every front end (terminal, files, page, Python) shows.
  *
  * Columns know what they hold and in what unit, never how wide or in what colour they are. Cells are typed. The table
  * owns all its memory in one arena and is immutable once an analysis has returned it. */
@@ -60,7 +60,7 @@ const struct table_cell *table_row(const struct table *table, size_t row);
 /* Adds a row of empty cells and returns it to be filled; NULL when memory is short. Valid until
  * the next table_add_row(). */
 struct table_cell *table_add_row(struct table *table);
-/* What a column holds, where only its cells tell. */
+/* Sets the kind of a column, for columns whose kind is known only from their cells. */
 void table_set_kind(struct table *table, size_t column, enum cell_kind kind);
 void cell_set_int(struct table_cell *cell, int64_t value);
 void cell_set_real(struct table_cell *cell, double value);
@@ -85,8 +85,8 @@ void table_limit(struct table *table, size_t rows);
 /* Puts 1, 2, 3, … into the first column. */
 void table_number_rows(struct table *table);
 
-/* How an analysis ends: the table goes to the caller; or, with a code, it is deleted and err says why (short
- * memory where nobody said). */
+/* The end of an analysis. If code is 0, the caller gets the table. Else the table, which may be NULL, is deleted;
+ * functions that return ERR_NO_MEMORY need not fill err, so this does. */
 int table_hand_over(struct table *table, int code, struct table **out, struct error *err);
 
 #endif

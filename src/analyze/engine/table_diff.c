@@ -1,4 +1,4 @@
-/* Matching the rows of several runs and putting the differences into a table. It never reads a report: tables come in,
+/* Matches the rows of several runs and puts the differences into a table. It never reads a report: tables come in,
  * a table goes out. */
 #include "table_diff.h"
 
@@ -16,7 +16,8 @@ enum { MOST_KEYS = 16, MOST_RUNS = 256 };
 
 enum combine { COMBINE_SUM, COMBINE_LEAST, COMBINE_GREATEST, COMBINE_MEAN };
 
-/* What people call a column, and what the reports call it; the first that a report has is meant. */
+/* The short names that users give to columns, and the names of these columns in the reports. The first column that a
+ * report has is meant. */
 static const struct nickname {
     const char *name;
     enum combine combine;
@@ -32,7 +33,7 @@ static const struct nickname {
     { "share", COMBINE_SUM, { "Time" } },
 };
 
-/* Names that a run has of its own: another run never has the same. */
+/* Columns with ids that differ in each run: rows of two runs cannot be matched by them. */
 static const char *const own_names[] = {
     "PID", "TID", "Pid", "Tid", "CorrID", "CorrId", "RangeId", "ParentId", "RangeStack", "Ctx", "GreenCtx", "T-Pri",
 };
@@ -47,7 +48,7 @@ struct matching {
     size_t column_count;
     int keys[MOST_KEYS];
     size_t key_count;
-    int column; /* that is compared */
+    int column; /* the one that is compared */
     enum combine combine;
     size_t runs, before_runs;
     struct intern names;
@@ -96,7 +97,7 @@ static int find_nickname(struct matching *matching, const struct nickname *nickn
     return 0;
 }
 
-/* How rows with the same name are put together: as the nickname of the column says. */
+/* How rows with the same name are combined, by the nickname of the column. */
 static enum combine combine_of(const char *column)
 {
     for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
@@ -164,28 +165,50 @@ static int make_room(struct matching *matching, size_t names)
     return 0;
 }
 
+static double value_of(const struct table_cell *cell)
+{
+    switch (cell->kind) {
+    case CELL_INT: return (double)cell->integer;
+    case CELL_REAL: return cell->real;
+    default: return 0;
+    }
+}
+
+static void figure_add(struct figure *figure, double value)
+{
+    figure->sum += value;
+    figure->least = figure->count && figure->least < value ? figure->least : value;
+    figure->greatest = figure->count && figure->greatest > value ? figure->greatest : value;
+    figure->count++;
+}
+
+/* `name` is scratch space. */
+static int add_row_of_run(struct matching *matching, const struct table_cell *row, size_t run, struct text *name)
+{
+    text_clear(name);
+    add_name(name, matching, row);
+    if (text_failed(name))
+        return ERR_NO_MEMORY;
+    int64_t id = intern_add(&matching->names, text_string(name), name->length);
+    if (id < 0 || make_room(matching, (size_t)id + 1) != 0)
+        return ERR_NO_MEMORY;
+    figure_add(&matching->figures[(size_t)id * matching->runs + run], value_of(&row[matching->column]));
+    matching->cells[id] = row;
+    return 0;
+}
+
+/* A run without data for this report has no table. */
 static int add_run(struct matching *matching, const struct table *table, size_t run)
 {
     struct text name = { 0 };
     int code = 0;
 
-    for (size_t r = 0; table && r < table_row_count(table) && code == 0; r++) {
-        const struct table_cell *row = table_row(table, r), *cell = &row[matching->column];
-        text_clear(&name);
-        add_name(&name, matching, row);
-        int64_t id = text_failed(&name) ? -1 : intern_add(&matching->names, text_string(&name), name.length);
-        if (id < 0 || make_room(matching, (size_t)id + 1) != 0) {
-            code = ERR_NO_MEMORY;
-            break;
-        }
-        double value = cell->kind == CELL_INT ? (double)cell->integer : cell->kind == CELL_REAL ? cell->real : 0;
-        struct figure *figure = &matching->figures[(size_t)id * matching->runs + run];
-        figure->sum += value;
-        figure->least = figure->count && figure->least < value ? figure->least : value;
-        figure->greatest = figure->count && figure->greatest > value ? figure->greatest : value;
-        figure->count++;
-        matching->cells[id] = row;
-    }
+    if (!table)
+        return 0;
+    for (size_t row = 0; row < table_row_count(table); row++)
+        if ((code = add_row_of_run(matching, table_row(table, row), run, &name)) != 0)
+            goto free_name;
+free_name:
     text_free(&name);
     return code;
 }
@@ -345,20 +368,42 @@ static int make_table(const struct matching *matching, struct diff *out)
 
     out->table = new_table(matching);
     out->rows = calloc(names + 1, sizeof *out->rows);
-    if (!order || !out->table || !out->rows)
+    if (!order || !out->table || !out->rows) {
         code = ERR_NO_MEMORY;
-    for (size_t id = 0; id < names && code == 0; id++) {
+        goto free_order;
+    }
+    for (size_t id = 0; id < names; id++) {
         order[id].id = id;
         name_change(matching, id, &order[id].change);
     }
-    if (code == 0)
-        qsort(order, names, sizeof *order, by_effect);
-    for (size_t i = 0; i < names && code == 0; i++) {
+    qsort(order, names, sizeof *order, by_effect);
+    for (size_t i = 0; i < names; i++) {
         out->rows[i] = order[i].change;
-        code = add_row(out->table, matching, &order[i]);
+        if ((code = add_row(out->table, matching, &order[i])) != 0)
+            goto free_order;
     }
+free_order:
     free(order);
     return code;
+}
+
+static int compare_runs(struct matching *matching, const struct diff_side *before, const struct diff_side *after,
+                        struct diff *out)
+{
+    int code;
+
+    for (size_t i = 0; i < before->count; i++)
+        if ((code = add_run(matching, before->tables[i], i)) != 0)
+            return code;
+    for (size_t i = 0; i < after->count; i++)
+        if ((code = add_run(matching, after->tables[i], before->count + i)) != 0)
+            return code;
+    overall_change(matching, out);
+    if ((code = make_table(matching, out)) != 0)
+        return code;
+    out->column = matching->columns[matching->column].name;
+    out->unit = matching->columns[matching->column].unit;
+    return 0;
 }
 
 int diff_make(const struct diff_side *before, const struct diff_side *after, const char *column, struct diff *out,
@@ -370,23 +415,17 @@ int diff_make(const struct diff_side *before, const struct diff_side *after, con
     *out = (struct diff){ 0 };
     if (before->count > MOST_RUNS || after->count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
-    code = choose_columns(&matching, before, after, column, err);
-    if (code != 0)
+    if ((code = choose_columns(&matching, before, after, column, err)) != 0)
         return code;
-    for (size_t run = 0; run < matching.runs && code == 0; run++)
-        code = add_run(&matching, run < before->count ? before->tables[run] : after->tables[run - before->count], run);
-    if (code == 0) {
-        overall_change(&matching, out);
-        code = make_table(&matching, out);
-    }
-    out->column = matching.columns[matching.column].name;
-    out->unit = matching.columns[matching.column].unit;
+    code = compare_runs(&matching, before, after, out);
     intern_free(&matching.names);
     free(matching.figures);
     free(matching.cells);
-    if (code != 0)
+    if (code != 0) {
         diff_free(out);
-    return code == 0 ? 0 : error_set(err, code, "%s", error_name(code));
+        return error_set(err, code, "%s", error_name(code));
+    }
+    return 0;
 }
 
 void diff_free(struct diff *diff)

@@ -1,7 +1,7 @@
-/* Two sets of runs, the same report of each: what changed, by how much, and how sure that is.
+/* Compares the same report of two sets of runs: the rows that changed, by how much, and with which confidence.
  *
- * Rows are matched by what names them: texts and numbers that are names, except those that every run has its own of
- * (process, thread and correlation ids). Rows of one run with the same name are put together first. */
+ * Rows are matched by their names: texts, and numbers that are names, except ids that differ in each run (process,
+ * thread and correlation ids). Rows of one run with the same name are combined first. */
 #ifndef TACHO_ANALYZE_ENGINE_TABLE_DIFF_H
 #define TACHO_ANALYZE_ENGINE_TABLE_DIFF_H
 
@@ -25,10 +25,10 @@ struct diff {
     struct table *table;        /* owned; a row for each name, the largest change first */
     struct diff_change *rows;   /* owned; by row of the table */
     struct diff_change overall; /* of the sum over all rows; where has_overall */
-    int has_overall;            /* sums of this column mean something */
-    double confidence;          /* that the interval holds the true shift: 0.95 or more, or what so few
-                                 * runs allow; 0: one run each */
-    const char *column;         /* that was compared */
+    int has_overall;            /* the column can be summed over rows */
+    double confidence;          /* that the interval holds the true shift: 0.95 or more, or the most that so
+                                 * few runs allow; 0: one run each */
+    const char *column;         /* the one that was compared */
     int unit;                   /* its enum table_unit */
 };
 
@@ -38,8 +38,8 @@ int diff_make(const struct diff_side *before, const struct diff_side *after, con
               struct error *err);
 void diff_free(struct diff *diff);
 
-/* The shift between two samples and its interval at 95 % or, where so few values do not allow that, at what they do.
- * Returns that confidence. The samples are sorted in place. */
+/* The shift between two samples and its interval at 95 % or, if there are too few values for that, at the confidence
+ * that they allow. Returns the confidence. The samples are sorted in place. */
 double diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift, double *low,
                   double *high);
 
