@@ -1,4 +1,4 @@
-/* Options of rules to spans and filters; found rows to a table. */
+/* Turns the options of rules into spans and filters, and the rows that a rule found into a table. */
 #include "rule.h"
 
 #include <string.h>
@@ -7,31 +7,36 @@
 #include "analyze/model/nvtx_span.h"
 #include "base/saturating.h"
 
+/* Leaves the part of the span that lies in `to`. */
+static void narrow_span(struct report_span *span, const struct report_span *to)
+{
+    span->from_ns = to->from_ns > span->from_ns ? to->from_ns : span->from_ns;
+    span->to_ns = to->to_ns < span->to_ns ? to->to_ns : span->to_ns;
+}
+
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)
 {
     const char *range = option_text(request, "nvtx");
-    int64_t start, end, pid, tid;
+    int64_t pid, tid;
+    struct report_span span;
+    int code;
 
     *rule = (struct rule){ .request = *request, .span = { INT64_MIN, INT64_MAX } };
     if (request->span)
         rule->span = *request->span;
     if (request->filter)
         rule->only = *request->filter;
-    if (option_number(request, "rows", 50, -1, INT64_MAX, &rule->rows, err) != 0 ||
-        option_number(request, "start", rule->span.from_ns, INT64_MIN, INT64_MAX, &start, err) != 0 ||
-        option_number(request, "end", rule->span.to_ns, INT64_MIN, INT64_MAX, &end, err) != 0 ||
-        option_number(request, "process", -1, 0, INT64_MAX, &pid, err) != 0 ||
-        option_number(request, "thread", -1, 0, INT64_MAX, &tid, err) != 0)
-        return err->code;
-    rule->span.from_ns = start > rule->span.from_ns ? start : rule->span.from_ns;
-    rule->span.to_ns = end < rule->span.to_ns ? end : rule->span.to_ns;
+    if ((code = option_number(request, "rows", 50, -1, INT64_MAX, &rule->rows, err)) != 0 ||
+        (code = option_number(request, "start", INT64_MIN, INT64_MIN, INT64_MAX, &span.from_ns, err)) != 0 ||
+        (code = option_number(request, "end", INT64_MAX, INT64_MIN, INT64_MAX, &span.to_ns, err)) != 0 ||
+        (code = option_number(request, "process", -1, 0, INT64_MAX, &pid, err)) != 0 ||
+        (code = option_number(request, "thread", -1, 0, INT64_MAX, &tid, err)) != 0)
+        return code;
+    narrow_span(&rule->span, &span);
     if (range) {
-        struct report_span found;
-        int code = nvtx_span_find(report, range, &found, err);
-        if (code != 0)
+        if ((code = nvtx_span_find(report, range, &span, err)) != 0)
             return code;
-        rule->span.from_ns = found.from_ns > rule->span.from_ns ? found.from_ns : rule->span.from_ns;
-        rule->span.to_ns = found.to_ns < rule->span.to_ns ? found.to_ns : rule->span.to_ns;
+        narrow_span(&rule->span, &span);
     }
     if (pid >= 0) {
         rule->only.only |= ONLY_PID;
@@ -50,10 +55,8 @@ int rule_finish(const struct rule *rule, struct table *table, int code,
                 int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                 struct table **out, struct error *err)
 {
-    if (code != 0 || !table) {
-        table_delete(table);
-        return code && code != ERR_NO_MEMORY ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    }
+    if (code != 0)
+        return table_hand_over(table, code, out, err);
     table_sort(table, compare, NULL);
     if (rule->rows >= 0)
         table_limit(table, (size_t)rule->rows);

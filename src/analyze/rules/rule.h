@@ -1,4 +1,4 @@
-/* What the rules share: their options, and the table of what they found. */
+/* Code that the rules share: their options, and the table of their findings. */
 #ifndef TACHO_ANALYZE_RULES_RULE_H
 #define TACHO_ANALYZE_RULES_RULE_H
 
@@ -17,14 +17,14 @@ struct rule {
 /* Reads rows, start, end, nvtx, process and thread. rule must stay where it is. */
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err);
 
-/* Sorts, cuts off what is beyond the limit, numbers the rows if the first column is "Row#", and hands the table over;
- * or, with code or no table, deletes it and returns the error. */
+/* Sorts the table, drops rows beyond the limit, numbers the rows if the first column is "Row#", and hands the table
+ * over. If code is not 0, deletes the table, which may be NULL, and returns the error. */
 int rule_finish(const struct rule *rule, struct table *table, int code,
                 int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                 struct table **out, struct error *err);
 
-/* The time that following a rule's advice could gain at most, ns, of one row and of all: how long it lasted, less the
- * share in which the GPU was in use. */
+/* The most time, in ns, that a user can gain by following the rule's advice, for one row and for all: the row's
+ * duration, less the share of it in which the GPU was in use. */
 int64_t rule_impact(const struct table *table, size_t row);
 int64_t rule_impact_of_all(const struct table *table);
 

@@ -25,6 +25,25 @@ static int add_row(struct table *table, const struct calls *calls, size_t call, 
     return cell_set_text(table, &row[4], name, strlen(name));
 }
 
+static int add_waits(struct table *table, const struct calls *calls, struct report *report, const struct rule *rule)
+{
+    const struct filter filter = { .span = &rule->span, .only = rule->only };
+    int64_t last_name = -1;
+    int last_waits = 0;
+
+    for (size_t call = 0; call < calls->count; call++) {
+        if (!filter_thread(&filter, calls->thread[call], calls->start[call], calls->end[call]))
+            continue;
+        if (calls->name[call] != last_name) {
+            last_name = calls->name[call];
+            last_waits = waits(report_string(report, last_name, NULL));
+        }
+        if (last_waits && add_row(table, calls, call, report_string(report, last_name, NULL)) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 static int cuda_api_sync(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
@@ -34,24 +53,16 @@ static int cuda_api_sync(struct report *report, const struct analysis_request *r
     };
     struct rule rule;
     struct calls calls = { 0 };
-    int64_t last_name = -1;
-    int last_waits = 0, code = rule_open(&rule, report, request, err);
+    struct table *table = NULL;
+    int code;
 
-    if (code != 0)
+    if ((code = rule_open(&rule, report, request, err)) != 0)
         return code;
-    struct filter filter = { .span = &rule.span, .only = rule.only };
-    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
-    code = calls_read(&calls, report, err);
-    for (size_t call = 0; table && call < calls.count && code == 0; call++) {
-        if (!filter_thread(&filter, calls.thread[call], calls.start[call], calls.end[call]))
-            continue;
-        if (calls.name[call] != last_name) {
-            last_name = calls.name[call];
-            last_waits = waits(report_string(report, last_name, NULL));
-        }
-        if (last_waits)
-            code = add_row(table, &calls, call, report_string(report, last_name, NULL));
-    }
+    if ((code = calls_read(&calls, report, err)) != 0)
+        goto free_calls;
+    table = table_new(columns, sizeof columns / sizeof columns[0]);
+    code = table ? add_waits(table, &calls, report, &rule) : ERR_NO_MEMORY;
+free_calls:
     calls_free(&calls);
     return rule_finish(&rule, table, code, rule_by_duration, out, err);
 }

@@ -18,7 +18,7 @@ struct search {
     struct calls calls;
     int is_copy;
     struct table *table;
-    /* Whether a row, launched by a call of this name, is one. */
+    /* Whether the rule finds fault with a row that a call of this name launched. */
     int (*matches)(const struct search *search, size_t row, const char *call);
 };
 
@@ -27,7 +27,7 @@ static int starts_with(const char *name, const char *start)
     return strncasecmp(name, start, strlen(start)) == 0;
 }
 
-/* The name of the call that launched a row, if that makes it one; else NULL. */
+/* The name of the call that launched a row, if the row matches with it; else NULL. */
 static const char *find_call(const struct search *search, size_t row)
 {
     const struct gpu_ops *ops = &search->ops;
@@ -98,6 +98,16 @@ static int add_row(struct search *search, size_t row, const char *call)
     return cell_set_text(search->table, cell, call, strlen(call));
 }
 
+static int add_rows(struct search *search)
+{
+    for (size_t row = 0; row < search->ops.count; row++) {
+        const char *call = gpu_counts(&search->ops, row, &search->filter) ? find_call(search, row) : NULL;
+        if (call && add_row(search, row, call) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 static struct table *new_table(int is_copy)
 {
     static const struct table_column copy_columns[] = {
@@ -132,21 +142,17 @@ static int run(struct report *report, const struct analysis_request *request, en
                                               "copyKind", NULL };
     static const char *const fill_extra[] = { "bytes", "contextId", "greenContextId", "memKind", NULL };
     struct search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
-    int code = rule_open(&search.rule, report, request, err);
+    int code;
 
-    if (code != 0)
+    if ((code = rule_open(&search.rule, report, request, err)) != 0)
         return code;
+    if ((code = filter_open(&search.filter, report, &search.rule.request, err)) != 0 ||
+        (code = gpu_read(&search.ops, report, kind, search.is_copy ? copy_extra : fill_extra, err)) != 0 ||
+        (code = calls_read(&search.calls, report, err)) != 0)
+        goto done;
     search.table = new_table(search.is_copy);
-    code = filter_open(&search.filter, report, &search.rule.request, err);
-    if (code == 0)
-        code = gpu_read(&search.ops, report, kind, search.is_copy ? copy_extra : fill_extra, err);
-    if (code == 0)
-        code = calls_read(&search.calls, report, err);
-    for (size_t row = 0; search.table && row < search.ops.count && code == 0; row++) {
-        const char *call = gpu_counts(&search.ops, row, &search.filter) ? find_call(&search, row) : NULL;
-        if (call)
-            code = add_row(&search, row, call);
-    }
+    code = search.table ? add_rows(&search) : ERR_NO_MEMORY;
+done:
     filter_close(&search.filter);
     gpu_free(&search.ops);
     calls_free(&search.calls);

@@ -10,9 +10,9 @@
 
 /* All work of a process on a device, in order of its start. */
 struct device_work {
-    int64_t pid, device, context; /* the first context that is one */
-    const int64_t *start, *end;   /* of all work there is */
-    const uint32_t *order;        /* which of it, in order */
+    int64_t pid, device, context; /* the first context other than 0 */
+    const int64_t *start, *end;   /* of the work of all devices */
+    const uint32_t *order;        /* this device's indices in these, in order of start */
     size_t count;
 };
 
@@ -62,57 +62,79 @@ static int add_ops(struct work *work, const struct gpu_ops *ops, const struct fi
     return 0;
 }
 
+static int gather_work(struct work *work, const struct gpu_ops ops[GPU_KINDS], const struct filter *filter)
+{
+    size_t total = 0;
+
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        total += ops[kind].count;
+    if (make_room(work, total) != 0)
+        return ERR_NO_MEMORY;
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        if (add_ops(work, &ops[kind], filter) != 0)
+            return ERR_NO_MEMORY;
+    return order_by_time(work->order, work->count, work->start);
+}
+
 static int work_read(struct work *work, struct report *report, const struct rule *rule, struct error *err)
 {
     static const char *const extra[] = { "contextId", NULL };
     struct gpu_ops ops[GPU_KINDS] = { 0 };
     struct filter filter;
-    size_t total = 0;
-    int code = filter_open(&filter, report, &rule->request, err);
+    int code;
 
     *work = (struct work){ .devices.width = 2 };
-    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++) {
-        code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err);
-        total += ops[kind].count;
-    }
-    if (code == 0 && make_room(work, total) != 0)
+    if ((code = filter_open(&filter, report, &rule->request, err)) != 0)
+        goto done;
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        if ((code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err)) != 0)
+            goto done;
+    if (gather_work(work, ops, &filter) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
-    for (int kind = 0; kind < GPU_KINDS; kind++) {
-        if (code == 0 && add_ops(work, &ops[kind], &filter) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+done:
+    for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&ops[kind]);
-    }
     filter_close(&filter);
-    if (code == 0 && order_by_time(work->order, work->count, work->start) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
     return code;
 }
 
-/* Calls look for each device. */
-static int each_device(const struct work *work, int (*look)(void *context, const struct device_work *device),
-                       void *context)
+/* The work of one device; `order` has room for all work. */
+static struct device_work work_of_device(const struct work *work, uint32_t key, uint32_t *order)
+{
+    const int64_t *place = keys_get(&work->devices, key);
+    struct device_work device = {
+        .pid = global_pid_number(place[0]),
+        .device = place[1],
+        .start = work->start,
+        .end = work->end,
+        .order = order,
+    };
+
+    for (size_t i = 0; i < work->count; i++) {
+        uint32_t at = work->order[i];
+        if (work->device[at] != key)
+            continue;
+        if (!device.context)
+            device.context = work->context[at];
+        order[device.count++] = at;
+    }
+    return device;
+}
+
+static int for_each_device(const struct work *work, int (*visit)(void *context, const struct device_work *device),
+                           void *context)
 {
     uint32_t *order = malloc((work->count + 1) * sizeof *order);
-    int code = order ? 0 : ERR_NO_MEMORY;
+    int code = 0;
 
-    for (uint32_t key = 0; key < work->devices.count && code == 0; key++) {
-        struct device_work device = { global_pid_number(keys_get(&work->devices, key)[0]),
-                                      keys_get(&work->devices, key)[1],
-                                      0,
-                                      work->start,
-                                      work->end,
-                                      order,
-                                      0 };
-        for (size_t i = 0; i < work->count; i++) {
-            uint32_t at = work->order[i];
-            if (work->device[at] != key)
-                continue;
-            if (!device.context)
-                device.context = work->context[at];
-            order[device.count++] = at;
-        }
-        code = look(context, &device);
+    if (!order)
+        return ERR_NO_MEMORY;
+    for (uint32_t key = 0; key < work->devices.count; key++) {
+        struct device_work device = work_of_device(work, key, order);
+        if ((code = visit(context, &device)) != 0)
+            goto free_order;
     }
+free_order:
     free(order);
     return code;
 }
@@ -167,16 +189,17 @@ static int gpu_gaps(struct report *report, const struct analysis_request *reques
     struct rule rule;
     int64_t gap_ms;
 
-    if (option_number(request, "gap", 500, 0, INT64_MAX / 1000000, &gap_ms, err) != 0)
-        return err->code;
-    int code = rule_open(&rule, report, request, err);
-    if (code != 0)
+    int code;
+
+    if ((code = option_number(request, "gap", 500, 0, INT64_MAX / 1000000, &gap_ms, err)) != 0 ||
+        (code = rule_open(&rule, report, request, err)) != 0)
         return code;
+    if ((code = work_read(&work, report, &rule, err)) != 0)
+        goto free_work;
     search.table = table_new(columns, sizeof columns / sizeof columns[0]);
     search.least_ns = gap_ms * 1000000;
-    code = work_read(&work, report, &rule, err);
-    if (code == 0)
-        code = search.table ? each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
+    code = search.table ? for_each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
+free_work:
     work_free(&work);
     return rule_finish(&rule, search.table, code, compare_gaps, out, err);
 }
@@ -187,8 +210,8 @@ struct chunk_search {
     double threshold; /* percent */
 };
 
-/* Adds a span that was used less than the threshold. used_ns is the sum of all work in it, also
- * of what ran side by side. */
+/* Adds a span in which the GPU was used less than the threshold. used_ns is the sum of all work in it; work that ran
+ * side by side counts for each. */
 static int add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end,
                     double used_ns)
 {
@@ -203,7 +226,7 @@ static int add_span(struct chunk_search *search, const struct device_work *devic
     return 0;
 }
 
-/* The time that is looked at, as offsets from its first moment, so that no time is out of reach. */
+/* The time from the first to the last work, as offsets from its begin: any two times have a distance in uint64_t. */
 struct chunks {
     int64_t first_ns;
     uint64_t span, length; /* of all, of one */
@@ -228,31 +251,30 @@ static void measure(const struct device_work *device, const struct chunks *chunk
     }
 }
 
-/* Joins neighbours that are below the threshold and adds them. */
+/* Adds the chunks below the threshold; neighbours become one span. */
 static int add_low_chunks(struct chunk_search *search, const struct device_work *device, const struct chunks *chunks)
 {
     uint64_t low_start = 0, low_end = 0;
     double low_ns = 0;
-    int code = 0;
 
-    for (int64_t i = 0; i <= chunks->count && code == 0; i++) {
+    for (int64_t i = 0; i <= chunks->count; i++) {
         uint64_t start = (uint64_t)i * chunks->length,
                  end = start + chunks->length < chunks->span ? start + chunks->length : chunks->span;
         int low = i < chunks->count && end > start &&
                   100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
-        if (!low) {
-            if (low_end > low_start)
-                code = add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
-                                saturating_add(chunks->first_ns, (int64_t)low_end), low_ns);
-            low_start = low_end = end;
-            low_ns = 0;
+        if (low) {
+            low_start = low_end > low_start ? low_start : start;
+            low_end = end;
+            low_ns += chunks->used_ns[i];
             continue;
         }
-        low_start = low_end > low_start ? low_start : start;
-        low_end = end;
-        low_ns += chunks->used_ns[i];
+        if (low_end > low_start && add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
+                                            saturating_add(chunks->first_ns, (int64_t)low_end), low_ns) != 0)
+            return ERR_NO_MEMORY;
+        low_start = low_end = end;
+        low_ns = 0;
     }
-    return code;
+    return 0;
 }
 
 static int find_chunks(void *context, const struct device_work *device)
@@ -296,18 +318,18 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
     struct work work;
     struct rule rule;
     int64_t threshold;
+    int code;
 
-    if (option_number(request, "chunks", 30, 1, 1000, &search.chunks, err) != 0 ||
-        option_number(request, "threshold", 50, 1, 100, &threshold, err) != 0)
-        return err->code;
-    int code = rule_open(&rule, report, request, err);
-    if (code != 0)
+    if ((code = option_number(request, "chunks", 30, 1, 1000, &search.chunks, err)) != 0 ||
+        (code = option_number(request, "threshold", 50, 1, 100, &threshold, err)) != 0 ||
+        (code = rule_open(&rule, report, request, err)) != 0)
         return code;
+    if ((code = work_read(&work, report, &rule, err)) != 0)
+        goto free_work;
     search.threshold = (double)threshold;
     search.table = table_new(columns, sizeof columns / sizeof columns[0]);
-    code = work_read(&work, report, &rule, err);
-    if (code == 0)
-        code = search.table ? each_device(&work, find_chunks, &search) : ERR_NO_MEMORY;
+    code = search.table ? for_each_device(&work, find_chunks, &search) : ERR_NO_MEMORY;
+free_work:
     work_free(&work);
     return rule_finish(&rule, search.table, code, compare_chunks, out, err);
 }
