@@ -1,5 +1,5 @@
-/* Calls by correlation id: an index whose neighbours are neighbours in time, since ids are given out one after another
- * and work is looked up in nearly that order. */
+/* Calls by correlation id. Ids are assigned one after another, and lookups come in nearly that order, so entries with
+ * neighbouring ids are neighbours in the index, which is good for the cache. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "analyze/engine/event_columns.h"
 #include "base/hash.h"
 
-/* The low bits of the id as they are, so that a run of ids is a run of entries; what is above
- * them, and the process, spread. */
+/* Leaves the low bits of the id as they are, so that a run of ids is a run of entries, and mixes the higher bits and
+ * the process. */
 static inline uint32_t hash_call(const struct calls *calls, int64_t process, int64_t correlation)
 {
     uint64_t high = (uint64_t)correlation >> calls->run_bits ^ hash_number((uint64_t)process);
@@ -85,8 +85,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
 
 void calls_free(struct calls *calls)
 {
-    if (calls->columns.values)
-        report_columns_free(&calls->columns);
+    report_columns_free(&calls->columns);
     hash_index_free(&calls->index);
     free(calls->next);
     *calls = (struct calls){ 0 };

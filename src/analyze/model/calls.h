@@ -1,8 +1,8 @@
-/* The calls of the CUDA API, found by what they launched.
+/* The calls of the CUDA API, found by the work that they launched.
  *
- * A call and the work that it put on a GPU carry the same correlation id, counted anew in every process.
- * Several calls may have the same one (a capture with backtraces records some calls twice), and one call may
- * have launched much (a graph). */
+ * A call and its work on a GPU have the same correlation id, which is unique only within a process. Several calls may
+ * have the same id (a capture with backtraces records some calls twice), and one call may launch many operations (a
+ * graph). */
 #ifndef TACHO_ANALYZE_MODEL_CALLS_H
 #define TACHO_ANALYZE_MODEL_CALLS_H
 
@@ -20,14 +20,14 @@ struct calls {
     struct report_columns columns;
     struct hash_index index; /* of the first row of each id */
     uint32_t *next;          /* a further row of the same id, or NO_CALL */
-    unsigned run_bits;       /* so many low bits of an id are its place in a run of entries */
+    unsigned run_bits;       /* number of low bits of an id that are its place in a run of entries */
 };
 
-/* All calls of the report; no table is no calls. */
+/* Reads all calls of the report; a report without the table has none. */
 int calls_read(struct calls *calls, struct report *report, struct error *err);
 void calls_free(struct calls *calls);
 
-/* The first call with this id in the process, or NO_CALL; and the others in the order of their rows. */
+/* The first call with this id in the process, or NO_CALL; calls_next() gives the others, in the order of their rows. */
 uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation);
 static inline uint32_t calls_next(const struct calls *calls, uint32_t call)
 {

@@ -47,17 +47,18 @@ int executions_read(struct executions *executions, struct report *report, const 
                             "blockZ",
                             NULL };
     struct filter filter;
+    int code;
 
     *executions = (struct executions){ .report = report };
-    int code = filter_open(&filter, report, request, err);
-    if (code == 0)
-        code = gpu_read(&executions->kernels, report, GPU_KERNEL, extra, err);
-    if (code == 0)
-        code = calls_read(&executions->calls, report, err);
-    if (code == 0 && option_given(request, "nvtx-name"))
-        code = kernel_ranges_read(&executions->ranges, report, err);
-    if (code == 0 && join(executions, &filter) != 0)
+    if ((code = filter_open(&filter, report, request, err)) != 0 ||
+        (code = gpu_read(&executions->kernels, report, GPU_KERNEL, extra, err)) != 0 ||
+        (code = calls_read(&executions->calls, report, err)) != 0)
+        goto close_filter;
+    if (option_given(request, "nvtx-name") && (code = kernel_ranges_read(&executions->ranges, report, err)) != 0)
+        goto close_filter;
+    if (join(executions, &filter) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to match kernels with their launches");
+close_filter:
     filter_close(&filter);
     return code;
 }

@@ -1,4 +1,4 @@
-/* Launches joined with their kernels: what cuda_kern_exec_trace shows one by one and cuda_kern_exec_sum adds up. */
+/* Launches joined with their kernels: cuda_kern_exec_trace lists them, cuda_kern_exec_sum summarizes them. */
 #ifndef TACHO_ANALYZE_MODEL_EXECUTIONS_H
 #define TACHO_ANALYZE_MODEL_EXECUTIONS_H
 
@@ -21,7 +21,8 @@ struct executions {
     size_t count;
 };
 
-/* Those that count. with_dimensions: the columns from EXEC_GRID on are read too. */
+/* Reads the executions that the request leaves in. with_dimensions: the columns from EXEC_GRID on are read too. Needs
+ * executions_free() after an error too. */
 int executions_read(struct executions *executions, struct report *report, const struct analysis_request *request,
                     int with_dimensions, struct error *err);
 void executions_free(struct executions *executions);

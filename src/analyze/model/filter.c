@@ -33,7 +33,7 @@ int filter_step(const struct filter *filter, int64_t process, int64_t time_ns)
     return step != NO_STEP && filter->only.steps->list[step].is_chosen;
 }
 
-/* Work that no call is known of is of the step in which it began, and of no thread. */
+/* Work without a known call belongs to the step in which it began, and to no thread. */
 int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place)
 {
     const struct analysis_filter *only = &filter->only;

@@ -1,4 +1,4 @@
-/* What a request leaves in: the one place that decides whether an event counts. */
+/* Decides for all analyses whether an event passes the request's span and filter. */
 #ifndef TACHO_ANALYZE_MODEL_FILTER_H
 #define TACHO_ANALYZE_MODEL_FILTER_H
 
@@ -9,9 +9,10 @@
 struct filter {
     const struct report_span *span;
     struct analysis_filter only;
-    struct calls *calls; /* to find who launched something, and when; NULL while neither is asked for */
+    struct calls *calls; /* owned; to find the launch of GPU work; NULL unless the filter needs its thread or time */
 };
 
+/* A filter that is all zero passes every event and needs neither of these. filter_close() is safe after an error. */
 int filter_open(struct filter *filter, struct report *report, const struct analysis_request *request,
                 struct error *err);
 void filter_close(struct filter *filter);

@@ -60,8 +60,7 @@ int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name,
 
 void gpu_free(struct gpu_ops *ops)
 {
-    if (ops->columns.values)
-        report_columns_free(&ops->columns);
+    report_columns_free(&ops->columns);
     *ops = (struct gpu_ops){ 0 };
 }
 
@@ -145,8 +144,7 @@ int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct 
 
 void gpu_devices_free(struct gpu_devices *devices)
 {
-    if (devices->columns.values)
-        report_columns_free(&devices->columns);
+    report_columns_free(&devices->columns);
 }
 
 int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_t device)

@@ -12,10 +12,10 @@ extern const char *const gpu_memory_tables[];       /* without the kernels */
 extern const char *const gpu_kernel_tables[];
 extern const char *const gpu_call_tables[];
 
-/* The column that kernels are named by: as the options base and mangled ask. */
+/* The column with the names of kernels that the options base and mangled choose. */
 const char *kernel_name_column(const struct analysis_request *request);
 
-#define NO_CORRELATION INT64_MIN /* of work that no call is known of */
+#define NO_CORRELATION INT64_MIN /* of work without a known call */
 enum { OP_START, OP_END, OP_PROCESS, OP_CORRELATION, OP_DEVICE, OP_STREAM, OP_COLUMNS, GPU_MOST_COLUMNS = 32 };
 
 struct gpu_ops {
@@ -24,7 +24,8 @@ struct gpu_ops {
     struct report_columns columns; /* those above, and the extra ones from OP_COLUMNS on */
 };
 
-/* A table of kind, with further columns, NULL-terminated. No table is no work. */
+/* Reads the table of a kind of work, with extra columns, NULL-terminated. A report without the table has no work of
+ * that kind. */
 int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
              struct error *err);
 /* The same of any table with these columns. */
@@ -39,11 +40,10 @@ static inline int64_t gpu_extra(const struct gpu_ops *ops, size_t c, size_t row)
 }
 int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row);
 
-/* Whether a row overlaps the request's span and is of what it is restricted to. */
+/* Whether a row passes the filter. */
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter);
 
-/* Which GPU a process means by a device's number: TARGET_INFO_GPU.id where the report says
- * so, else the number itself. */
+/* The GPU behind a process's number of a device: TARGET_INFO_GPU.id if the report has it, else the number itself. */
 struct gpu_devices {
     struct report_columns columns;
 };
@@ -51,7 +51,7 @@ int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct 
 void gpu_devices_free(struct gpu_devices *devices); /* of {0} too */
 int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_t device);
 
-/* What nsys calls a kind of copy or of memory; NULL for one that has no name. */
+/* nsys's name for a kind of copy or of memory; NULL for one that has no name. */
 const char *memcpy_kind_name(int64_t kind);
 const char *memory_kind_name(int64_t kind);
 

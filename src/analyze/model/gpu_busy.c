@@ -1,8 +1,8 @@
 /* Busy time and gaps of GPUs.
  *
- * Chunks are looked at in parallel, and each becomes the stretches in which its devices had work without a break: few
- * where a GPU is busy, in order of time where it is not. What is left to do one after another is little then, which
- * matters: a capture ends with these figures, and someone waits for them. */
+ * Workers scan chunks in parallel and reduce each to stretches in which its devices had work without a break: few
+ * stretches if a GPU is busy, and stretches in order of time if it is not. This leaves little work for the serial part,
+ * which matters since a capture ends with these figures while the user waits. */
 #include "gpu_busy.h"
 
 #include <stdatomic.h>
@@ -10,6 +10,7 @@
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "gpu.h"
 
@@ -22,17 +23,17 @@ const char *const gpu_busy_tables[] = {
 };
 enum { LANES = sizeof gpu_busy_tables / sizeof gpu_busy_tables[0] - 1 };
 
-/* What a worker met: places are a process and its device. */
+/* The state of a worker. A place is a process and its device. */
 struct worker {
     struct keys places;
     uint64_t *operations;              /* owned, as all below; of a place */
-    uint32_t *last;                    /* of a place, the last stretch in the chunk at hand, or NONE */
+    uint32_t *last;                    /* of a place, the last stretch in the current chunk, or NO_KEY */
     size_t operation_room, place_room; /* place_room: of last */
     uint32_t *order;
     size_t order_room;
 };
 
-/* The stretches that one chunk's work became. */
+/* The stretches of one chunk. */
 struct piece {
     size_t first, count;
     int worker;
@@ -40,10 +41,10 @@ struct piece {
 
 /* A table's work, as stretches in which a device was busy without a break, as far as one chunk can tell. */
 struct lane {
-    int64_t *start, *end; /* owned, as all below; a chunk has room for as many as it has
-                           * rows, and uses the first of it */
-    uint32_t *place;      /* while scanning a worker's number for it, then the device's index */
-    uint32_t *row;        /* of the work that it begins with */
+    int64_t *start, *end; /* owned, as all below; a chunk has room for as many stretches as it has rows, and uses the
+                           * first part of it */
+    uint32_t *place;      /* during the scan, the worker's number for it; then the device's index */
+    uint32_t *row;        /* of the first work of a stretch */
     const char *table;
     struct piece *pieces;
     _Atomic size_t piece_count;
@@ -55,7 +56,7 @@ struct walk {
     struct report *report;
     struct filter filter;
     struct lane lanes[LANES];
-    struct lane *lane; /* that is being scanned */
+    struct lane *lane; /* the one that is being scanned */
     struct worker *workers;
     size_t worker_count;
     struct gpu_devices devices;
@@ -125,7 +126,7 @@ static int choose_rows(const struct walk *walk, struct worker *worker, const str
     return order_by_time(worker->order, *count, block->values[START]);
 }
 
-/* Work that begins while its device is busy makes the stretch longer; other work begins one. */
+/* Work that begins while its device is busy extends the stretch; other work begins a new one. */
 static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place,
                         uint32_t row, int64_t start, int64_t end)
 {
@@ -298,7 +299,6 @@ static int add_gap(struct walk *walk, struct gpu_gap gap)
 static int add_busy(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
 {
     int64_t start = lane->start[at], end = lane->end[at];
-    int code = 0;
 
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
@@ -307,17 +307,19 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
                                lane->row[at] };
         if (gap.length_ns > device->largest.length_ns)
             device->largest = gap;
-        code = add_gap(walk, gap);
+        if (add_gap(walk, gap) != 0)
+            return ERR_NO_MEMORY;
         device->last_ns = start;
     }
     if (end > device->last_ns) {
         device->busy_ns = saturating_add(device->busy_ns, saturating_duration(device->last_ns, end));
         device->last_ns = end;
     }
-    return code;
+    return 0;
 }
 
-/* The lane whose next stretch begins first, or NULL at the end; until then it may go on alone. */
+/* The lane whose next stretch begins first, or NULL at the end. No other lane has a stretch that begins before
+ * `until`. */
 static struct lane *first_lane(struct walk *walk, int64_t *until)
 {
     struct lane *first = NULL;
@@ -365,7 +367,7 @@ static int by_gpu(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------------------------- */
 
 static void walk_free(struct walk *walk)
 {
@@ -378,7 +380,7 @@ static void walk_free(struct walk *walk)
         free(lane->pieces);
         free(lane->order);
     }
-    for (size_t i = 0; i < walk->worker_count && walk->workers; i++) {
+    for (size_t i = 0; walk->workers && i < walk->worker_count; i++) {
         keys_free(&walk->workers[i].places);
         free(walk->workers[i].operations);
         free(walk->workers[i].last);
@@ -389,33 +391,51 @@ static void walk_free(struct walk *walk)
     filter_close(&walk->filter);
 }
 
+static int prepare(struct walk *walk)
+{
+    struct gpu_busy *busy = walk->busy;
+
+    walk->gap_room = walk->most_gaps + 1;
+    busy->gaps = calloc(walk->gap_room, sizeof *busy->gaps);
+    walk->worker_count = (size_t)report_workers(walk->report);
+    walk->workers = calloc(walk->worker_count, sizeof *walk->workers);
+    if (!busy->gaps || !walk->workers)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < walk->worker_count; i++)
+        walk->workers[i].places.width = 2;
+    return 0;
+}
+
+static int read_all(struct walk *walk, const struct analysis_request *request, struct error *err)
+{
+    struct gpu_busy *busy = walk->busy;
+    int code;
+
+    if ((code = filter_open(&walk->filter, walk->report, request, err)) != 0)
+        return code;
+    if (prepare(walk) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    if ((code = gpu_devices_read(&walk->devices, walk->report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < LANES; i++) {
+        walk->lane = &walk->lanes[i];
+        if ((code = scan_lane(walk, gpu_busy_tables[i], err)) != 0)
+            return code;
+    }
+    if (join_stretches(walk) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    if (busy->device_count)
+        qsort(busy->devices, busy->device_count, sizeof *busy->devices, by_gpu);
+    return 0;
+}
+
 static int read_with(struct walk *walk, const struct analysis_request *request, struct error *err)
 {
-    struct report *report = walk->report;
-    struct gpu_busy *busy = walk->busy;
-    int code = filter_open(&walk->filter, report, request, err);
-
-    *busy = (struct gpu_busy){ .gaps = calloc(walk->most_gaps + 1, sizeof *busy->gaps) };
-    walk->gap_room = walk->most_gaps + 1;
-    walk->worker_count = (size_t)report_workers(report);
-    walk->workers = calloc(walk->worker_count, sizeof *walk->workers);
-    if (code == 0 && (!busy->gaps || !walk->workers))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
-    for (size_t i = 0; i < walk->worker_count && walk->workers; i++)
-        walk->workers[i].places.width = 2;
-    if (code == 0)
-        code = gpu_devices_read(&walk->devices, report, err);
-    for (size_t i = 0; i < LANES && code == 0; i++) {
-        walk->lane = &walk->lanes[i];
-        code = scan_lane(walk, gpu_busy_tables[i], err);
-    }
-    if (code == 0 && join_stretches(walk) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    *walk->busy = (struct gpu_busy){ 0 };
+    int code = read_all(walk, request, err);
     walk_free(walk);
     if (code != 0)
-        gpu_busy_free(busy);
-    else if (busy->device_count)
-        qsort(busy->devices, busy->device_count, sizeof *busy->devices, by_gpu);
+        gpu_busy_free(walk->busy);
     return code;
 }
 
@@ -444,18 +464,18 @@ void gpu_busy_free(struct gpu_busy *busy)
 
 const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
 {
-    static const char *const names[] = { "id", "name" };
-    struct report_columns rows = { 0 };
+    enum { ID, NAME };
+    static const char *const names[] = { [ID] = "id", [NAME] = "name", NULL };
+    struct row_cursor rows;
     struct error err;
     const char *name = "";
 
     *length = 0;
-    if (columns_read(report, "TARGET_INFO_GPU", names, 2, &rows, &err) != 0)
+    if (row_cursor_open(&rows, report, "TARGET_INFO_GPU", names, &err) != 0)
         return name;
-    for (size_t row = 0; row < rows.rows; row++)
-        if (rows.values[0][row] == gpu && !columns_is_null(&rows, 1, row))
-            name = report_string(report, rows.values[1][row], length);
-    if (rows.values)
-        report_columns_free(&rows);
+    while (row_cursor_next(&rows))
+        if (row_int(&rows, ID) == gpu && !row_is_null(&rows, NAME))
+            name = report_string(report, row_int(&rows, NAME), length);
+    row_cursor_close(&rows);
     return name;
 }

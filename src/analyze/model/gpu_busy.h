@@ -1,4 +1,4 @@
-/* How much of the time each GPU had work, of whatever kind and process, and when it had none for longest. */
+/* The share of time in which each GPU had work, of any kind and process, and its longest gaps without work. */
 #ifndef TACHO_ANALYZE_MODEL_GPU_BUSY_H
 #define TACHO_ANALYZE_MODEL_GPU_BUSY_H
 
@@ -7,15 +7,15 @@
 struct gpu_gap {
     int64_t gpu;
     int64_t start_ns, length_ns;
-    const char *table; /* of the work that ended it, and its row there */
+    const char *table; /* of the work that ended it; row: its row there */
     uint32_t row;
 };
 
 struct gpu_busy_device {
-    int64_t gpu;               /* TARGET_INFO_GPU.id where the report says which GPU a device
-                                * is, else the device's number */
+    int64_t gpu;               /* TARGET_INFO_GPU.id if the report maps the device to a GPU, else the device's
+                                * number */
     int64_t first_ns, last_ns; /* begin of its first work, end of its last */
-    int64_t busy_ns;           /* in which it had some: work that ran side by side counts once */
+    int64_t busy_ns;           /* time with work; work that ran side by side counts once */
     uint64_t operations;
     struct gpu_gap largest;    /* length 0: it had work all the time */
 };
@@ -30,10 +30,10 @@ struct gpu_busy {
 /* The tables of kernels, copies, fills and graphs; NULL-terminated. */
 extern const char *const gpu_busy_tables[];
 
-/* All work of these tables; of a span of time, what of them lies in it. most_gaps bounds gaps. */
+/* Reads all work of these tables, cut to the request's span. most_gaps limits the number of gaps. */
 int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
                   size_t most_gaps, struct error *err);
-/* The same with all gaps that are so long, in order of time. */
+/* The same with all gaps of at least least_ns, in order of time. */
 int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request,
                        int64_t least_ns, struct error *err);
 void gpu_busy_free(struct gpu_busy *busy);

@@ -31,7 +31,7 @@ void launch_run_close(struct launch_run *run)
     *run = (struct launch_run){ 0 };
 }
 
-/* The first call from `from` on that begins at the time or later: by steps that double, then by halving. */
+/* The first call from `from` on that begins at the time or later: an exponential, then a binary search. */
 static size_t find_call(const struct launch_run *run, size_t from, int64_t time_ns)
 {
     size_t step = 1, to = from;

@@ -1,8 +1,8 @@
-/* The launches of a thread in order of time, and what any run of them made GPUs do: what the
- * projection of ranges rests on.
+/* The launches of a thread in order of time, and the GPU work of any run of them. The projection of ranges onto GPUs
+ * uses it.
  *
- * The calls inside a range are a run of the thread's launches. First start and last end over any run come from a tree,
- * in steps that grow with the logarithm of its length: nested or overlapping, each range costs the same. */
+ * The calls inside a range are a run of the thread's launches. The first start and the last end over any run come from
+ * a tree in logarithmic time, so a range costs the same whether ranges are nested or overlap. */
 #ifndef TACHO_ANALYZE_MODEL_LAUNCH_RUN_H
 #define TACHO_ANALYZE_MODEL_LAUNCH_RUN_H
 
@@ -22,13 +22,13 @@ static inline struct gpu_work gpu_work_joined(struct gpu_work a, struct gpu_work
 
 struct launch_run {
     int64_t *call_start_ns, *call_end_ns; /* owned; in order of start */
-    struct gpu_work *tree;                /* owned; leaf i, at count + i, is of launch i; node n of
-                                           * its children 2n and 2n + 1 */
+    struct gpu_work *tree;                /* owned; leaf i, at count + i, is launch i; node n joins its children 2n and
+                                           * 2n + 1 */
     size_t count;
 };
 
-/* Room for so many launches, each to be set, in order of start; then the run is made ready.
- * Closing is safe after a failure. */
+/* Allocates room for count launches. The caller sets each of them, in order of start, and then calls
+ * launch_run_ready(). launch_run_close() is safe after a failure. */
 int launch_run_open(struct launch_run *run, size_t count);
 static inline void launch_run_set(struct launch_run *run, size_t i, int64_t call_start_ns, int64_t call_end_ns,
                                   struct gpu_work work)
@@ -40,8 +40,7 @@ static inline void launch_run_set(struct launch_run *run, size_t i, int64_t call
 void launch_run_ready(struct launch_run *run);
 void launch_run_close(struct launch_run *run);
 
-/* The work of the calls that lie inside a range. *from is 0 for the first range; those that
- * follow come in order of start. */
+/* The work of the calls that lie inside a range. Ranges must come in order of start; *from is 0 for the first. */
 struct gpu_work launch_run_inside(const struct launch_run *run, int64_t start_ns, int64_t end_ns, size_t *from);
 
 #endif

@@ -1,6 +1,6 @@
-/* The sweep keeps the ranges that have begun and not yet ended. They need not nest: start/end ranges may overlap. Those
- * that ended leave from the end of the list at once, and from its middle when it has doubled, so that a range costs the
- * same however many are open. */
+/* The sweep keeps a list of the ranges that have begun and not yet ended. They need not nest: start/end ranges may
+ * overlap. It removes ended ranges from the end of the list at once, and from its middle when the list has doubled, so
+ * the cost of a range does not depend on the number of open ones. */
 #include "launches.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct sweep {
     uint32_t *active; /* owned; in order of their beginning */
     uint32_t *around; /* owned; as large */
     size_t count, capacity;
-    size_t crowded;   /* from which count on it is worth to look through them all */
+    size_t crowded;   /* the count from which on drop_ended() checks the whole list */
 };
 
 static int make_room(struct sweep *sweep)
@@ -46,7 +46,7 @@ static void drop_ended(struct sweep *sweep, int64_t thread, int64_t start)
     sweep->crowded = 2 * kept + 16;
 }
 
-/* Drops ranges that ended, takes in those that began. */
+/* Drops the ranges that have ended when the call begins, and adds those that have begun. */
 static int advance(struct sweep *sweep, uint32_t call)
 {
     const struct range *ranges = sweep->ranges->list;
@@ -87,14 +87,18 @@ int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, cons
                    void *context)
 {
     struct sweep sweep = { .calls = calls, .ranges = ranges };
-    int code = order_by_thread(list, count, calls->thread, calls->start);
+    int code;
 
-    for (size_t i = 0; i < count && code == 0; i++) {
-        code = advance(&sweep, list[i]);
-        size_t around = code == 0 ? find_around(&sweep, list[i], most) : 0;
-        if (code == 0)
-            code = visit(context, list[i], around ? sweep.around + sweep.capacity - around : NULL, around);
+    if ((code = order_by_thread(list, count, calls->thread, calls->start)) != 0)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        if ((code = advance(&sweep, list[i])) != 0)
+            goto free_sweep;
+        size_t around = find_around(&sweep, list[i], most);
+        if ((code = visit(context, list[i], around ? sweep.around + sweep.capacity - around : NULL, around)) != 0)
+            goto free_sweep;
     }
+free_sweep:
     free(sweep.active);
     free(sweep.around);
     return code;
@@ -126,18 +130,20 @@ static int name_kernels(struct naming *naming, const struct gpu_ops *kernels, co
 
     naming->by_call = malloc((calls->count + 1) * sizeof *naming->by_call);
     out->by_row = malloc((kernels->count + 1) * sizeof *out->by_row);
-    if (list && naming->by_call && out->by_row) {
-        for (size_t i = 0; i < calls->count; i++) {
-            naming->by_call[i] = NO_KEY;
-            list[count++] = (uint32_t)i;
-        }
-        code = launches_sweep(calls, list, count, &naming->ranges, 1, note_innermost, naming);
+    if (!list || !naming->by_call || !out->by_row)
+        goto done;
+    for (size_t i = 0; i < calls->count; i++) {
+        naming->by_call[i] = NO_KEY;
+        list[count++] = (uint32_t)i;
     }
-    for (size_t row = 0; row < kernels->count && code == 0; row++) {
+    if ((code = launches_sweep(calls, list, count, &naming->ranges, 1, note_innermost, naming)) != 0)
+        goto done;
+    for (size_t row = 0; row < kernels->count; row++) {
         uint32_t call = calls_find(calls, kernels->process[row], kernels->correlation[row]);
         out->by_row[row] = call == NO_CALL ? NO_KEY : naming->by_call[call];
     }
-    out->count = code == 0 ? kernels->count : 0;
+    out->count = kernels->count;
+done:
     free(naming->by_call);
     free(list);
     return code;
@@ -149,18 +155,21 @@ int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct 
     struct filter everything = { 0 };
     struct gpu_ops kernels = { 0 };
     struct calls calls = { 0 };
+    const struct report_table *table = report_table(report, gpu_tables[GPU_KERNEL]);
+    int code;
 
     *out = (struct kernel_ranges){ .labels.width = 2 };
-    int code = ranges_read(&naming.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
-    if (code == 0)
-        code = gpu_read(&kernels, report, GPU_KERNEL, NULL, err);
-    if (code == 0)
-        code = calls_read(&calls, report, err);
-    if (code == 0 && name_kernels(&naming, &kernels, &calls) != 0)
+    if ((code = ranges_read(&naming.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0 ||
+        (code = gpu_read(&kernels, report, GPU_KERNEL, NULL, err)) != 0 ||
+        (code = calls_read(&calls, report, err)) != 0)
+        goto done;
+    if (name_kernels(&naming, &kernels, &calls) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to find the ranges of the kernels");
-    const struct report_table *table = report_table(report, gpu_tables[GPU_KERNEL]);
+        goto done;
+    }
     if (table && table->rows != kernels.count)
         out->count = 0; /* rows of damaged chunks are missing: better no ranges than those of other kernels */
+done:
     ranges_free(&naming.ranges);
     gpu_free(&kernels);
     calls_free(&calls);

@@ -1,4 +1,5 @@
-/* Which NVTX ranges a CUDA call lies in: one sweep over the calls and ranges of each thread, both in order of time. */
+/* Finds the NVTX ranges around CUDA calls: one sweep over the calls and ranges of each thread, both in order of
+ * time. */
 #ifndef TACHO_ANALYZE_MODEL_LAUNCHES_H
 #define TACHO_ANALYZE_MODEL_LAUNCHES_H
 

@@ -1,9 +1,9 @@
-/* Adding up TACHO_COUNT: it has rows for each process. */
+/* Sums TACHO_COUNT, which has rows for each process. */
 #include "losses.h"
 
 #include <string.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 
 #define PROCESSES "processes"
 
@@ -29,19 +29,22 @@ static void add(struct losses *losses, const char *source, const char *cause, ui
 
 int losses_read(struct losses *losses, struct report *report, struct error *err)
 {
-    enum { SOURCE, FATE, CAUSE, COUNT, COLUMNS };
-    static const char *const names[COLUMNS] = { "source", "fate", "cause", "count" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_COUNT", names, COLUMNS, &columns, err);
+    enum { SOURCE, FATE, CAUSE, COUNT };
+    static const char *const names[] = {
+        [SOURCE] = "source", [FATE] = "fate", [CAUSE] = "cause", [COUNT] = "count", NULL
+    };
+    struct row_cursor rows;
+    int code;
 
     *losses = (struct losses){ 0 };
-    for (size_t i = 0; code == 0 && i < columns.rows; i++) {
-        int64_t count = columns_is_null(&columns, COUNT, i) ? 0 : columns.values[COUNT][i];
-        if (count > 0 && strcmp(report_string(report, columns.values[FATE][i], NULL), "lost") == 0)
-            add(losses, report_string(report, columns.values[SOURCE][i], NULL),
-                columns_is_null(&columns, CAUSE, i) ? "" : report_string(report, columns.values[CAUSE][i], NULL),
-                (uint64_t)count);
+    if ((code = row_cursor_open(&rows, report, "TACHO_COUNT", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t count = row_int_or(&rows, COUNT, 0);
+        if (count > 0 && strcmp(report_string(report, row_int(&rows, FATE), NULL), "lost") == 0)
+            add(losses, report_string(report, row_int(&rows, SOURCE), NULL),
+                row_is_null(&rows, CAUSE) ? "" : report_string(report, row_int(&rows, CAUSE), NULL), (uint64_t)count);
     }
-    report_columns_free(&columns);
-    return code;
+    row_cursor_close(&rows);
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* What a report says of events that happened and are not in it. */
+/* Events that happened but are not in the report: their counts, by source and cause. */
 #ifndef TACHO_ANALYZE_MODEL_LOSSES_H
 #define TACHO_ANALYZE_MODEL_LOSSES_H
 
@@ -13,13 +13,13 @@ struct losses {
     } items[LOSSES_MAX];            /* one for each source and cause, none of them 0 */
     size_t count;
     uint64_t total;                 /* events */
-    uint64_t processes;             /* that were not recorded: their events are not in the total */
+    uint64_t processes;             /* processes that were not recorded: their events are not in the total */
 };
 
-/* Is this a loss of whole processes? */
+/* Whether this is a loss of whole processes. */
 int loss_is_of_processes(const struct loss *loss);
 
-/* Nothing lost, where the report does not say. */
+/* A report without these counts has no losses. */
 int losses_read(struct losses *losses, struct report *report, struct error *err);
 
 #endif

@@ -31,30 +31,33 @@ int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *b
 
 static int visit(void *context, int worker, const struct report_block *block)
 {
-    int code = 0;
-
-    for (size_t row = 0; row < block->rows && code == 0; row++)
-        code = nvtx_domains_take(context, block, row);
-    return code;
+    for (size_t row = 0; row < block->rows; row++)
+        if (nvtx_domains_take(context, block, row) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
-/* One chunk after another: the list is shared. */
+/* Scans one chunk after another, since all of them add to one list. */
 int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    int columns[NVTX_COLUMNS], code = 0;
+    int columns[NVTX_COLUMNS], code;
 
     *domains = (struct nvtx_domains){ 0 };
     if (!table || !table->rows)
         return 0;
     nvtx_columns(table, columns);
-    columns[NVTX_END] = -1; /* nobody looks at it */
-    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
+    columns[NVTX_END] = -1; /* not needed */
+    for (size_t i = 0; i < report_chunk_count(table); i++) {
         struct report_chunk chunk = report_chunk_at(table, i);
         code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit, domains, err);
+        if (code == ERR_NO_MEMORY)
+            return error_set(err, code, "not enough memory for the domains");
+        if (code != 0)
+            return code;
     }
     nvtx_domains_sort(domains);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the domains") : code;
+    return 0;
 }
 
 static int compare_number(int64_t a, int64_t b)

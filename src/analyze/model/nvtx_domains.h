@@ -1,11 +1,11 @@
-/* What the NVTX reports share: domains by process, and the names that ranges are shown under. */
+/* Code that the NVTX reports share: domains by process, and the names that ranges are shown under. */
 #ifndef TACHO_ANALYZE_MODEL_NVTX_DOMAINS_H
 #define TACHO_ANALYZE_MODEL_NVTX_DOMAINS_H
 
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* The columns of NVTX_EVENTS that the reports ask for, in the order of their blocks. */
+/* The columns of NVTX_EVENTS that the reports read, in the order of their blocks. */
 enum { NVTX_START, NVTX_END, NVTX_TYPE, NVTX_TEXT, NVTX_TEXT_ID, NVTX_THREAD, NVTX_DOMAIN, NVTX_COLUMNS };
 extern const char *const nvtx_column_names[NVTX_COLUMNS];
 void nvtx_columns(const struct report_table *table, int columns[NVTX_COLUMNS]);
@@ -18,7 +18,7 @@ static inline int64_t nvtx_name(const struct report_block *block, size_t row)
     return block_is_null(block, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : block->values[NVTX_TEXT_ID][row];
 }
 
-/* Domain names: ids are given anew in every process, so a domain is found by process and id. */
+/* Domain names. Ids are unique only within a process, so the key is the process and the id. */
 struct nvtx_domain {
     int64_t process, id;
     int64_t start_ns;
@@ -28,10 +28,10 @@ struct nvtx_domains {
     struct nvtx_domain *list; /* owned; sorted by nvtx_domains_sort() */
     size_t count, capacity;
 };
-/* All of a report, ready to be asked. */
+/* Reads all domains of a report and sorts them. */
 int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err);
-/* For who goes through the table anyway: adds the domain that a row names, if it names one; to
- * be sorted behind the last. */
+/* For callers that scan the table anyway: adds the domain that a row creates, if it does. Call
+ * nvtx_domains_sort() after the last row. */
 int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *block, size_t row);
 void nvtx_domains_sort(struct nvtx_domains *domains);
 /* The name's string id, or NVTX_NO_NAME. Of several with the same id the first created counts. */

@@ -62,7 +62,7 @@ static size_t keep(struct ranges *ranges, struct report *report, const struct ra
 
     if (!any_domain && name->domain && *name->domain) {
         domain = report_find_string(report, name->domain, strlen(name->domain));
-        if (domain < 0) /* which is no name of the default domain */
+        if (domain < 0) /* -1 would stand for the default domain */
             return 0;
     }
     for (size_t i = 0; i < ranges->count && wanted >= 0; i++)
@@ -83,18 +83,14 @@ static int has_default(const struct ranges *ranges, int64_t name)
 
 int nvtx_span_find(struct report *report, const char *range, struct report_span *out, struct error *err)
 {
-    const struct analysis_request everything = { 0 };
+    const struct filter everything = { 0 };
     struct range_name name;
-    struct filter filter;
-    struct ranges ranges = { 0 };
+    struct ranges ranges;
+    int code;
 
     if (!parse_name(range, &name))
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' names no NVTX range: RANGE, RANGE@DOMAIN or RANGE/INDEX", range);
-    if (filter_open(&filter, report, &everything, err) != 0)
-        return err->code;
-    int code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err);
-    filter_close(&filter);
-    if (code != 0)
+    if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &everything, err)) != 0)
         return code;
     /* Without a domain the default one is meant, and any if that has no such range. */
     int any = name.domain ? strcmp(name.domain, "*") == 0

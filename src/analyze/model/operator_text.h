@@ -7,13 +7,13 @@
 
 #include "base/intern.h"
 
-/* What a range of emit_nvtx says. */
+/* The parts of the name of such a range. */
 struct operator_text {
     size_t name_length;          /* from its begin */
     int64_t sequence;            /* -1: none */
     struct intern_string shapes; /* in the text; length 0: none */
     int is_operator;             /* else an annotation, or anything */
-    int is_backward;             /* by its name: AddmmBackward0 and its like */
+    int is_backward;             /* by its name, such as AddmmBackward0 */
 };
 struct operator_text operator_text(const char *bytes, size_t length);
 

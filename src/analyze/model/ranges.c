@@ -1,4 +1,4 @@
-/* Ranges in order: row numbers are sorted, and only then made into ranges, so that nothing large is moved twice. */
+/* Sorts row numbers first and makes ranges of them afterwards, so that nothing large is moved twice. */
 #include "ranges.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct reading {
     struct report_block block; /* the same, as one */
     struct nvtx_domains domains;
     int64_t last_ns;
-    int64_t *ends;             /* owned; of every row, as they count */
+    int64_t *ends;             /* owned; of every row, open ranges included */
     uint32_t *order;           /* owned; the rows that are ranges */
     size_t count;
 };
@@ -118,14 +118,10 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
 static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter,
                    const struct range_names *names)
 {
-    int code = find_ends(reading);
-
-    if (code == 0)
-        code = pick_rows(reading, (uint32_t)styles, filter, names);
-    if (code == 0)
-        code = sort_rows(reading);
+    if (find_ends(reading) != 0 || pick_rows(reading, (uint32_t)styles, filter, names) != 0 || sort_rows(reading) != 0)
+        return ERR_NO_MEMORY;
     nvtx_domains_sort(&reading->domains);
-    return code ? code : make_ranges(ranges, reading);
+    return make_ranges(ranges, reading);
 }
 
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
@@ -162,7 +158,9 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
     nvtx_domains_free(&reading.domains);
     free(reading.ends);
     free(reading.order);
-    return code ? error_set(err, code, "not enough memory for the ranges") : 0;
+    if (code != 0)
+        return error_set(err, code, "not enough memory for the ranges");
+    return 0;
 }
 
 void ranges_free(struct ranges *ranges)
@@ -171,8 +169,8 @@ void ranges_free(struct ranges *ranges)
     *ranges = (struct ranges){ 0 };
 }
 
-/* The parent field is the link of the stack. A range that ends before the next one does cannot hold that one, nor any
- * later one that the next would not hold too, so it can leave the stack for good. */
+/* The parent field is the link of the stack. A range that ends before the next one ends cannot contain that one, nor
+ * any later one that the next does not contain too, so it leaves the stack for good. */
 void ranges_nest(struct ranges *ranges)
 {
     uint32_t top = NO_RANGE;
@@ -193,7 +191,7 @@ void ranges_nest(struct ranges *ranges)
     }
 }
 
-/* Written from the end, as the links lead outwards. */
+/* Writes the text from its end, since the links lead outwards. */
 void range_stack(struct text *out, const struct ranges *ranges, const struct range *range)
 {
     static const char cut[] = "…";

@@ -1,4 +1,4 @@
-/* NVTX ranges thread by thread, outer before inner: what nesting and every join with the CUDA calls work on. */
+/* NVTX ranges thread by thread, outer before inner, as nesting and the joins with CUDA calls need them. */
 #ifndef TACHO_ANALYZE_MODEL_RANGES_H
 #define TACHO_ANALYZE_MODEL_RANGES_H
 
@@ -7,7 +7,7 @@
 
 /* Styles, to be combined; CROSSING: also start/end ranges that end in another thread than they began in. */
 enum { RANGE_PUSHPOP = 1, RANGE_STARTEND = 2, RANGE_CROSSING = 4 };
-/* Which of the two an event is; 0: none. */
+/* PUSHPOP or STARTEND; 0 for an event that is no range. */
 static inline int range_style(int64_t event_type)
 {
     switch (event_type) {
@@ -35,11 +35,11 @@ struct ranges {
     size_t count;
 };
 
-/* The ranges of these styles that count. Those that end in another thread belong to none, and are left out unless they
- * are asked for. Ranges without an end go on to the last moment of the table. */
+/* Reads the ranges of these styles that pass the filter. Without RANGE_CROSSING, ranges that end in another thread are
+ * ignored, as they belong to none. Ranges without an end last until the last time in the table. */
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter,
                 struct error *err);
-/* Of these only those whose name is wanted, for who looks for a few among many. */
+/* The same for ranges with certain names only, for callers that need a few among many. */
 struct range_names {
     int (*is_wanted)(void *context, int64_t name);
     void *context;
@@ -48,7 +48,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
                       const struct range_names *names, struct error *err);
 void ranges_free(struct ranges *ranges);
 
-/* Finds each range's parent in its thread, from times alone and across domains, as nsys does. */
+/* Finds each range's parent in its thread, by times only and across domains, as nsys does. */
 void ranges_nest(struct ranges *ranges);
 
 /* ":2:3:7", the ids of the ranges around one and its own, outermost first; rows count from 1 there. A stack that is

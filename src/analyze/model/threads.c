@@ -1,13 +1,11 @@
 /* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the last in the table
- * counts: a process that became another program (a shell that runs `exec python`) is called as it ended. */
+ * counts: a process that became another program (a shell that runs `exec python`) has the name of the last program. */
 #include "threads.h"
 
 #include <stdlib.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
-
-enum { NAME, PRIORITY, THREAD, COLUMNS };
 
 static int by_thread(const void *a, const void *b)
 {
@@ -36,29 +34,32 @@ static void keep_last_names(struct thread_names *names)
 
 int thread_names_read(struct thread_names *names, struct report *report, struct error *err)
 {
-    const struct report_table *table = report_table(report, "ThreadNames");
-    struct report_columns columns;
+    enum { NAME, PRIORITY, THREAD };
+    static const char *const columns[] = { [NAME] = "nameId", [PRIORITY] = "priority", [THREAD] = "globalTid", NULL };
+    struct row_cursor rows;
+    int code;
 
     *names = (struct thread_names){ 0 };
-    if (!table || !table->rows)
-        return 0;
-    int wanted[COLUMNS] = { report_column(table, "nameId"), report_column(table, "priority"),
-                            report_column(table, "globalTid") };
-    int code = report_read(report, table, wanted, COLUMNS, &columns, err);
-    if (code != 0)
+    if ((code = row_cursor_open(&rows, report, "ThreadNames", columns, err)) != 0)
         return code;
-    names->list = calloc(columns.rows + 1, sizeof *names->list);
-    for (size_t row = 0; names->list && row < columns.rows; row++) {
-        names->list[names->count++] = (struct thread_name){ columns.values[THREAD][row], columns.values[NAME][row],
-                                                            columns.values[PRIORITY][row], row,
-                                                            !columns_is_null(&columns, PRIORITY, row) };
+    names->list = calloc(rows.columns.rows + 1, sizeof *names->list);
+    if (!names->list) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto close_rows;
     }
-    report_columns_free(&columns);
-    if (!names->list)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    while (row_cursor_next(&rows))
+        names->list[names->count++] = (struct thread_name){
+            .thread = row_int(&rows, THREAD),
+            .name = row_int(&rows, NAME),
+            .priority = row_int(&rows, PRIORITY),
+            .row = rows.row,
+            .has_priority = !row_is_null(&rows, PRIORITY),
+        };
     qsort(names->list, names->count, sizeof *names->list, by_thread_and_row);
     keep_last_names(names);
-    return 0;
+close_rows:
+    row_cursor_close(&rows);
+    return code;
 }
 
 void thread_names_free(struct thread_names *names)
@@ -77,26 +78,35 @@ const struct thread_name *thread_name_find(const struct thread_names *names, int
 static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column,
                              struct error *err)
 {
-    const char *wanted[] = { "globalPid", column };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, table, wanted, 2, &columns, err);
+    enum { PROCESS, NAME };
+    const char *const columns[] = { [PROCESS] = "globalPid", [NAME] = column, NULL };
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0 || !columns.values)
+    if ((code = row_cursor_open(&rows, report, table, columns, err)) != 0)
         return code;
-    if (array_reserve(&names->list, &names->room, names->count + columns.rows, sizeof *names->list) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (!columns_is_null(&columns, 0, row) && !columns_is_null(&columns, 1, row))
-            names->list[names->count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
-    report_columns_free(&columns);
+    while (row_cursor_next(&rows)) {
+        if (row_is_null(&rows, PROCESS) || row_is_null(&rows, NAME))
+            continue;
+        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            goto close_rows;
+        }
+        names->list[names->count++] = (struct process_name){ row_int(&rows, PROCESS), row_int(&rows, NAME) };
+    }
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
 int process_names_read(struct process_names *names, struct report *report, struct error *err)
 {
+    int code;
+
     *names = (struct process_names){ 0 };
-    int code = add_process_names(names, report, "PROCESSES", "name", err);
-    return code ? code : add_process_names(names, report, "TACHO_PROCESS", "exe", err);
+    if ((code = add_process_names(names, report, "PROCESSES", "name", err)) != 0)
+        return code;
+    return add_process_names(names, report, "TACHO_PROCESS", "exe", err);
 }
 
 void process_names_free(struct process_names *names)
