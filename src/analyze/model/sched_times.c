@@ -1,5 +1,5 @@
-/* Where the time of threads went: see sched_times.h. A thread's events are put in order of time (each CPU has its own
- * ring, so they come in another), and each stretch between two of them belongs to one state. */
+/* Computes the time that threads spent in each state: see sched_times.h. Each CPU has its own ring buffer, so the
+ * events of a thread are sorted by time first; each stretch between two of them belongs to one state. */
 #include "sched_times.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "filter.h"
 
@@ -20,14 +21,14 @@ struct stretch {
 struct walk {
     struct sched_times *times;
     struct filter filter;
-    struct stretch *on; /* owned; in which the capture was on, in order; what lies between does not count */
+    struct stretch *on; /* owned; the times in which the capture was on, in order; other times do not count */
     size_t on_count;
     struct keys thread_keys, cpu_keys;
     size_t thread_room, cpu_room;
-    int is_whole; /* nothing was left out by the request: sums over whole lives may be used */
+    int is_whole; /* the request excludes nothing: sums over whole lifetimes may be used */
 };
 
-/* ---- What counts ----------------------------------------------------------------------------------------------- */
+/* ---- times that count ------------------------------------------------------------------------------------------ */
 
 static int by_start(const void *a, const void *b)
 {
@@ -37,37 +38,41 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Without TACHO_RANGE (an import) all of time counts. */
-static int read_ranges(struct walk *walk, struct report *report, const struct report_span *span, struct error *err)
+static int read_ranges(struct walk *walk, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "start", "end" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_RANGE", names, 2, &columns, err);
+    enum { START, END };
+    static const char *const names[] = { [START] = "start", [END] = "end", NULL };
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0)
+    if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", names, err)) != 0)
         return code;
-    walk->on = calloc(columns.rows + 1, sizeof *walk->on);
+    walk->on = calloc(rows.columns.rows + 1, sizeof *walk->on);
     if (!walk->on) {
-        report_columns_free(&columns);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto close_rows;
     }
-    for (size_t row = 0; row < columns.rows; row++)
-        walk->on[walk->on_count++] = (struct stretch){ columns.values[0][row], columns_is_null(&columns, 1, row)
-                                                                                   ? INT64_MAX
-                                                                                   : columns.values[1][row] };
+    while (row_cursor_next(&rows))
+        walk->on[walk->on_count++] = (struct stretch){ row_int(&rows, START), row_int_or(&rows, END, INT64_MAX) };
     if (!walk->on_count)
         walk->on[walk->on_count++] = (struct stretch){ INT64_MIN, INT64_MAX };
     qsort(walk->on, walk->on_count, sizeof *walk->on, by_start);
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+static void cut_ranges(struct walk *walk, const struct report_span *span)
+{
+    walk->is_whole = walk->on_count == 1 && !span && !(walk->filter.only.only & ONLY_STEPS);
     for (size_t i = 0; span && i < walk->on_count; i++) {
         struct stretch *on = &walk->on[i];
         on->from_ns = on->from_ns < span->from_ns ? span->from_ns : on->from_ns;
         on->to_ns = on->to_ns > span->to_ns ? span->to_ns : on->to_ns;
     }
-    walk->is_whole = walk->on_count == 1 && !span && !(walk->filter.only.only & ONLY_STEPS);
-    report_columns_free(&columns);
-    return 0;
 }
 
-/* How much of a stretch counts. */
+/* The part of a stretch that counts. */
 static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
 {
     int64_t sum = 0;
@@ -81,7 +86,7 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
     return sum;
 }
 
-/* ---- Threads and CPUs ------------------------------------------------------------------------------------------ */
+/* ---- threads and CPUs ------------------------------------------------------------------------------------------ */
 
 static struct sched_thread *find_thread(struct walk *walk, int64_t id)
 {
@@ -123,31 +128,34 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* ---- Lives ----------------------------------------------------------------------------------------------------- */
+/* ---- lifetimes ------------------------------------------------------------------------------------------------- */
 
-/* All threads that the agent has seen. A number may have been another thread's before: the two are one then. */
-static int read_lives(struct walk *walk, struct report *report, struct error *err)
+/* Reads all threads that the agent has seen. The kernel reuses numbers; threads with the same number count as one. */
+static int read_lifetimes(struct walk *walk, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "globalTid", "start", "end" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_THREAD", names, 3, &columns, err);
+    enum { THREAD, START, END };
+    static const char *const names[] = { [THREAD] = "globalTid", [START] = "start", [END] = "end", NULL };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++) {
-        struct sched_thread *thread = find_thread(walk, columns.values[0][row]);
-        int64_t start = columns.values[1][row];
+    if ((code = row_cursor_open(&rows, report, "TACHO_THREAD", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        struct sched_thread *thread = find_thread(walk, row_int(&rows, THREAD));
+        int64_t start = row_int(&rows, START), end = row_int_or(&rows, END, INT64_MIN);
         if (!thread) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
-            break;
+            goto close_rows;
         }
         thread->start_ns = start < thread->start_ns ? start : thread->start_ns;
-        if (!columns_is_null(&columns, 2, row) && columns.values[2][row] > thread->end_ns)
-            thread->end_ns = columns.values[2][row];
+        thread->end_ns = end > thread->end_ns ? end : thread->end_ns;
     }
-    report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
-/* ---- Switches -------------------------------------------------------------------------------------------------- */
+/* ---- context switches ------------------------------------------------------------------------------------------ */
 
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };
 
@@ -161,12 +169,12 @@ static void add_time(const struct walk *walk, struct sched_thread *thread, enum 
         cpu->running_ns = saturating_add(cpu->running_ns, ns);
 }
 
-/* One thread's events, in order. */
+/* Adds up one thread's events, which are in order. */
 static int walk_thread(struct walk *walk, struct sched_thread *thread, const struct report_columns *columns,
                        const uint32_t *order, size_t count)
 {
     int64_t first = columns->values[START][order[0]], last = columns->values[START][order[count - 1]];
-    /* one that is taken off was on */
+    /* a thread that is switched out was running before */
     enum sched_state state = columns->values[IN][order[0]] ? SCHED_WAITING : SCHED_RUNNING;
     int64_t since = thread->start_ns < first ? thread->start_ns : first, last_cpu = -1;
     int has_ended = 0;
@@ -203,39 +211,45 @@ static int walk_thread(struct walk *walk, struct sched_thread *thread, const str
 
 static int walk_threads(struct walk *walk, const struct report_columns *columns, uint32_t *order)
 {
-    int code = order_by_thread(order, columns->rows, columns->values[THREAD], columns->values[START]);
-
-    for (size_t i = 0, next; code == 0 && i < columns->rows; i = next) {
+    if (order_by_thread(order, columns->rows, columns->values[THREAD], columns->values[START]) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0, next; i < columns->rows; i = next) {
         int64_t id = columns->values[THREAD][order[i]];
         for (next = i + 1; next < columns->rows && columns->values[THREAD][order[next]] == id; next++)
             ;
         struct sched_thread *thread = find_thread(walk, id);
-        code = thread ? walk_thread(walk, thread, columns, order + i, next - i) : ERR_NO_MEMORY;
+        if (!thread || walk_thread(walk, thread, columns, order + i, next - i) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
 }
 
 static int read_switches(struct walk *walk, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
     struct report_columns columns = { 0 };
-    int code = columns_read(report, "SCHED_EVENTS", names, COLUMNS, &columns, err);
+    uint32_t *order = NULL;
+    int code;
 
-    if (code != 0 || !columns.rows)
+    if ((code = columns_read(report, "SCHED_EVENTS", names, COLUMNS, &columns, err)) != 0)
         return code;
+    if (!columns.rows)
+        goto done;
     columns_fill_nulls(&columns, THREAD, 0);
-    uint32_t *order = malloc(columns.rows * sizeof *order);
+    order = malloc(columns.rows * sizeof *order);
     for (size_t row = 0; order && row < columns.rows; row++)
         order[row] = (uint32_t)row;
-    code = order ? walk_threads(walk, &columns, order) : ERR_NO_MEMORY;
+    if (!order || walk_threads(walk, &columns, order) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the context switches");
+done:
     free(order);
     report_columns_free(&columns);
-    return code ? error_set(err, ERR_NO_MEMORY, "not enough memory for the context switches") : 0;
+    return code;
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------------------------ */
+/* ---- sums of the kernel ---------------------------------------------------------------------------------------- */
 
-/* Of the time that a thread was off its CPUs, the kernel knows how much of it went by in a run queue. */
+/* Divides the time off the CPUs: the kernel knows how much of it the thread spent in a run queue. */
 static void share_queue(struct sched_thread *thread)
 {
     int64_t off = saturating_add(thread->state_ns[SCHED_RUNNABLE], thread->state_ns[SCHED_WAITING]);
@@ -259,55 +273,71 @@ static void use_sums(const struct walk *walk, struct sched_thread *thread, int64
 
 static int read_sums(struct walk *walk, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "globalTid", "runNs", "queueNs", "slices" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_THREAD_SCHED", names, 4, &columns, err);
+    enum { ID, RUN_NS, QUEUE_NS, SLICES };
+    static const char *const names[] = {
+        [ID] = "globalTid", [RUN_NS] = "runNs", [QUEUE_NS] = "queueNs", [SLICES] = "slices", NULL
+    };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++) {
-        struct sched_thread *thread = walk->is_whole ? find_thread(walk, columns.values[0][row]) : NULL;
-        if (!thread)
-            continue;
-        thread->queue_ns = columns.values[2][row];
+    if (!walk->is_whole)
+        return 0;
+    if ((code = row_cursor_open(&rows, report, "TACHO_THREAD_SCHED", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        struct sched_thread *thread = find_thread(walk, row_int(&rows, ID));
+        if (!thread) {
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            goto close_rows;
+        }
+        thread->queue_ns = row_int(&rows, QUEUE_NS);
         if (thread->has_switches)
             share_queue(thread);
         else
-            use_sums(walk, thread, columns.values[1][row], columns.values[3][row]);
+            use_sums(walk, thread, row_int(&rows, RUN_NS), row_int(&rows, SLICES));
     }
-    report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
-/* ---- The machine ----------------------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------------------------- */
 
-/* The counters stand still between two looks: what lies between the first and the last that count. */
+/* The counters of a CPU only grow. Its times are the differences between the first and the last row in the span. */
 static int read_loads(struct walk *walk, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "timestamp", "cpu", "busyNs", "idleNs" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_CPU_TIME", names, 4, &columns, err);
+    enum { TIME, CPU_NUMBER, BUSY_NS, IDLE_NS };
+    static const char *const names[] = {
+        [TIME] = "timestamp", [CPU_NUMBER] = "cpu", [BUSY_NS] = "busyNs", [IDLE_NS] = "idleNs", NULL
+    };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++) {
-        int64_t at = columns.values[0][row], number = columns.values[1][row];
-        if (!span_overlaps(walk->filter.span, at, at))
+    if ((code = row_cursor_open(&rows, report, "TACHO_CPU_TIME", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        if (!span_overlaps(walk->filter.span, row_int(&rows, TIME), row_int(&rows, TIME)))
             continue;
-        struct sched_cpu *cpu = find_cpu(walk, number);
+        struct sched_cpu *cpu = find_cpu(walk, row_int(&rows, CPU_NUMBER));
         if (!cpu) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
-            break;
+            goto close_rows;
         }
         if (!cpu->has_load) {
             cpu->has_load = 1;
-            cpu->first_busy_ns = columns.values[2][row];
-            cpu->first_idle_ns = columns.values[3][row];
+            cpu->first_busy_ns = row_int(&rows, BUSY_NS);
+            cpu->first_idle_ns = row_int(&rows, IDLE_NS);
         }
-        cpu->busy_ns = saturating_duration(cpu->first_busy_ns, columns.values[2][row]);
-        cpu->idle_ns = saturating_duration(cpu->first_idle_ns, columns.values[3][row]);
+        cpu->busy_ns = saturating_duration(cpu->first_busy_ns, row_int(&rows, BUSY_NS));
+        cpu->idle_ns = saturating_duration(cpu->first_idle_ns, row_int(&rows, IDLE_NS));
     }
-    report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
-static void leave_out(struct walk *walk)
+/* Drops threads that have no time that counts or do not pass the filter. */
+static void filter_threads(struct walk *walk)
 {
     struct sched_times *times = walk->times;
     size_t kept = 0;
@@ -323,7 +353,7 @@ static void leave_out(struct walk *walk)
         qsort(times->threads, kept, sizeof *times->threads, by_id);
 }
 
-/* From the first thread's begin to the last one's end, as far as it counts. */
+/* The time that counts between the first thread's begin and the last one's end. */
 static int64_t wall_time(const struct walk *walk)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -336,31 +366,33 @@ static int64_t wall_time(const struct walk *walk)
     return first < last ? measure(walk, first, last) : 0;
 }
 
+static int read_all(struct walk *walk, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    struct sched_times *times = walk->times;
+    int code;
+
+    if ((code = filter_open(&walk->filter, report, request, err)) != 0 || (code = read_ranges(walk, report, err)) != 0)
+        return code;
+    cut_ranges(walk, request->span);
+    if ((code = read_lifetimes(walk, report, err)) != 0 || (code = read_switches(walk, report, err)) != 0 ||
+        (code = read_sums(walk, report, err)) != 0 || (code = read_loads(walk, report, err)) != 0)
+        return code;
+    times->wall_ns = wall_time(walk);
+    filter_threads(walk);
+    if (times->cpu_count)
+        qsort(times->cpus, times->cpu_count, sizeof *times->cpus, by_number);
+    return 0;
+}
+
 int sched_times_read(struct sched_times *times, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
     struct walk walk = { .times = times, .thread_keys.width = 1, .cpu_keys.width = 1 };
 
     *times = (struct sched_times){ 0 };
-    int code = filter_open(&walk.filter, report, request, err);
-    if (code == 0)
-        code = read_ranges(&walk, report, request->span, err);
-    if (code == 0)
-        code = read_lives(&walk, report, err);
-    if (code == 0)
-        code = read_switches(&walk, report, err);
-    if (code == 0)
-        code = read_sums(&walk, report, err);
-    if (code == 0)
-        code = read_loads(&walk, report, err);
-    if (code == 0) {
-        times->wall_ns = wall_time(&walk);
-        leave_out(&walk);
-        if (times->cpu_count)
-            qsort(times->cpus, times->cpu_count, sizeof *times->cpus, by_number);
-    } else {
+    int code = read_all(&walk, report, request, err);
+    if (code != 0)
         sched_times_free(times);
-    }
     free(walk.on);
     keys_free(&walk.thread_keys);
     keys_free(&walk.cpu_keys);

@@ -1,5 +1,5 @@
-/* Steps by process: put in order, freed of those that lie in others, chosen, and found by time. Where they
- * come from is in torch/steps_read.c. */
+/* Sorts steps by process, drops steps that lie in others, chooses steps, and finds them by time. torch/steps_read.c
+ * reads them from reports. */
 #include "steps.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int by_place(const void *a, const void *b)
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* Of those that overlap in a process the first one counts, which is the outer one where they nest. */
+/* Of steps that overlap in a process the first one counts: the outer one if they nest. */
 static void drop_inner(struct steps *steps)
 {
     size_t kept = 0;
@@ -73,20 +73,22 @@ static const struct step_process *own_steps(const struct steps *steps, int64_t p
     return NULL;
 }
 
-/* The nearest above it that has steps; a chain that is longer than any real one is a circle. */
-static const struct step_process *above(const struct steps *steps, const struct report_columns *rows, int64_t process)
+/* The nearest ancestor with steps. The depth is limited, since the parents in a damaged report may form a cycle. */
+enum { PROCESS, PARENT, PROCESS_COLUMNS }; /* of TACHO_PROCESS */
+static const struct step_process *nearest_ancestor(const struct steps *steps, const struct report_columns *rows,
+                                                   int64_t process)
 {
     for (int depth = 0; depth < 64; depth++) {
         const struct step_process *found = own_steps(steps, process);
         if (found)
             return found;
         size_t row = 0;
-        while (row < rows->rows &&
-               (rows->values[0][row] != process || columns_is_null(rows, 1, row) || rows->values[1][row] == process))
+        while (row < rows->rows && (rows->values[PROCESS][row] != process || columns_is_null(rows, PARENT, row) ||
+                                    rows->values[PARENT][row] == process))
             row++;
         if (row == rows->rows)
             return NULL;
-        process = rows->values[1][row];
+        process = rows->values[PARENT][row];
     }
     return NULL;
 }
@@ -100,23 +102,24 @@ static int by_process(const void *a, const void *b)
 
 static int find_children(struct steps *steps, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "globalPid", "parentGlobalPid" };
+    static const char *const names[PROCESS_COLUMNS] = { [PROCESS] = "globalPid", [PARENT] = "parentGlobalPid" };
     struct report_columns rows = { 0 };
-    int code = columns_read(report, "TACHO_PROCESS", names, 2, &rows, err);
+    int code;
 
-    if (code != 0)
+    if ((code = columns_read(report, "TACHO_PROCESS", names, PROCESS_COLUMNS, &rows, err)) != 0)
         return code;
-    for (size_t row = 0; row < rows.rows && code == 0; row++) {
-        const struct step_process *found = own_steps(steps, rows.values[0][row])
-                                               ? NULL
-                                               : above(steps, &rows, rows.values[0][row]);
-        if (found && add_process(steps, (struct step_process){ rows.values[0][row], found->first, found->count }) != 0)
+    for (size_t row = 0; row < rows.rows; row++) {
+        int64_t process = rows.values[PROCESS][row];
+        const struct step_process *found = own_steps(steps, process) ? NULL : nearest_ancestor(steps, &rows, process);
+        if (found && add_process(steps, (struct step_process){ process, found->first, found->count }) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto free_rows;
+        }
     }
-    if (rows.values)
-        report_columns_free(&rows);
-    if (code == 0 && steps->process_count)
+    if (steps->process_count)
         qsort(steps->processes, steps->process_count, sizeof *steps->processes, by_process);
+free_rows:
+    report_columns_free(&rows);
     return code;
 }
 
@@ -251,8 +254,10 @@ int steps_check(const char *list, struct error *err)
 
 int steps_choose(struct steps *steps, const char *list, struct error *err)
 {
-    if (steps_check(list, err) != 0)
-        return err->code;
+    int code;
+
+    if ((code = steps_check(list, err)) != 0)
+        return code;
     for (size_t i = 0; i < steps->count; i++)
         steps->list[i].is_chosen = 0;
     for (const char *part = list;;) {

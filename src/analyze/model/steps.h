@@ -1,8 +1,8 @@
 /* Steps: the iterations that a capture is split into.
  *
- * A step is a stretch of time of one process. What happens on the CPU belongs to the step in which it begins, in
- * whatever thread; work on a GPU to the step in which it was launched. A process without steps of its own (a
- * DataLoader's worker) has those of the nearest process above it that has some, or of the only one that has. */
+ * A step is a stretch of time of one process. Events on the CPU belong to the step in which they begin, in any thread;
+ * work on a GPU belongs to the step in which it was launched. A process without steps of its own (a worker of a
+ * DataLoader) has the steps of its nearest ancestor with steps, or of the only process with steps. */
 #ifndef TACHO_ANALYZE_MODEL_STEPS_H
 #define TACHO_ANALYZE_MODEL_STEPS_H
 
@@ -13,7 +13,7 @@ enum { NO_STEP = UINT32_MAX };
 
 struct step {
     int64_t process, start_ns, end_ns;
-    int64_t number; /* as its name has it, else counted from 0 in its process */
+    int64_t number; /* from its name, else counted from 0 in its process */
     int64_t name;   /* in the string pool, or -1: ProfilerStep#number */
     int is_chosen;
 };
@@ -26,25 +26,25 @@ struct step_process {
 struct steps {
     struct step *list;               /* owned; by process, then by start; those of a process do not overlap */
     size_t count;
-    struct step_process *processes;  /* owned; by process, those that have the steps of another among them */
-    size_t process_count, own_count; /* own: that have steps themselves */
+    struct step_process *processes;  /* owned; by process; includes processes that have the steps of another */
+    size_t process_count, own_count; /* own: processes with steps of their own */
     size_t process_room;
-    const char *source;              /* what made them, in words */
+    const char *source;              /* the origin of the steps, in words */
 };
 
-/* Puts the list, which is in any order, in order: drops steps that lie in others and finds the processes. */
+/* Sorts the list, drops steps that lie in others, and finds the processes. */
 int steps_arrange(struct steps *steps, struct report *report, struct error *err);
 void steps_free(struct steps *steps);
 
-/* Leaves those chosen that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */
+/* Chooses the steps that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */
 int steps_choose(struct steps *steps, const char *list, struct error *err);
-/* Whether it is such a list at all: 0, or ERR_BAD_ARGUMENT with a sentence. */
+/* Checks the syntax of such a list: 0, or ERR_BAD_ARGUMENT with a sentence. */
 int steps_check(const char *list, struct error *err);
 
-/* The step of the process at this time, or NO_STEP. Any thread may ask. */
+/* The step of the process at this time, or NO_STEP. Any thread may call this. */
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);
 
-/* The process's steps, or NULL; and the first of them that ends behind this time (else first + count). */
+/* The process's steps, or NULL; and the first of them that ends after this time (else first + count). */
 const struct step_process *steps_of(const struct steps *steps, int64_t process);
 size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns);
 
