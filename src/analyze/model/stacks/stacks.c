@@ -1,4 +1,4 @@
-/* Samples with their stacks, and what frames are called: see stacks.h. */
+/* Samples with their stacks, and the names of frames: see stacks.h. */
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 
 #include "analyze/engine/order.h"
 
-#define WEIGHT_MOST (INT64_C(1) << 40) /* no counter counts so much from one sample to the next */
+#define WEIGHT_MOST (INT64_C(1) << 40) /* more than any counter counts between two samples */
 
-/* The chain of a sample has the number of the sample, unless a column names it. */
+/* Tables and columns of each source. The chain of a CPU sample has the sample's own id. */
 static const struct source {
     const char *samples, *chains, *columns[6];
 } sources[STACK_SOURCES] = {
@@ -56,7 +56,7 @@ static struct stack_sample sample_at(const struct report_columns *rows, size_t r
     };
 }
 
-/* What stands for a stack that nothing is known of, so that its samples are seen. */
+/* The stack of samples without a call chain, so that reports show them. */
 static uint32_t no_stack(struct stacks *stacks)
 {
     uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME,
@@ -65,30 +65,40 @@ static uint32_t no_stack(struct stacks *stacks)
     return frame == NO_KEY ? NO_KEY : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ STACK_EMPTY, frame });
 }
 
-static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains,
-                       const struct filter *filter)
+static int set_samples(struct stacks *stacks, const struct report_columns *rows, const uint32_t *order, size_t count,
+                       const struct stack_chains *chains)
 {
-    uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
-    size_t count = 0, hint = 0;
+    size_t hint = 0;
 
-    stacks->samples = malloc((rows->rows + 1) * sizeof *stacks->samples);
-    if (!order || !stacks->samples) {
-        free(order);
-        return ERR_NO_MEMORY;
-    }
-    for (size_t row = 0; row < rows->rows; row++)
-        if (!columns_is_null(rows, THREAD, row) &&
-            filter_thread(filter, rows->values[THREAD][row], rows->values[TIME][row], rows->values[TIME][row]))
-            order[count++] = (uint32_t)row;
-    int code = order_by_thread(order, count, rows->values[THREAD], rows->values[TIME]);
-    for (size_t i = 0; i < count && code == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct stack_sample *sample = &stacks->samples[i];
         *sample = sample_at(rows, order[i]);
         sample->stack = stack_chains_find(chains, rows->values[CHAIN][order[i]], &hint);
         if (sample->stack == STACK_EMPTY && (sample->stack = no_stack(stacks)) == NO_KEY)
-            code = ERR_NO_MEMORY;
+            return ERR_NO_MEMORY;
     }
-    stacks->sample_count = code == 0 ? count : 0;
+    stacks->sample_count = count;
+    return 0;
+}
+
+static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains,
+                       const struct filter *filter)
+{
+    uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
+    size_t count = 0;
+    int code = ERR_NO_MEMORY;
+
+    stacks->samples = malloc((rows->rows + 1) * sizeof *stacks->samples);
+    if (!order || !stacks->samples)
+        goto free_order;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!columns_is_null(rows, THREAD, row) &&
+            filter_thread(filter, rows->values[THREAD][row], rows->values[TIME][row], rows->values[TIME][row]))
+            order[count++] = (uint32_t)row;
+    if ((code = order_by_thread(order, count, rows->values[THREAD], rows->values[TIME])) != 0)
+        goto free_order;
+    code = set_samples(stacks, rows, order, count, chains);
+free_order:
     free(order);
     return code;
 }
@@ -98,16 +108,20 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
 {
     struct stack_chains chains;
     struct report_columns rows = { 0 };
-    int code = stack_chains_read(&chains, stacks, sources[source].chains, lines, err);
+    int code;
 
-    if (code == 0)
-        code = columns_read(stacks->report, sources[source].samples, sources[source].columns, COLUMNS, &rows, err);
-    if (code == 0 && rows.rows >= UINT32_MAX)
+    if ((code = stack_chains_read(&chains, stacks, sources[source].chains, lines, err)) != 0 ||
+        (code = columns_read(stacks->report, sources[source].samples, sources[source].columns, COLUMNS, &rows, err)) !=
+            0)
+        goto done;
+    if (rows.rows >= UINT32_MAX) {
         code = error_set(err, ERR_UNSUPPORTED, "there are more samples than can be put in order");
-    if (code == 0 && rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)
+        goto done;
+    }
+    if (rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
-    if (rows.values)
-        report_columns_free(&rows);
+done:
+    report_columns_free(&rows);
     stack_chains_free(&chains);
     return code;
 }
@@ -128,8 +142,8 @@ static int begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers.
- * CUDA's runtime may be part of the program, and its functions then have names that begin so. */
+/* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
+ * profilers. If CUDA's runtime is linked statically, the names of its functions begin with libcudart_static_. */
 static int is_library(const char *file, const char *symbol)
 {
     static const char *const prefixes[] = { "libc.so",    "libc-",     "libpthread", "ld-",
@@ -141,7 +155,7 @@ static int is_library(const char *file, const char *symbol)
     return begins_with(symbol, "libcudart_static_");
 }
 
-/* Of the library of C++: std::mutex and its like, most of which are in headers, and so in the program. */
+/* Whether a frame belongs to the C++ standard library. Most of it (std::mutex) is in headers, and so in the program. */
 static int is_of_cxx(const char *file, const char *source)
 {
     const char *header = strstr(source, "/include/");

@@ -1,8 +1,8 @@
-/* Tables of call chains become nodes of the tree of stacks.
+/* Turns tables of call chains into nodes of the tree of stacks.
  *
- * A chain is a run of rows, innermost frame first. Chunks are looked at in parallel: each worker has a tree of its own,
- * and what a chain shares with the one before it is not looked up again. Chains at the ends of chunks may go on in the
- * next one: their rows are put aside, and so are all rows of a table that is not in order. */
+ * A chain is a run of rows, innermost frame first. Workers scan chunks in parallel, each with a tree of its own; frames
+ * that a chain shares with the one before it are not looked up again. Chains at the ends of chunks may continue in the
+ * next one: their rows are set aside, and so are all rows of a table that is not in order. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +28,10 @@ struct worker {
     size_t chain_count, chain_room;
     struct loose_row *loose;
     size_t loose_count, loose_room;
-    struct raw_frame *before; /* the chain before, outermost first, and its nodes */
-    uint32_t *path;
+    struct raw_frame *before; /* the frames of the chain before, outermost first */
+    uint32_t *path;           /* their nodes */
     size_t before_count, before_room, path_room;
-    uint32_t *callee;         /* of a node, the child that was met last: mostly it is the next too */
+    uint32_t *callee;         /* of a node, the child that was found last; the next is mostly the same */
     size_t callee_room;
 };
 
@@ -87,7 +87,7 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
     return node;
 }
 
-/* The chain's next frame, from the outermost on; whether it is one that the chain before had there too. */
+/* Adds the chain's next frame, from the outermost on. is_same: all frames so far are those of the chain before. */
 struct climb {
     size_t depth;
     int is_same;
@@ -110,23 +110,26 @@ static int climb(struct worker *worker, struct climb *at, const struct raw_frame
 
 static int make_path(struct worker *worker, size_t count)
 {
-    if (array_reserve(&worker->before, &worker->before_room, count, sizeof *worker->before) != 0)
+    if (array_reserve(&worker->before, &worker->before_room, count, sizeof *worker->before) != 0 ||
+        array_reserve(&worker->path, &worker->path_room, count, sizeof *worker->path) != 0)
         return ERR_NO_MEMORY;
-    return array_reserve(&worker->path, &worker->path_room, count, sizeof *worker->path) == 0 ? 0 : ERR_NO_MEMORY;
+    return 0;
 }
 
 static int add_run(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
                    size_t behind)
 {
     struct climb at = { .is_same = 1, .node = STACK_EMPTY };
-    int code = make_path(worker, behind - first);
 
-    for (size_t row = behind; row-- > first && code == 0;) {
+    if (make_path(worker, behind - first) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t row = behind; row-- > first;) {
         struct raw_frame frame = frame_of(walk, block, row);
-        code = climb(worker, &at, &frame);
+        if (climb(worker, &at, &frame) != 0)
+            return ERR_NO_MEMORY;
     }
     worker->before_count = at.depth;
-    return code ? code : add_chain(worker, block->values[CHAIN_ID][first], at.node);
+    return add_chain(worker, block->values[CHAIN_ID][first], at.node);
 }
 
 static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first,
@@ -144,7 +147,7 @@ static int set_aside(const struct walk *walk, struct worker *worker, const struc
 
 /* ---- a chunk --------------------------------------------------------------------------------------------------- */
 
-/* Where the run that begins here ends. */
+/* The end of the run that begins at `first`. */
 static size_t run_end(struct walk *walk, const struct report_block *block, size_t first)
 {
     const int64_t *id = block->values[CHAIN_ID], *depth = block->values[CHAIN_DEPTH];
@@ -162,21 +165,23 @@ static int visit(void *context, int number, const struct report_block *block)
 {
     struct walk *walk = context;
     struct worker *worker = &walk->workers[number];
-    int code = 0;
+    int code;
 
     if (walk->all_loose)
         return set_aside(walk, worker, block, 0, block->rows);
-    for (size_t first = 0, behind; first < block->rows && code == 0 && !walk->is_disordered; first = behind) {
+    for (size_t first = 0, behind; first < block->rows && !walk->is_disordered; first = behind) {
         behind = run_end(walk, block, first);
         if (first == 0 || behind == block->rows)
             code = set_aside(walk, worker, block, first, behind);
         else
             code = add_run(walk, worker, block, first, behind);
+        if (code != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
-/* ---- all of them together -------------------------------------------------------------------------------------- */
+/* ---- all workers ----------------------------------------------------------------------------------------------- */
 
 static int by_id_and_depth(const void *a, const void *b)
 {
@@ -192,37 +197,60 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The rows that were put aside become chains of the first worker. */
-static int add_loose(struct walk *walk)
+/* Moves the rows that were set aside to the first worker. */
+static int gather_loose(struct walk *walk)
 {
     struct worker *first = &walk->workers[0];
-    size_t own = first->loose_count, count = own;
-    int code = 0;
+    size_t count = 0;
 
-    for (size_t i = 1; i < walk->worker_count; i++)
+    for (size_t i = 0; i < walk->worker_count; i++)
         count += walk->workers[i].loose_count;
-    if (count == 0)
-        return 0;
     if (array_reserve(&first->loose, &first->loose_room, count, sizeof *first->loose) != 0)
         return ERR_NO_MEMORY;
-    for (size_t i = 1; i < walk->worker_count; own += walk->workers[i++].loose_count)
-        if (walk->workers[i].loose_count)
-            memcpy(first->loose + own, walk->workers[i].loose, walk->workers[i].loose_count * sizeof *first->loose);
-    qsort(first->loose, count, sizeof *first->loose, by_id_and_depth);
-    for (size_t begin = 0, behind; begin < count && code == 0; begin = behind) {
-        struct climb at = { .is_same = 1, .node = STACK_EMPTY };
-        for (behind = begin + 1; behind < count && first->loose[behind].id == first->loose[begin].id;)
-            behind++;
-        code = make_path(first, behind - begin);
-        for (size_t row = behind; row-- > begin && code == 0;)
-            code = climb(first, &at, &first->loose[row].frame);
-        first->before_count = at.depth;
-        code = code ? code : add_chain(first, first->loose[begin].id, at.node);
+    for (size_t i = 1; i < walk->worker_count; i++) {
+        struct worker *worker = &walk->workers[i];
+        if (worker->loose_count)
+            memcpy(first->loose + first->loose_count, worker->loose, worker->loose_count * sizeof *first->loose);
+        first->loose_count += worker->loose_count;
+        worker->loose_count = 0;
     }
-    return code;
+    return 0;
 }
 
-/* A text may have several ids in a long capture: the first stands for all. An empty one is no name. */
+static int add_loose_run(struct worker *worker, const struct loose_row *rows, size_t count)
+{
+    struct climb at = { .is_same = 1, .node = STACK_EMPTY };
+
+    if (make_path(worker, count) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t row = count; row-- > 0;)
+        if (climb(worker, &at, &rows[row].frame) != 0)
+            return ERR_NO_MEMORY;
+    worker->before_count = at.depth;
+    return add_chain(worker, rows[0].id, at.node);
+}
+
+/* Makes chains of the first worker out of the rows that were set aside. */
+static int add_loose(struct walk *walk)
+{
+    struct worker *worker = &walk->workers[0];
+
+    if (gather_loose(walk) != 0)
+        return ERR_NO_MEMORY;
+    struct loose_row *rows = worker->loose;
+    size_t count = worker->loose_count;
+    if (count)
+        qsort(rows, count, sizeof *rows, by_id_and_depth);
+    for (size_t first = 0, behind; first < count; first = behind) {
+        for (behind = first + 1; behind < count && rows[behind].id == rows[first].id;)
+            behind++;
+        if (add_loose_run(worker, rows + first, behind - first) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* A text may have several ids in a long capture; the first represents all. The id of an empty text is FRAME_NO_NAME. */
 static int64_t one_id(struct report *report, int64_t id)
 {
     size_t length;
@@ -236,31 +264,48 @@ static int64_t one_id(struct report *report, int64_t id)
     return first < 0 ? id : first;
 }
 
-/* A worker's tree into the one of all; its chains then name nodes of that. */
-static int join(struct stacks *stacks, struct worker *worker)
+/* frames[i] becomes the number of the worker's frame i in the stacks. */
+static int join_frames(struct stacks *stacks, const struct worker *worker, uint32_t *frames)
 {
-    uint32_t *frames = malloc((worker->frames.count + 1) * sizeof *frames),
-             *nodes = malloc((worker->nodes.count + 1) * sizeof *nodes);
-    int code = frames && nodes ? 0 : ERR_NO_MEMORY;
-
-    for (uint32_t i = 0; i < worker->frames.count && code == 0; i++) {
+    for (uint32_t i = 0; i < worker->frames.count; i++) {
         int64_t key[FRAME_PARTS];
         memcpy(key, keys_get(&worker->frames, i), sizeof key);
         key[FRAME_SYMBOL] = one_id(stacks->report, key[FRAME_SYMBOL]);
         key[FRAME_MODULE] = one_id(stacks->report, key[FRAME_MODULE]);
         key[FRAME_SOURCE] = key[FRAME_SOURCE] == FRAME_NO_NAME ? FRAME_NO_NAME
                                                                : one_id(stacks->report, key[FRAME_SOURCE]);
-        frames[i] = keys_add(&stacks->frames, key);
-        code = frames[i] == NO_KEY ? ERR_NO_MEMORY : 0;
+        if ((frames[i] = keys_add(&stacks->frames, key)) == NO_KEY)
+            return ERR_NO_MEMORY;
     }
-    for (uint32_t i = 1; i < worker->nodes.count && code == 0; i++) {
+    return 0;
+}
+
+static int join_nodes(struct stacks *stacks, const struct worker *worker, const uint32_t *frames, uint32_t *nodes)
+{
+    nodes[STACK_EMPTY] = STACK_EMPTY;
+    for (uint32_t i = 1; i < worker->nodes.count; i++) {
         const int64_t *key = keys_get(&worker->nodes, i);
-        nodes[i] = keys_add(&stacks->nodes, (int64_t[]){ key[NODE_PARENT] ? nodes[key[NODE_PARENT]] : STACK_EMPTY,
-                                                         frames[key[NODE_FRAME]] });
-        code = nodes[i] == NO_KEY ? ERR_NO_MEMORY : 0;
+        nodes[i] = keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ nodes[key[NODE_PARENT]], frames[key[NODE_FRAME]] });
+        if (nodes[i] == NO_KEY)
+            return ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < worker->chain_count && code == 0; i++)
-        worker->chains[i].stack = worker->chains[i].stack ? nodes[worker->chains[i].stack] : STACK_EMPTY;
+    return 0;
+}
+
+/* Adds a worker's tree to the stacks; its chains then refer to nodes of these. */
+static int join(struct stacks *stacks, struct worker *worker)
+{
+    uint32_t *frames = malloc((worker->frames.count + 1) * sizeof *frames),
+             *nodes = malloc((worker->nodes.count + 1) * sizeof *nodes);
+    int code = ERR_NO_MEMORY;
+
+    if (!frames || !nodes)
+        goto done;
+    if ((code = join_frames(stacks, worker, frames)) != 0 || (code = join_nodes(stacks, worker, frames, nodes)) != 0)
+        goto done;
+    for (size_t i = 0; i < worker->chain_count; i++)
+        worker->chains[i].stack = nodes[worker->chains[i].stack];
+done:
     free(frames);
     free(nodes);
     return code;
@@ -268,15 +313,17 @@ static int join(struct stacks *stacks, struct worker *worker)
 
 static int join_all(struct stack_chains *chains, struct stacks *stacks, struct walk *walk)
 {
-    int code = add_loose(walk);
     size_t count = 0;
 
-    report_find_string(stacks->report, "", 0); /* after which it is known whether strings repeat */
-    for (size_t i = 0; i < walk->worker_count && code == 0; i++) {
-        code = join(stacks, &walk->workers[i]);
+    if (add_loose(walk) != 0)
+        return ERR_NO_MEMORY;
+    report_find_string(stacks->report, "", 0); /* finds out whether strings repeat, which one_id() needs */
+    for (size_t i = 0; i < walk->worker_count; i++) {
+        if (join(stacks, &walk->workers[i]) != 0)
+            return ERR_NO_MEMORY;
         count += walk->workers[i].chain_count;
     }
-    chains->list = code == 0 ? malloc((count + 1) * sizeof *chains->list) : NULL;
+    chains->list = malloc((count + 1) * sizeof *chains->list);
     if (!chains->list)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < walk->worker_count; i++) {
@@ -291,7 +338,7 @@ static int join_all(struct stack_chains *chains, struct stacks *stacks, struct w
 
 static void workers_free(struct walk *walk)
 {
-    for (size_t i = 0; i < walk->worker_count && walk->workers; i++) {
+    for (size_t i = 0; walk->workers && i < walk->worker_count; i++) {
         struct worker *worker = &walk->workers[i];
         keys_free(&worker->frames);
         keys_free(&worker->nodes);
@@ -308,17 +355,19 @@ static int workers_new(struct walk *walk, size_t count)
 {
     walk->worker_count = count;
     walk->workers = calloc(count, sizeof *walk->workers);
-    for (size_t i = 0; i < count && walk->workers; i++) {
+    if (!walk->workers)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
         walk->workers[i].frames.width = FRAME_PARTS;
         walk->workers[i].nodes.width = NODE_PARTS;
         if (keys_add(&walk->workers[i].nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY)
             return ERR_NO_MEMORY;
     }
-    return walk->workers ? 0 : ERR_NO_MEMORY;
+    return 0;
 }
 
-/* Chunks are in order inside; they are so one behind the other if ids never fall, which the chains show once they are
- * sorted: two of one id would be one that was torn apart. */
+/* Each chunk was checked to be in order. If the chunks are not in order among each other, a chain may lie in several of
+ * them that are not neighbours; then the sorted list has two chains with the same id. */
 static int is_torn(const struct stack_chains *chains)
 {
     for (size_t i = 1; i < chains->count; i++)
@@ -330,15 +379,16 @@ static int is_torn(const struct stack_chains *chains)
 static int read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table,
                      struct walk *walk, struct error *err)
 {
-    int wanted[CHAIN_COLUMNS];
+    int wanted[CHAIN_COLUMNS], code;
 
     for (size_t i = 0; i < CHAIN_COLUMNS; i++)
         wanted[i] = report_column(table, walk->kind == FRAME_PYTHON ? python_names[i] : native_names[i]);
-    int code = workers_new(walk, (size_t)report_workers(stacks->report));
-    if (code == 0)
-        code = report_scan(stacks->report, table, wanted, CHAIN_COLUMNS, NULL, visit, walk, err);
-    if (code == 0 && !walk->is_disordered)
+    if ((code = workers_new(walk, (size_t)report_workers(stacks->report))) != 0 ||
+        (code = report_scan(stacks->report, table, wanted, CHAIN_COLUMNS, NULL, visit, walk, err)) != 0)
+        goto free_workers;
+    if (!walk->is_disordered)
         code = join_all(chains, stacks, walk);
+free_workers:
     workers_free(walk);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the stacks") : code;
 }
@@ -354,8 +404,10 @@ int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const 
     if (!table || !table->rows)
         return 0;
     int code = read_once(chains, stacks, table, &walk, err);
-    if (code != 0 || (!walk.is_disordered && !is_torn(chains)))
+    if (code != 0)
         return code;
+    if (!walk.is_disordered && !is_torn(chains))
+        return 0;
     stack_chains_free(chains);
     walk = (struct walk){ .kind = walk.kind, .lines = lines, .all_loose = 1 };
     return read_once(chains, stacks, table, &walk, err);
@@ -373,7 +425,7 @@ uint32_t stack_chains_find(const struct stack_chains *chains, int64_t id, size_t
 
     if (*hint < chains->count && chains->list[*hint].id == id)
         return chains->list[(*hint)++].stack;
-    uint64_t guess = high ? (uint64_t)id - (uint64_t)chains->list[0].id : 0; /* where it is if every id has a chain */
+    uint64_t guess = high ? (uint64_t)id - (uint64_t)chains->list[0].id : 0; /* its index if every id has a chain */
     if (guess < high && chains->list[guess].id == id)
         return chains->list[guess].stack;
     while (low < high) {

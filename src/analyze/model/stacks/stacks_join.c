@@ -7,17 +7,17 @@
 #include "base/array.h"
 #include "thread_spans.h"
 
-/* What a native frame is to the interpreter. */
+/* The role of a native frame in the Python interpreter. */
 enum role { ROLE_NONE, ROLE_LOOP, ROLE_HELPER };
 
 int stack_join_open(struct stack_join *join, struct report *report, int lines, struct error *err)
 {
-    *join = (struct stack_join){ .known.width = 3, .calls.width = 4 };
-    int code = stacks_open(&join->python, report, err);
+    int code;
 
-    return code ? code
-                : stack_chains_read(&join->chains, &join->python, "TACHO_PYTHON_CALLCHAINS",
-                                    lines | STACKS_WITH_ENTRIES, err);
+    *join = (struct stack_join){ .known.width = 3, .calls.width = 4 };
+    if ((code = stacks_open(&join->python, report, err)) != 0)
+        return code;
+    return stack_chains_read(&join->chains, &join->python, "TACHO_PYTHON_CALLCHAINS", lines | STACKS_WITH_ENTRIES, err);
 }
 
 void stack_join_free(struct stack_join *join)
@@ -32,10 +32,10 @@ void stack_join_free(struct stack_join *join)
     free(join->roles);
 }
 
-/* ---- what frames are ------------------------------------------------------------------------------------------- */
+/* ---- roles of frames ------------------------------------------------------------------------------------------- */
 
-/* What the interpreter passes through from one Python function to the next: it says nothing that the
- * two do not. Names begin so. */
+/* Prefixes of the interpreter's functions between one Python function and the next. They are left out of stacks, since
+ * the two Python functions show the same call. */
 static const char *const helpers[] = {
     "_PyEval_",
     "PyEval_EvalCode",
@@ -76,7 +76,7 @@ static enum role role_of_name(const char *name)
     return ROLE_NONE;
 }
 
-/* Looked up once for each frame. -1 when memory is short. */
+/* Determined once for each frame. -1 when memory is short. */
 static int role_of(struct stack_join *join, const struct stacks *native, uint32_t frame)
 {
     if (array_reserve_zeroed(&join->roles, &join->role_room, (size_t)frame + 1, sizeof *join->roles) != 0)
@@ -106,7 +106,7 @@ static int64_t list_frames(const struct stacks *stacks, uint32_t stack, uint32_t
     return (int64_t)count;
 }
 
-/* Is it the outermost of its run of the loop? */
+/* Whether a Python frame is the outermost of its run of the loop. */
 static int is_entry(const struct stack_join *join, size_t place, size_t count)
 {
     return place + 1 == count ||
@@ -128,20 +128,20 @@ uint32_t stack_join_frame(const struct stack_join *join, struct stacks *native, 
     return keys_add(&native->frames, key);
 }
 
-/* Two stacks that are put together, from the outermost frames on. */
+/* Joins two stacks, from the outermost frames on. */
 struct builder {
     struct stack_join *join;
     struct stacks *native;
-    uint32_t stack;   /* so far */
+    uint32_t stack;   /* the result so far */
     size_t native_count, python_count;
-    size_t left;      /* Python frames that are still to come */
-    size_t uncertain; /* of them, so many at the innermost end are not certain */
-    int fits;         /* as many runs of the loop as Python has */
+    size_t left;      /* number of Python frames that are not in the result yet */
+    size_t uncertain; /* number of Python frames, at the innermost end, that are not certain */
+    int fits;         /* the native stack has as many runs of the loop as the Python stack has entries */
     int64_t module;   /* the interpreter's */
-    int has_ended;    /* nothing is known of Python from here on */
+    int has_ended;    /* no Python frames are known from here on */
 };
 
-/* Of the C library, which everything calls. */
+/* Whether a frame belongs to the C library, which all code calls. */
 static int is_libc(struct report *report, const int64_t *frame)
 {
     static const char *const files[] = { "libc.so", "libc-", "ld-", "libm.so", "libpthread", "[vdso]" };
@@ -153,8 +153,7 @@ static int is_libc(struct report *report, const int64_t *frame)
     return 0;
 }
 
-/* Is there nothing but the interpreter's own code within the innermost run, and what it calls of the
- * kernel and the C library? */
+/* Whether the innermost run called only the interpreter's own code, the kernel and the C library. */
 static int ends_in_interpreter(const struct builder *builder, size_t run)
 {
     for (size_t i = 0; i < run; i++) {
@@ -166,8 +165,8 @@ static int ends_in_interpreter(const struct builder *builder, size_t run)
     return 1;
 }
 
-/* The pair of a Python function, the innermost of a run, and the first native one with a name that the run
- * called: 0 if there is none. */
+/* Sets the key to the pair of a Python function, the innermost of a run, and the first native function with a name that
+ * the run called. Returns 0 if there is none. */
 static int callee_of(const struct builder *builder, size_t innermost, size_t place, int64_t key[4])
 {
     for (size_t i = place; i-- > 0;) {
@@ -185,8 +184,8 @@ static int callee_of(const struct builder *builder, size_t innermost, size_t pla
     return 0;
 }
 
-/* What was certain in one sample is evidence in others: a function that has been seen to call this C
- * function may have called it here. */
+/* Records a certain call as evidence for other samples: a Python function that was seen to call this C function may
+ * have called it there too. */
 static void learn(struct builder *builder, size_t innermost, size_t place)
 {
     int64_t key[4];
@@ -203,17 +202,17 @@ static int is_known_call(const struct builder *builder, size_t innermost, size_t
     return callee_of(builder, innermost, place, key) && keys_find(&builder->join->calls, key) != NO_KEY;
 }
 
-/* The Python functions of one run of the loop, whose native frame is at `place`; then this frame, if
- * there may be more of them. */
+/* Pushes the Python functions of one run of the loop, whose native frame is at `place`; then this frame, if the run may
+ * have further functions. */
 static void push_run(struct builder *builder, size_t place)
 {
-    size_t first = builder->left, behind = first; /* its frames are those from behind on, below first */
+    size_t first = builder->left, behind = first; /* the run's frames are [behind, first) */
 
     while (behind > 0 && (behind == first || !is_entry(builder->join, behind - 1, builder->python_count)))
         behind--;
     int has_next = behind > 0;
     size_t end = behind < builder->uncertain ? builder->uncertain : behind;
-    /* none may follow that nothing is known of */
+    /* the run cannot have called functions that are not known */
     int is_whole = builder->fits || (has_next && builder->uncertain < behind);
     if (end == behind && is_whole)
         learn(builder, behind, place);
@@ -308,7 +307,7 @@ static int is_same_function(const struct stacks *stacks, uint32_t a, uint32_t b)
     return x[FRAME_KIND] == y[FRAME_KIND] && x[FRAME_SYMBOL] == y[FRAME_SYMBOL] && x[FRAME_MODULE] == y[FRAME_MODULE];
 }
 
-/* How many functions two stacks have in common, from the outermost on, at whatever lines. */
+/* The number of functions that two stacks have in common, from the outermost on; lines may differ. */
 static uint32_t common_depth(const struct stacks *stacks, uint32_t a, uint32_t b)
 {
     uint32_t depths[2] = { depth_of(stacks, a), depth_of(stacks, b) }, common = 0;
@@ -319,11 +318,11 @@ static uint32_t common_depth(const struct stacks *stacks, uint32_t a, uint32_t b
         b = stack_parent(stacks, b);
     for (; a != b; a = stack_parent(stacks, a), b = stack_parent(stacks, b), depths[0]--)
         common = is_same_function(stacks, a, b) ? common + 1 : 0;
-    return depths[0] + common; /* where they are the same stack, all the way out */
+    return depths[0] + common; /* from here outwards they are the same stack */
 }
 
-/* The Python stack next to a moment of a thread, and how much of it is certain. Samples come late at times: twice their
- * usual distance is near enough. *at goes along with the samples, which are in order. */
+/* The Python stack nearest in time to a sample of a thread, and the number of its frames that are certain. Samples are
+ * late at times, so stacks within twice the usual distance are used. *at moves with the samples, which are in order. */
 struct nearest {
     uint32_t stack, certain;
 };
@@ -349,7 +348,7 @@ static struct nearest nearest_to(const struct stacks *python, const struct stack
                              common_depth(python, before->stack, behind->stack) };
 }
 
-/* Without learning, samples get the stacks that come of it. */
+/* Joins the stacks of all samples. While learning, the samples keep their stacks. */
 static int join_all(struct stack_join *join, struct stacks *stacks)
 {
     int64_t thread = 0, reach = 0;
@@ -378,25 +377,27 @@ static int join_all(struct stack_join *join, struct stacks *stacks)
 static int learn_and_join(struct stack_join *join, struct stacks *stacks)
 {
     join->is_learning = 1;
-    int code = join_all(join, stacks);
+    if (join_all(join, stacks) != 0)
+        return ERR_NO_MEMORY;
     join->is_learning = 0;
     keys_free(&join->known);
-    join->known.width = 3;
-    return code ? code : join_all(join, stacks);
+    return join_all(join, stacks);
 }
 
 int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *filter, struct error *err)
 {
-    struct stack_join join = { 0 };
-    int code = stacks_read_samples(stacks, STACKS_CPU, lines, filter, err);
+    struct stack_join join;
+    int code;
 
-    if (code == 0)
-        code = stack_join_open(&join, stacks->report, lines, err);
-    if (code == 0 && join.chains.count) {
-        code = stacks_read_samples(&join.python, STACKS_PYTHON, lines | STACKS_WITH_ENTRIES, filter, err);
-        if (code == 0 && learn_and_join(&join, stacks) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
-    }
+    if ((code = stacks_read_samples(stacks, STACKS_CPU, lines, filter, err)) != 0)
+        return code;
+    if ((code = stack_join_open(&join, stacks->report, lines, err)) != 0 || !join.chains.count)
+        goto free_join;
+    if ((code = stacks_read_samples(&join.python, STACKS_PYTHON, lines | STACKS_WITH_ENTRIES, filter, err)) != 0)
+        goto free_join;
+    if (learn_and_join(&join, stacks) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+free_join:
     stack_join_free(&join);
     return code;
 }

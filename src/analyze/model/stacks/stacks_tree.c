@@ -1,4 +1,4 @@
-/* Trees of samples: equal stacks are put together first, so that each path is walked once. */
+/* Trees of samples. Equal stacks are summed first, so that each path is walked once. */
 #include "stacks_tree.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct build {
     size_t figure_room;
     uint32_t *path;               /* stacks, innermost first */
     size_t path_room;
-    struct place *places;         /* of a stack: where it is in the tree, below its last thread */
+    struct place *places;         /* of a stack: its node in the tree, below the thread that was added last */
 };
 
 static int add_figure(struct build *build, const int64_t key[2], const struct stack_sample *sample)
@@ -98,70 +98,77 @@ static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t fra
     return node == NO_KEY || tree_make_room(tree, node + 1u) != 0 ? NO_KEY : node;
 }
 
-/* Callers below the innermost frame: each path is walked to its end. */
+/* Adds the innermost frame of a stack below a node; NO_KEY when memory is short. */
+static uint32_t add_frame(struct build *build, uint32_t parent, uint32_t stack)
+{
+    uint32_t frame = unit_of(build, stack_innermost(build->stacks, stack));
+
+    return frame == NO_KEY ? NO_KEY : add_child(build->tree, parent, frame);
+}
+
+/* Adds the callers below the innermost frame; each path is walked to its end. */
 static int add_inverted(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
 {
     uint32_t node = TREE_ROOT;
 
-    for (; stack != STACK_EMPTY && node != NO_KEY; stack = stack_parent(build->stacks, stack)) {
-        uint32_t frame = unit_of(build, stack_innermost(build->stacks, stack));
-        node = frame == NO_KEY ? NO_KEY : add_child(build->tree, node, frame);
-    }
-    if (thread != NO_KEY && node != NO_KEY)
-        node = add_child(build->tree, node, thread);
-    if (node == NO_KEY)
+    for (; stack != STACK_EMPTY; stack = stack_parent(build->stacks, stack))
+        if ((node = add_frame(build, node, stack)) == NO_KEY)
+            return ERR_NO_MEMORY;
+    if (thread != NO_KEY && (node = add_child(build->tree, node, thread)) == NO_KEY)
         return ERR_NO_MEMORY;
     figure_add(&build->tree->self[node], figure);
     return 0;
 }
 
-/* Down from the first caller whose place in the tree is known. */
+/* Adds the stack below the innermost caller whose place in the tree is known. */
 static int add_called(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
 {
     size_t count = 0;
     uint32_t node = TREE_ROOT, end = stack;
-    int code = 0;
 
-    for (; end != STACK_EMPTY && build->places[end].thread != thread && code == 0;
-         end = stack_parent(build->stacks, end))
-        code = path_add(build, &count, end);
+    for (; end != STACK_EMPTY && build->places[end].thread != thread; end = stack_parent(build->stacks, end))
+        if (path_add(build, &count, end) != 0)
+            return ERR_NO_MEMORY;
     if (end != STACK_EMPTY)
         node = build->places[end].node;
-    else if (thread != NO_KEY)
-        node = add_child(build->tree, TREE_ROOT, thread);
-    while (count-- > 0 && code == 0 && node != NO_KEY) {
-        uint32_t frame = unit_of(build, stack_innermost(build->stacks, build->path[count]));
-        node = frame == NO_KEY ? NO_KEY : add_child(build->tree, node, frame);
+    else if (thread != NO_KEY && (node = add_child(build->tree, TREE_ROOT, thread)) == NO_KEY)
+        return ERR_NO_MEMORY;
+    while (count-- > 0) {
+        if ((node = add_frame(build, node, build->path[count])) == NO_KEY)
+            return ERR_NO_MEMORY;
         build->places[build->path[count]] = (struct place){ thread, node };
     }
-    if (code != 0 || node == NO_KEY)
-        return ERR_NO_MEMORY;
     figure_add(&build->tree->self[node], figure);
     return 0;
 }
 
 static int add_ends(struct build *build)
 {
-    struct stack_tree *tree = build->tree;
+    int (*add)(struct build *, uint32_t, uint32_t,
+               const struct stack_figure *) = build->request->is_inverted ? add_inverted : add_called;
     size_t count = build->stacks->nodes.count;
-    int code = 0;
 
     build->places = malloc(count * sizeof *build->places);
     if (!build->places)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         build->places[i] = (struct place){ NO_PLACE, NO_KEY };
-    for (uint32_t end = 0; end < build->ends.count && code == 0; end++) {
+    for (uint32_t end = 0; end < build->ends.count; end++) {
         const int64_t *key = keys_get(&build->ends, end);
-        code = (build->request->is_inverted ? add_inverted : add_called)(build, (uint32_t)key[0], (uint32_t)key[1],
-                                                                         &build->figures[end]);
+        if (add(build, (uint32_t)key[0], (uint32_t)key[1], &build->figures[end]) != 0)
+            return ERR_NO_MEMORY;
     }
-    for (size_t i = tree->nodes.count; i-- > 0 && code == 0;) {
+    return 0;
+}
+
+/* From the last node to the root, since a parent comes before its children. */
+static void sum_totals(struct stack_tree *tree)
+{
+    for (size_t i = tree->nodes.count; i-- > 0;) {
         figure_add(&tree->total[i], &tree->self[i]);
         if (i != TREE_ROOT)
             figure_add(&tree->total[tree_parent(tree, (uint32_t)i)], &tree->total[i]);
     }
-    return code;
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -180,7 +187,7 @@ static int compare_strings(struct report *report, int64_t a, int64_t b)
     return order ? order : (x_length > y_length) - (x_length < y_length);
 }
 
-/* By what they are called, since their numbers may differ from one run to the next. */
+/* By names, since the numbers of frames may differ from one run to the next. */
 static int compare_frames(const struct stacks *stacks, uint32_t a, uint32_t b)
 {
     const int64_t *x = stack_frame(stacks, a), *y = stack_frame(stacks, b);
@@ -230,18 +237,29 @@ static int put_in_order(struct stack_tree *tree, const struct stacks *stacks)
     return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------------------------- */
+
+static int build_tree(struct build *build)
+{
+    struct stack_tree *tree = build->tree;
+
+    if (tree_make_room(tree, 1) != 0 || keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY ||
+        sum_ends(build) != 0 || add_ends(build) != 0)
+        return ERR_NO_MEMORY;
+    sum_totals(tree);
+    return put_in_order(tree, build->stacks);
+}
 
 int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request,
                     struct error *err)
 {
     struct build build = { .stacks = stacks, .request = request, .tree = tree, .ends.width = 2 };
-    int code = thread_names_read(&build.names, stacks->report, err);
+    int code;
 
     *tree = (struct stack_tree){ .nodes.width = NODE_PARTS };
-    if (code == 0 &&
-        (tree_make_room(tree, 1) != 0 || keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY ||
-         sum_ends(&build) != 0 || add_ends(&build) != 0 || put_in_order(tree, stacks) != 0))
+    if ((code = thread_names_read(&build.names, stacks->report, err)) != 0)
+        return code;
+    if (build_tree(&build) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tree of stacks");
     thread_names_free(&build.names);
     keys_free(&build.ends);
@@ -273,8 +291,8 @@ uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip,
     return TREE_ROOT;
 }
 
-/* A frame that is in a stack again, further inside, was counted already: depths says how often it
- * is around the node at hand. */
+/* A recursive function counts once for each stack: depths[frame] is the number of times that a frame is in the stack of
+ * the current node. */
 int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out,
                        struct error *err)
 {
@@ -282,12 +300,11 @@ int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stack
     uint32_t *depths = calloc(stacks->frames.count + 1, sizeof *depths),
              *path = malloc((tree->nodes.count + 1) * sizeof *path);
     size_t level = 0, before = 0;
+    int code = 0;
 
     if (!figures || !depths || !path) {
-        free(figures);
-        free(depths);
-        free(path);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the functions");
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the functions");
+        goto done;
     }
     for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT; before = level) {
         for (; before >= level; before--)
@@ -298,8 +315,11 @@ int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stack
             figure_add(&figures[frame].total, &tree->total[node]);
         figure_add(&figures[frame].self, &tree->self[node]);
     }
+    *out = figures;
+    figures = NULL;
+done:
+    free(figures);
     free(depths);
     free(path);
-    *out = figures;
-    return 0;
+    return code;
 }

@@ -1,4 +1,4 @@
-/* Samples summed up along their stacks: who called what (or who was called by whom), with the samples of each. */
+/* Samples summed along their stacks: a tree of calls, or of callers, with the samples of each node. */
 #ifndef TACHO_ANALYZE_MODEL_STACKS_STACKS_TREE_H
 #define TACHO_ANALYZE_MODEL_STACKS_STACKS_TREE_H
 
@@ -8,14 +8,14 @@ struct stack_figure {
     int64_t samples, weight;
 };
 
-/* What stands for a frame. */
+/* The unit that a node of the tree stands for. */
 enum stack_unit { STACK_BY_FUNCTION, STACK_BY_MODULE, STACK_BY_THREAD };
 
 struct stack_tree_request {
     enum stack_unit unit;
     int is_inverted;  /* the innermost frame is the root's child, and its callers are below it */
     int with_threads; /* the thread is the outermost frame */
-    int with_waiting; /* samples of threads that did not run count too */
+    int with_waiting; /* samples of waiting threads count too */
 };
 
 enum { TREE_ROOT = 0 };
@@ -23,8 +23,8 @@ enum { TREE_ROOT = 0 };
 /* Numbers of nodes are below nodes.count; a parent's is less than its children's. */
 struct stack_tree {
     struct keys nodes;                 /* of NODE_PARTS */
-    struct stack_figure *self, *total; /* owned, as all below; of all samples that end in a node; that go through it */
-    uint32_t *child, *sibling;         /* the first, the next; TREE_ROOT: none. Those of most weight come first */
+    struct stack_figure *self, *total; /* owned, as all below; of samples that end in a node; that pass through it */
+    uint32_t *child, *sibling;         /* the first, the next; TREE_ROOT: none. The heaviest come first */
     size_t room;
 };
 
@@ -42,12 +42,12 @@ static inline uint32_t tree_parent(const struct stack_tree *tree, uint32_t node)
     return (uint32_t)keys_get(&tree->nodes, node)[NODE_PARENT];
 }
 
-/* The node behind this one when all are visited, parents before their children; *level counts from 0 at the root and is
- * kept. skip: the children of this one are not visited. TREE_ROOT: that was all. */
+/* The next node of a walk over all nodes, parents before their children; TREE_ROOT at the end. *level, 0 at the root,
+ * is updated. skip: the walk leaves out the children of this node. */
 uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip, size_t *level);
 
-/* What each frame has: self are samples that end in it, total those that it is in, each counted once. Of as many frames
- * as the stacks have; to be freed. */
+/* The figures of each frame: self counts the samples that end in it, total those that contain it, each once. The array
+ * has an element for each frame of the stacks; the caller frees it. */
 struct frame_figures {
     struct stack_figure self, total;
 };

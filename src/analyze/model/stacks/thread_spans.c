@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 
-enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: it could have gone on */
-#define LONGEST_SAMPLE_NS INT64_C(1000000000) /* what a sample speaks for at most */
+enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: preempted */
+#define LONGEST_SAMPLE_NS INT64_C(1000000000) /* the longest time that a sample represents */
 
 int thread_spans_add(struct thread_spans *spans, const struct thread_span *span)
 {
@@ -25,42 +25,61 @@ void thread_spans_free(struct thread_spans *spans)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
+enum { START, END, THREAD, NAME, CHAIN, OTHER, PYTHON, CLASS, COLUMNS };
+
+/* Whether a row has all that a span needs, and the source's class. */
+static int is_span(const struct report_columns *rows, size_t row, const struct span_source *source)
+{
+    if (columns_is_null(rows, END, row) || columns_is_null(rows, THREAD, row) || columns_is_null(rows, NAME, row))
+        return 0;
+    return !source->class_column ||
+           (!columns_is_null(rows, CLASS, row) && rows->values[CLASS][row] == source->class_value);
+}
+
+static int add_rows(struct thread_spans *spans, const struct report_columns *rows, const struct span_source *source,
+                    const struct filter *filter)
+{
+    for (size_t row = 0; row < rows->rows; row++) {
+        if (!is_span(rows, row, source))
+            continue;
+        struct thread_span span = {
+            .thread = rows->values[THREAD][row],
+            .start_ns = rows->values[START][row],
+            .end_ns = rows->values[END][row],
+            .name = rows->values[NAME][row],
+            .chain = columns_is_null(rows, CHAIN, row) ? 0 : rows->values[CHAIN][row],
+            .other = columns_is_null(rows, OTHER, row) ? 0 : rows->values[OTHER][row],
+            .python = columns_is_null(rows, PYTHON, row) ? 0 : rows->values[PYTHON][row],
+        };
+        if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns) &&
+            thread_spans_add(spans, &span) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source,
                       const struct filter *filter, struct error *err)
 {
-    enum { START, END, THREAD, NAME, CHAIN, OTHER, PYTHON, CLASS, COLUMNS };
-    const char *names[COLUMNS] = { "start",
-                                   "end",
-                                   "globalTid",
-                                   source->name,
-                                   source->chain ? source->chain : "",
-                                   source->other ? source->other : "",
-                                   source->python ? source->python : "",
-                                   source->class_column ? source->class_column : "" };
+    const char *names[COLUMNS] = {
+        [START] = "start",
+        [END] = "end",
+        [THREAD] = "globalTid",
+        [NAME] = source->name,
+        [CHAIN] = source->chain ? source->chain : "",
+        [OTHER] = source->other ? source->other : "",
+        [PYTHON] = source->python ? source->python : "",
+        [CLASS] = source->class_column ? source->class_column : "",
+    };
     struct report_columns rows = { 0 };
-    int code = columns_read(report, source->table, names, COLUMNS, &rows, err);
+    int code;
 
-    for (size_t row = 0; row < rows.rows && code == 0; row++) {
-        if (columns_is_null(&rows, END, row) || columns_is_null(&rows, THREAD, row) ||
-            columns_is_null(&rows, NAME, row) ||
-            (source->class_column &&
-             (columns_is_null(&rows, CLASS, row) || rows.values[CLASS][row] != source->class_value)))
-            continue;
-        struct thread_span span = {
-            rows.values[THREAD][row],
-            rows.values[START][row],
-            rows.values[END][row],
-            rows.values[NAME][row],
-            columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row],
-            columns_is_null(&rows, OTHER, row) ? 0 : rows.values[OTHER][row],
-            columns_is_null(&rows, PYTHON, row) ? 0 : rows.values[PYTHON][row],
-        };
-        if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns))
-            code = thread_spans_add(spans, &span);
-    }
-    if (rows.values)
-        report_columns_free(&rows);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the calls of threads") : code;
+    if ((code = columns_read(report, source->table, names, COLUMNS, &rows, err)) != 0)
+        return code;
+    if (add_rows(spans, &rows, source, filter) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+    report_columns_free(&rows);
+    return code;
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -101,7 +120,7 @@ void thread_spans_keep_outermost(struct thread_spans *spans)
     spans->count = kept;
 }
 
-/* Those around the moment at hand, the innermost last. */
+/* The spans around the current time, the innermost last. */
 struct open_spans {
     const struct thread_span **list;
     size_t count, capacity;
@@ -115,7 +134,7 @@ static int open_one(struct open_spans *open, const struct thread_span *span)
     return 0;
 }
 
-/* What is innermost from *at on, up to this time; those that end on the way are closed. */
+/* Emits the innermost span at each time from *at to `until`, and closes the spans that end before. */
 static int emit_until(struct thread_spans *out, struct open_spans *open, int64_t *at, int64_t until)
 {
     while (open->count) {
@@ -143,22 +162,24 @@ int thread_spans_keep_innermost(struct thread_spans *spans)
     int code = 0;
 
     put_in_order(spans);
-    for (size_t i = 0; i <= spans->count && code == 0; i++) {
-        const struct thread_span *span = i < spans->count ? &spans->list[i] : NULL;
-        int is_next_thread = !span || (i && span->thread != spans->list[i - 1].thread);
-        code = emit_until(&out, &open, &at, is_next_thread ? INT64_MAX : span->start_ns);
-        if (is_next_thread && span)
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct thread_span *span = &spans->list[i];
+        int is_next_thread = i && span->thread != spans->list[i - 1].thread;
+        if ((code = emit_until(&out, &open, &at, is_next_thread ? INT64_MAX : span->start_ns)) != 0)
+            goto done;
+        if (is_next_thread)
             at = span->start_ns;
-        if (code == 0 && span)
-            code = open_one(&open, span);
+        if ((code = open_one(&open, span)) != 0)
+            goto done;
     }
+    if ((code = emit_until(&out, &open, &at, INT64_MAX)) != 0)
+        goto done;
+    thread_spans_free(spans);
+    *spans = out;
+    out = (struct thread_spans){ 0 };
+done:
     free(open.list);
-    if (code == 0) {
-        thread_spans_free(spans);
-        *spans = out;
-    } else {
-        thread_spans_free(&out);
-    }
+    thread_spans_free(&out);
     return code;
 }
 
@@ -186,40 +207,63 @@ size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64
 
 /* ---- off the CPU ----------------------------------------------------------------------------------------------- */
 
+/* The context switches as spans of length 0: name is 1 for a switch to the thread and 0 for a switch from it, chain the
+ * thread's state. */
+static int read_switches(struct thread_spans *switches, struct report *report, struct error *err)
+{
+    enum { TIME, ID, IS_IN, STATE, SWITCH_COLUMNS };
+    static const char *const names[SWITCH_COLUMNS] = {
+        [TIME] = "start", [ID] = "globalTid", [IS_IN] = "isSchedIn", [STATE] = "threadState"
+    };
+    struct report_columns rows = { 0 };
+    int code;
+
+    if ((code = columns_read(report, "SCHED_EVENTS", names, SWITCH_COLUMNS, &rows, err)) != 0)
+        return code;
+    for (size_t row = 0; row < rows.rows; row++) {
+        struct thread_span at = {
+            .thread = rows.values[ID][row],
+            .start_ns = rows.values[TIME][row],
+            .end_ns = rows.values[TIME][row],
+            .name = rows.values[IS_IN][row] != 0,
+            .chain = columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row],
+        };
+        if (!columns_is_null(&rows, ID, row) && thread_spans_add(switches, &at) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
+            goto free_rows;
+        }
+    }
+free_rows:
+    report_columns_free(&rows);
+    return code;
+}
+
 int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
                          struct error *err)
 {
-    enum { START, THREAD, IS_IN, STATE, COLUMNS };
-    static const char *const names[COLUMNS] = { "start", "globalTid", "isSchedIn", "threadState" };
-    struct report_columns rows = { 0 };
-    struct thread_spans events = { 0 }; /* moments: name is IS_IN, chain the state */
-    int code = columns_read(report, "SCHED_EVENTS", names, COLUMNS, &rows, err);
+    struct thread_spans switches = { 0 };
+    int code;
 
-    for (size_t row = 0; row < rows.rows && code == 0; row++)
-        if (!columns_is_null(&rows, THREAD, row))
-            code = thread_spans_add(&events,
-                                    &(struct thread_span){
-                                        rows.values[THREAD][row], rows.values[START][row], rows.values[START][row],
-                                        rows.values[IS_IN][row] != 0,
-                                        columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0, 0 });
-    if (rows.values)
-        report_columns_free(&rows);
-    put_in_order(&events);
-    for (size_t i = 0; i + 1 < events.count && code == 0; i++) {
-        const struct thread_span *out = &events.list[i], *in = &events.list[i + 1];
-        struct thread_span span = { out->thread,
-                                    out->start_ns,
-                                    in->start_ns,
-                                    out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED,
-                                    0,
-                                    0,
-                                    0 };
+    if ((code = read_switches(&switches, report, err)) != 0)
+        goto free_switches;
+    put_in_order(&switches);
+    for (size_t i = 0; i + 1 < switches.count; i++) {
+        const struct thread_span *out = &switches.list[i], *in = &switches.list[i + 1];
+        struct thread_span span = {
+            .thread = out->thread,
+            .start_ns = out->start_ns,
+            .end_ns = in->start_ns,
+            .name = out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED,
+        };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
-            filter_thread(filter, span.thread, span.start_ns, span.end_ns))
-            code = thread_spans_add(spans, &span);
+            filter_thread(filter, span.thread, span.start_ns, span.end_ns) && thread_spans_add(spans, &span) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
+            goto free_switches;
+        }
     }
-    thread_spans_free(&events);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the switches of threads") : code;
+free_switches:
+    thread_spans_free(&switches);
+    return code;
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
@@ -243,7 +287,7 @@ static int64_t usual_distance(const struct stack_sample *samples, size_t count, 
     return median < 1 ? 1 : median > LONGEST_SAMPLE_NS ? LONGEST_SAMPLE_NS : median;
 }
 
-/* The first sample of this thread or of one behind it. */
+/* The first sample of this thread or, if it has none, of the next. */
 static size_t first_of(const struct stacks *stacks, int64_t thread)
 {
     size_t low = 0, high = stacks->sample_count;
@@ -292,14 +336,18 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
 int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks)
 {
     int64_t *scratch = malloc((stacks->sample_count + 1) * sizeof *scratch);
-    int code = scratch ? 0 : ERR_NO_MEMORY;
+    int code = 0;
 
-    for (size_t first = 0, behind; first < stacks->sample_count && code == 0; first = behind) {
+    if (!scratch)
+        return ERR_NO_MEMORY;
+    for (size_t first = 0, behind; first < stacks->sample_count; first = behind) {
         for (behind = first;
              behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
             behind++;
-        code = add_thread(spans, stacks->samples + first, behind - first, scratch);
+        if ((code = add_thread(spans, stacks->samples + first, behind - first, scratch)) != 0)
+            goto free_scratch;
     }
+free_scratch:
     free(scratch);
     return code;
 }

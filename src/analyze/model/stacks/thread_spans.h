@@ -1,5 +1,4 @@
-/* What threads did from when to when: calls, waits, ranges and samples as stretches of time that
- * can be laid over each other. */
+/* Calls, waits, ranges and samples of threads as stretches of time that can be laid over each other. */
 #ifndef TACHO_ANALYZE_MODEL_STACKS_THREAD_SPANS_H
 #define TACHO_ANALYZE_MODEL_STACKS_THREAD_SPANS_H
 
@@ -7,10 +6,10 @@
 
 struct thread_span {
     int64_t thread, start_ns, end_ns;
-    int64_t name;   /* in the string pool; of what has none, a number of its own */
-    int64_t chain;  /* of the call, 0: none; of a sample its stack */
+    int64_t name;   /* in the string pool; for spans without names, a number of their own */
+    int64_t chain;  /* of a call, 0: none; for a sample, its stack */
     int64_t other;  /* the thread that held a lock; 0: none */
-    int64_t python; /* the chain of Python code that a call came from; 0: none */
+    int64_t python; /* the chain of the Python code that made the call; 0: none */
 };
 
 /* Starts from {0}. */
@@ -22,7 +21,7 @@ struct thread_spans {
 int thread_spans_add(struct thread_spans *spans, const struct thread_span *span); /* ERR_NO_MEMORY or 0 */
 void thread_spans_free(struct thread_spans *spans);
 
-/* Which rows of a table are meant. */
+/* Selects rows and columns of a table. */
 struct span_source {
     const char *table;
     const char *name, *chain;   /* columns; chain may be NULL */
@@ -30,28 +29,28 @@ struct span_source {
     const char *class_column;   /* only rows with class_value here; NULL: all */
     int64_t class_value;
 };
-/* Adds them, if they count: whatever overlaps the filter's time, and is of its processes and threads. */
+/* Adds these rows if they pass the filter. */
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source,
                       const struct filter *filter, struct error *err);
 
-/* Puts them in order, and leaves no two of a thread that overlap: of those inside others only the
- * outermost, or only the innermost. */
+/* Sort the spans and leave no two of a thread that overlap: of nested spans only the outermost, or only the
+ * innermost. */
 void thread_spans_keep_outermost(struct thread_spans *spans);
 int thread_spans_keep_innermost(struct thread_spans *spans);
 
-/* When threads were off their CPUs, from SCHED_EVENTS. name is enum span_off_cpu. */
+/* Adds the times in which threads were off their CPUs, from SCHED_EVENTS. name is enum span_off_cpu. */
 enum span_off_cpu { OFF_CPU_BLOCKED, OFF_CPU_PREEMPTED };
 int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
                          struct error *err);
 
-/* Samples as stretches: each reaches half way to its neighbours, but not further than their usual distance. */
+/* Adds samples as stretches: each extends half way to its neighbours, but at most by their usual distance. */
 int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks);
 
 /* The usual distance of a thread's samples: ERR_NO_MEMORY or 0. */
 int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t *out);
 
-/* Of spans that do not overlap: the first of the thread that ends behind this time, if it is below
- * `behind`, where the thread's end. */
+/* For spans that do not overlap: the index of the thread's first span that ends after this time. *behind is the end of
+ * the thread's spans; a result that is not below it means that there is none. */
 size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64_t time_ns, size_t *behind);
 
 #endif
