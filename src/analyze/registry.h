@@ -7,12 +7,12 @@
 extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
 extern const struct analysis *const rules[];    /* the rules, in the order in which they are run; NULL-terminated */
 
-/* By name, old name included; NULL if there is none. */
+/* Find a report or rule by its name or old name; NULL if there is none. */
 const struct analysis *analysis_find(const char *name);
 const struct analysis *rule_find(const char *name);
 
-/* Those of the default list that count for a report, in order; NULL-terminated, room for as many as
- * there are. Returns how many. */
+/* The reports of the default list that apply to a report file, in order, NULL-terminated; room is that of out. Returns
+ * their number. */
 size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
 
 /* The rows, each in the file of its report or rule. */

@@ -1,5 +1,4 @@
-/* The one place where forward and backward operators of a report are matched; who counts as either
- * is for the callers to say. */
+/* Matches forward and backward operators of a report. The callers decide which operators are forward or backward. */
 #include "forward_operators.h"
 
 #include <stdlib.h>

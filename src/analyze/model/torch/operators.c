@@ -1,4 +1,4 @@
-/* What both ways of reading operators share, and the tree that torch makes of them. */
+/* Code that both readers of operators share, and the tree that torch makes of operators. */
 #include "operators.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ int operators_name(struct operators *operators, const char *bytes, size_t length
 
 void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind)
 {
-    /* The last three are ours: torch does not see what unified memory moves. */
+    /* The last three are Tacho's: torch does not see the copies of unified memory. */
     static const char *const copies[] = {
         NULL,   "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
         "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"
@@ -82,7 +82,7 @@ void operators_fill_name(struct text *out, int64_t memory_kind)
     text_addf(out, "Memset (%s)", kind ? kind : "Unknown");
 }
 
-/* There are none: because of what was asked for, or of what was recorded. */
+/* Explains why there are no operators: the request excludes them, or none were recorded. */
 static int fail_empty(int is_of_torch, struct error *err)
 {
     if (is_of_torch)
@@ -92,23 +92,32 @@ static int fail_empty(int is_of_torch, struct error *err)
                      "have them, and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
 }
 
-static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request,
-                     int with_python, struct error *err)
+static int read_filtered(struct operators *operators, struct report *report, const struct filter *filter,
+                         int with_python, struct error *err)
 {
     const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
     int is_of_torch = torch && torch->rows;
+    int code = is_of_torch ? operators_read_torch(operators, report, filter, with_python, err)
+                           : operators_read_nvtx(operators, report, filter, err);
+
+    if (code != 0)
+        return code;
+    return operators->count ? 0 : fail_empty(is_of_torch, err);
+}
+
+static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request,
+                     int with_python, struct error *err)
+{
     struct filter filter;
+    int code;
 
     *operators = (struct operators){ 0 };
-    int code = filter_open(&filter, report, request, err);
-    if (code == 0)
-        code = is_of_torch ? operators_read_torch(operators, report, &filter, with_python, err)
-                           : operators_read_nvtx(operators, report, &filter, err);
-    filter_close(&filter);
-    if (code == 0 && operators->count == 0)
-        code = fail_empty(is_of_torch, err);
-    if (code != 0)
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto close_filter;
+    if ((code = read_filtered(operators, report, &filter, with_python, err)) != 0)
         operators_free(operators);
+close_filter:
+    filter_close(&filter);
     return code;
 }
 
@@ -143,7 +152,7 @@ static int compare_ends(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-/* What launched work has another place now; places has room for as many. */
+/* Updates the launchers to the new order; places is scratch space for count numbers. */
 static void follow_launchers(struct operator* list, size_t count, const uint32_t *order, uint32_t *places)
 {
     for (size_t i = 0; i < count; i++)
@@ -153,7 +162,7 @@ static void follow_launchers(struct operator* list, size_t count, const uint32_t
             list[i].launcher = places[list[i].launcher];
 }
 
-/* By start, the longer first, and as they came. */
+/* By start, the longer first, then in the order in which they were added. */
 static int sort(struct operators *operators)
 {
     size_t count = operators->count;
@@ -163,14 +172,13 @@ static int sort(struct operators *operators)
     int code = ERR_NO_MEMORY;
 
     if (!order || !starts || !sorted)
-        goto no_memory;
+        goto done;
     for (size_t i = 0; i < count; i++) {
         order[i] = (uint32_t)i;
         starts[i] = operators->list[i].start_ns;
     }
-    code = order_by_time(order, count, starts);
-    if (code != 0)
-        goto no_memory;
+    if ((code = order_by_time(order, count, starts)) != 0)
+        goto done;
     for (size_t first = 0, i = 1; i <= count; i++) {
         if (i < count && starts[order[i]] == starts[order[first]])
             continue;
@@ -185,21 +193,21 @@ static int sort(struct operators *operators)
     operators->list = sorted;
     operators->capacity = count + 1;
     sorted = NULL;
-no_memory:
+done:
     free(order);
     free(starts);
     free(sorted);
     return code;
 }
 
-/* The innermost event of each thread while time goes on. */
+/* The innermost event of each thread at the current time of a sweep. */
 struct tops {
     struct keys threads;
     uint32_t *list; /* owned; by key */
     size_t room;
 };
 
-/* Where the thread's is kept; NULL when memory is short. */
+/* The thread's entry; NULL when memory is short. */
 static uint32_t *top_of(struct tops *tops, int64_t thread)
 {
     uint32_t key = keys_add(&tops->threads, &thread);
@@ -218,20 +226,20 @@ static void tops_free(struct tops *tops)
     free(tops->list);
 }
 
-/* The parent is also the link of the stack: what torch takes off it can hold no later one. */
+/* The parent is also the link of the stack: an event that leaves the stack cannot contain a later one. */
 static int find_parents(struct operators *operators)
 {
     struct tops tops = { .threads.width = 1 };
     int code = 0;
 
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
+    for (size_t i = 0; i < operators->count; i++) {
         struct operator* operator= & operators->list[i], *list = operators->list;
         if (!operator_is_cpu(operator->kind))
             continue;
         uint32_t *place = top_of(&tops, operator->thread);
         if (!place) {
             code = ERR_NO_MEMORY;
-            break;
+            goto free_tops;
         }
         uint32_t top = *place;
         while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns> list[top].end_ns))
@@ -241,8 +249,27 @@ static int find_parents(struct operators *operators)
             list[top].children++;
         *place = (uint32_t)i;
     }
+free_tops:
     tops_free(&tops);
     return code;
+}
+
+/* Advances the tops to the events from *next on that have begun at this time. */
+static int advance(struct tops *tops, const struct operators *operators, size_t *next, int64_t time_ns)
+{
+    const struct operator* list = operators->list;
+
+    for (; *next < operators->count && list[*next].start_ns <= time_ns; ++*next) {
+        const struct operator* operator= & list[*next];
+        if (operator->is_collapsed || operator->kind == OPERATOR_MEMORY || operator->kind ==
+            OPERATOR_CALL || !operator_is_cpu(operator->kind))
+            continue;
+        uint32_t *place = top_of(tops, operator->thread);
+        if (!place)
+            return ERR_NO_MEMORY;
+        *place = (uint32_t)*next;
+    }
+    return 0;
 }
 
 int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
@@ -253,30 +280,26 @@ int operators_at(const struct operators *operators, const struct operators_momen
     size_t next = 0;
     int code = 0;
 
-    for (size_t i = 0; i < count && code == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct operators_moment *moment = &moments[order[i]];
-        for (; next < operators->count && list[next].start_ns <= moment->time_ns && code == 0; next++) {
-            if (list[next].is_collapsed || list[next].kind == OPERATOR_MEMORY || list[next].kind == OPERATOR_CALL ||
-                !operator_is_cpu(list[next].kind))
-                continue;
-            uint32_t *place = top_of(&tops, list[next].thread);
-            if (place)
-                *place = (uint32_t)next;
-            code = place ? 0 : ERR_NO_MEMORY;
-        }
+        if ((code = advance(&tops, operators, &next, moment->time_ns)) != 0)
+            goto free_tops;
         uint32_t *place = top_of(&tops, moment->thread);
-        if (!place)
+        if (!place) {
             code = ERR_NO_MEMORY;
-        uint32_t top = place ? *place : NO_OPERATOR;
+            goto free_tops;
+        }
+        uint32_t top = *place;
         while (top != NO_OPERATOR && moment->time_ns > list[top].end_ns)
             top = list[top].parent;
         out[order[i]] = top;
     }
+free_tops:
     tops_free(&tops);
     return code;
 }
 
-/* What a call launched belongs to the operator that made the call. */
+/* Moves the work that a call launched to the operator that made the call. */
 static void hand_up_launches(struct operators *operators)
 {
     for (size_t i = 0; i < operators->count; i++) {
@@ -289,7 +312,7 @@ static void hand_up_launches(struct operators *operators)
     }
 }
 
-/* Parents come before their children, so one pass sees every chain from its top. The kernels of the one left out
+/* Parents come before their children, so one pass sees every chain from its top. The kernels of a collapsed operator
  * replace those of its parent, as in torch. */
 static void collapse(struct operators *operators)
 {
@@ -312,13 +335,11 @@ static void collapse(struct operators *operators)
 
 int operators_nest(struct operators *operators)
 {
-    int code = sort(operators);
+    int code;
 
-    if (code == 0)
-        code = find_parents(operators);
-    if (code == 0) {
-        hand_up_launches(operators);
-        collapse(operators);
-    }
-    return code;
+    if ((code = sort(operators)) != 0 || (code = find_parents(operators)) != 0)
+        return code;
+    hand_up_launches(operators);
+    collapse(operators);
+    return 0;
 }

@@ -42,8 +42,7 @@ uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kin
 void pool_texts_free(struct pool_texts *texts)
 {
     free(texts->numbers);
-    if (texts->ids.width)
-        keys_free(&texts->ids);
+    keys_free(&texts->ids);
 }
 
 int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *places)
@@ -67,79 +66,105 @@ int operators_add_calls(struct pool_texts *names, const struct calls *calls, uin
     return 0;
 }
 
-/* The names of what is no kernel are put together from its kinds. */
-static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *kernels, const struct gpu_ops *ops,
-                          enum gpu_kind kind, size_t row, struct text *text)
+/* Work of one kind on GPUs. */
+struct work {
+    struct pool_texts *names;
+    struct torch_kernels kernels;
+    operator_of *owner;
+    void *context;
+    enum gpu_kind kind;
+    struct gpu_ops ops;
+    struct text text; /* scratch space for names */
+};
+
+/* The names of copies and fills are made of their kinds. */
+static uint32_t work_name(struct work *work, size_t row)
 {
     enum { UNKNOWN = -1 };
+    const struct gpu_ops *ops = &work->ops;
+    struct text *text = &work->text;
     int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
 
-    if (kind == GPU_KERNEL)
-        return pool_text(names,
-                         gpu_extra_is_null(ops, 1, row) ? first
-                                                        : torch_kernel_name(kernels, gpu_extra(ops, 1, row), first),
+    if (work->kind == GPU_KERNEL)
+        return pool_text(work->names,
+                         gpu_extra_is_null(ops, 1, row)
+                             ? first
+                             : torch_kernel_name(&work->kernels, gpu_extra(ops, 1, row), first),
                          TEXT_PLAIN);
-    if (kind == GPU_MEMSET)
+    if (work->kind == GPU_MEMSET)
         operators_fill_name(text, first);
     else
         operators_copy_name(text, first, gpu_extra_is_null(ops, 1, row) ? UNKNOWN : gpu_extra(ops, 1, row),
                             gpu_extra_is_null(ops, 2, row) ? UNKNOWN : gpu_extra(ops, 2, row));
-    return text_failed(text) ? NO_TEXT : operators_intern(names->operators, text->bytes, text->length);
+    return text_failed(text) ? NO_TEXT : operators_intern(work->names->operators, text->bytes, text->length);
 }
 
-static int add_kind(struct pool_texts *names, const struct torch_kernels *kernels, enum gpu_kind kind,
-                    operator_of *owner, void *context, struct error *err)
+static int add_row(struct work *work, size_t row)
+{
+    const struct gpu_ops *ops = &work->ops;
+    struct operators *operators = work->names->operators;
+    uint32_t name = work_name(work, row);
+    struct operator* operator= name == NO_TEXT ? NULL : operators_add(operators);
+
+    if (!operator)
+        return ERR_NO_MEMORY;
+    operator->kind = OPERATOR_GPU;
+    operator->start_ns = ops->start[row];
+    operator->end_ns = ops->end[row];
+    operator->name = name;
+    operator->thread = ops->process[row];
+    operator->launcher = work->owner(work->context, ops->process[row], ops->correlation[row]);
+    if (operator->launcher != NO_OPERATOR)
+        operators->list[operator->launcher].kernels_us += operators_us(operators, ops->start[row], ops->end[row]);
+    return 0;
+}
+
+static int add_kind(struct work *work, enum gpu_kind kind, struct error *err)
 {
     static const char *const extra[GPU_KINDS][4] = {
         [GPU_KERNEL] = { "demangledName", "mangledName" },
         [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" },
         [GPU_MEMSET] = { "memKind" },
     };
-    struct gpu_ops ops;
-    struct text text = { 0 };
-    int code = gpu_read(&ops, names->report, kind, extra[kind], err), short_of_memory = 0;
+    int code;
 
-    for (size_t row = 0; row < ops.count && code == 0 && !short_of_memory; row++) {
-        if (!gpu_counts(&ops, row, names->filter))
-            continue;
-        uint32_t name = work_name(names, kernels, &ops, kind, row, &text);
-        struct operator* operator= name == NO_TEXT ? NULL : operators_add(names->operators);
-        short_of_memory = !operator;
-        if (short_of_memory)
-            break;
-        operator->kind = OPERATOR_GPU;
-        operator->start_ns = ops.start[row];
-        operator->end_ns = ops.end[row];
-        operator->name = name;
-        operator->thread = ops.process[row];
-        uint32_t found = operator->launcher = owner(context, ops.process[row], ops.correlation[row]);
-        if (found != NO_OPERATOR)
-            names->operators->list[found].kernels_us += operators_us(names->operators, ops.start[row], ops.end[row]);
-    }
-    gpu_free(&ops);
-    text_free(&text);
-    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the work on GPUs") : code;
+    work->kind = kind;
+    if ((code = gpu_read(&work->ops, work->names->report, kind, extra[kind], err)) != 0)
+        return code;
+    for (size_t row = 0; row < work->ops.count; row++)
+        if (gpu_counts(&work->ops, row, work->names->filter) && add_row(work, row) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work on GPUs");
+            goto free_ops;
+        }
+free_ops:
+    gpu_free(&work->ops);
+    return code;
 }
 
 int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err)
 {
-    struct torch_kernels kernels;
-    int code = torch_kernels_read(&kernels, names->report, err);
+    struct work work = { .names = names, .owner = owner, .context = context };
+    int code;
 
-    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++)
-        code = add_kind(names, &kernels, (enum gpu_kind)kind, owner, context, err);
-    torch_kernels_free(&kernels);
+    if ((code = torch_kernels_read(&work.kernels, names->report, err)) != 0)
+        goto done;
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        if ((code = add_kind(&work, (enum gpu_kind)kind, err)) != 0)
+            goto done;
+done:
+    torch_kernels_free(&work.kernels);
+    text_free(&work.text);
     return code;
 }
 
-/* ---- by the threads that launched it --------------------------------------------------------------------------- */
+/* ---- work by the thread that launched it ----------------------------------------------------------------------- */
 
 struct launching {
     const struct calls *calls;
     uint32_t *places; /* owned; of the calls among the operators */
 };
 
-/* The call itself: operators_nest() hands its work on to the operator around it. */
+/* The call itself: operators_nest() passes its work on to the operator around it. */
 static uint32_t call_of(void *context, int64_t process, int64_t correlation)
 {
     const struct launching *launching = context;
@@ -154,15 +179,17 @@ int operators_add_cuda(struct operators *operators, struct report *report, const
     struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
     struct calls calls;
     struct launching launching = { .calls = &calls };
-    int code = calls_read(&calls, report, err);
+    int code;
 
-    if (code != 0)
+    if ((code = calls_read(&calls, report, err)) != 0)
         return code;
     launching.places = malloc((calls.count + 1) * sizeof *launching.places);
-    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0)
+    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
-    if (code == 0)
-        code = operators_add_work(&names, call_of, &launching, err);
+        goto done;
+    }
+    code = operators_add_work(&names, call_of, &launching, err);
+done:
     pool_texts_free(&names);
     calls_free(&calls);
     free(launching.places);

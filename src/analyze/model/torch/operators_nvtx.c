@@ -4,7 +4,7 @@
 #include "analyze/model/ranges.h"
 #include "operators_gpu.h"
 
-/* Fills what the range's text says; 0 if it is a name that torch does not show, -1 when memory is short. */
+/* Fills the operator from the range's text; 0 if torch does not show the name, -1 when memory is short. */
 static int parse_range(struct operators *operators, struct operator* operator, const char * bytes, size_t length)
 {
     struct operator_text text = operator_text(bytes, length);
@@ -20,7 +20,7 @@ static int parse_range(struct operators *operators, struct operator* operator, c
     return operator->name == NO_TEXT ? -1 : 1;
 }
 
-/* 1 if some of the ranges are operators; then all of the default domain's are taken. */
+/* Adds all ranges of the default domain. Returns 1 if some of them are operators, -1 when memory is short. */
 static int add_ranges(struct operators *operators, const struct ranges *ranges, struct report *report)
 {
     int is_torch = 0;
@@ -51,9 +51,9 @@ int operators_read_nvtx(struct operators *operators, struct report *report, cons
                         struct error *err)
 {
     struct ranges ranges;
-    int code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err);
+    int code;
 
-    if (code != 0)
+    if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err)) != 0)
         return code;
     int found = add_ranges(operators, &ranges, report);
     ranges_free(&ranges);

@@ -1,11 +1,12 @@
-/* Operators as PyTorch's own profiler recorded them, or the observer of a capture. Work on GPUs belongs to the
- * operator whose external id its call carries, where calls carry one; memory to every operator that ran when it was
- * taken, in whatever thread. */
+/* Reads operators that PyTorch's own profiler or the observer of a capture recorded. If calls have external ids, work
+ * on GPUs belongs to the operator with the id of its call. An allocation belongs to every operator that ran at its
+ * time, in any thread. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "operators_gpu.h"
 
 struct reading {
@@ -13,18 +14,28 @@ struct reading {
     struct report *report;
     const struct filter *filter;
     struct pool_texts names, texts;
-    struct keys externals; /* process and external id, for each an operator in by_external */
-    uint32_t *by_external; /* owned */
-    struct keys links;     /* process and correlation id, for each an operator in by_link */
-    uint32_t *by_link;     /* owned */
+    struct keys externals; /* process and external id */
+    uint32_t *by_external; /* owned; by externals, an operator */
+    struct keys links;     /* process and correlation id */
+    uint32_t *by_link;     /* owned; by links, an operator */
 };
 
 /* ---- operators and annotations --------------------------------------------------------------------------------- */
 
-enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, VALUES, STACK, COLUMNS };
-static const char *const op_columns[COLUMNS] = {
-    "start",          "end",           "globalTid",   "nameId",           "category",   "externalId",
-    "sequenceNumber", "forwardThread", "inputDimsId", "concreteInputsId", "callStackId"
+enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, VALUES, STACK };
+static const char *const op_columns[] = {
+    [START] = "start",
+    [END] = "end",
+    [THREAD] = "globalTid",
+    [NAME] = "nameId",
+    [CATEGORY] = "category",
+    [EXTERNAL] = "externalId",
+    [SEQUENCE] = "sequenceNumber",
+    [FORWARD] = "forwardThread",
+    [SHAPES] = "inputDimsId",
+    [VALUES] = "concreteInputsId",
+    [STACK] = "callStackId",
+    NULL,
 };
 
 static int kind_of(struct report *report, int64_t category)
@@ -45,45 +56,20 @@ static int kind_of(struct report *report, int64_t category)
     return -1;
 }
 
-static int64_t value_or(const struct report_columns *columns, size_t column, size_t row, int64_t fallback)
+static int add_text(struct reading *reading, const struct row_cursor *rows, size_t column, uint32_t *out)
 {
-    return columns_is_null(columns, column, row) ? fallback : columns->values[column][row];
-}
-
-static int add_text(struct reading *reading, const struct report_columns *columns, size_t column, size_t row,
-                    uint32_t *out)
-{
-    if (columns_is_null(columns, column, row))
+    if (row_is_null(rows, column))
         return 0;
-    *out = pool_text(&reading->texts, columns->values[column][row], TEXT_PLAIN);
+    *out = pool_text(&reading->texts, row_int(rows, column), TEXT_PLAIN);
     return *out == NO_TEXT ? ERR_NO_MEMORY : 0;
 }
 
-static int add_op(struct reading *reading, const struct report_columns *columns, size_t row, int kind)
+/* The first operator with an external id gets the work of its calls. */
+static int add_external(struct reading *reading, const struct operator* operator, int64_t external)
 {
-    uint32_t name = pool_text(&reading->names, columns->values[NAME][row], TEXT_NAME);
-    struct operator* operator= name == NO_TEXT || name == HIDDEN_TEXT ? NULL : operators_add(reading->operators);
-
-    if (name == HIDDEN_TEXT)
-        return 0;
-    if (!operator)
-        return ERR_NO_MEMORY;
-    operator->kind =(unsigned char) kind;
-    operator->name = name;
-    operator->start_ns = columns->values[START][row];
-    operator->end_ns = value_or(columns, END, row, operator->start_ns);
-    operator->thread = value_or(columns, THREAD, row, 0);
-    operator->sequence = value_or(columns, SEQUENCE, row, -1);
-    operator->is_backward = value_or(columns, FORWARD, row, 0) > 0;
-    if (add_text(reading, columns, SHAPES, row, &operator->shapes) != 0 ||
-        add_text(reading, columns, VALUES, row, &operator->values) != 0 ||
-        add_text(reading, columns, STACK, row, &operator->stack) != 0)
-        return ERR_NO_MEMORY;
-    if (columns_is_null(columns, EXTERNAL, row) || !operator_is_cpu((enum operator_kind)kind))
-        return 0;
     size_t before = reading->externals.count;
-    uint32_t key = keys_add(&reading->externals,
-                            (int64_t[]){ global_process(operator->thread), columns->values[EXTERNAL][row] });
+    uint32_t key = keys_add(&reading->externals, (int64_t[]){ global_process(operator->thread), external });
+
     if (key == NO_KEY)
         return ERR_NO_MEMORY;
     if (key == before)
@@ -91,69 +77,113 @@ static int add_op(struct reading *reading, const struct report_columns *columns,
     return 0;
 }
 
-/* An annotation on a GPU has no thread; it lies where its work does. */
-static int counts(const struct reading *reading, const struct report_columns *columns, size_t row, int kind)
+static int add_op(struct reading *reading, const struct row_cursor *rows, enum operator_kind kind)
 {
-    int64_t start = columns->values[START][row], end = value_or(columns, END, row, start),
-            thread = value_or(columns, THREAD, row, 0);
+    uint32_t name = pool_text(&reading->names, row_int(rows, NAME), TEXT_NAME);
 
-    return operator_is_cpu((enum operator_kind)kind) ? filter_thread(reading->filter, thread, start, end)
-                                                     : filter_process(reading->filter, thread, start, end);
+    if (name == HIDDEN_TEXT)
+        return 0;
+    struct operator* operator= name == NO_TEXT ? NULL : operators_add(reading->operators);
+    if (!operator)
+        return ERR_NO_MEMORY;
+    operator->kind =(unsigned char) kind;
+    operator->name = name;
+    operator->start_ns = row_int(rows, START);
+    operator->end_ns = row_int_or(rows, END, operator->start_ns);
+    operator->thread = row_int_or(rows, THREAD, 0);
+    operator->sequence = row_int_or(rows, SEQUENCE, -1);
+    operator->is_backward = row_int_or(rows, FORWARD, 0) > 0;
+    if (add_text(reading, rows, SHAPES, &operator->shapes) != 0 ||
+        add_text(reading, rows, VALUES, &operator->values) != 0 ||
+        add_text(reading, rows, STACK, &operator->stack) != 0)
+        return ERR_NO_MEMORY;
+    if (row_is_null(rows, EXTERNAL) || !operator_is_cpu(kind))
+        return 0;
+    return add_external(reading, operator, row_int(rows, EXTERNAL));
+}
+
+/* An annotation on a GPU has no thread; it lies where its work does. */
+static int counts(const struct reading *reading, const struct row_cursor *rows, enum operator_kind kind)
+{
+    int64_t start = row_int(rows, START), end = row_int_or(rows, END, start), thread = row_int_or(rows, THREAD, 0);
+
+    return operator_is_cpu(kind) ? filter_thread(reading->filter, thread, start, end)
+                                 : filter_process(reading->filter, thread, start, end);
+}
+
+static int add_ops(struct reading *reading, struct row_cursor *rows)
+{
+    int64_t category = -1;
+    int kind = -1;
+
+    reading->by_external = malloc((rows->columns.rows + 1) * sizeof *reading->by_external);
+    if (!reading->by_external)
+        return ERR_NO_MEMORY;
+    while (row_cursor_next(rows)) {
+        if (row_int(rows, CATEGORY) != category) {
+            category = row_int(rows, CATEGORY);
+            kind = kind_of(reading->report, category);
+            if (strcmp(report_string(reading->report, category, NULL), "Trace") == 0)
+                reading->operators->start_ns = row_int(rows, START);
+        }
+        if (kind >= 0 && counts(reading, rows, (enum operator_kind)kind) &&
+            add_op(reading, rows, (enum operator_kind)kind) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
 }
 
 static int read_ops(struct reading *reading, struct error *err)
 {
-    struct report_columns columns = { 0 };
-    int64_t category = -1;
-    int code = columns_read(reading->report, "TACHO_TORCH_OP", op_columns, COLUMNS, &columns, err), kind = -1;
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0)
+    if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_OP", op_columns, err)) != 0)
         return code;
-    reading->by_external = malloc((columns.rows + 1) * sizeof *reading->by_external);
-    int short_of_memory = !reading->by_external;
-    for (size_t row = 0; row < columns.rows && !short_of_memory; row++) {
-        if (columns.values[CATEGORY][row] != category) {
-            category = columns.values[CATEGORY][row];
-            kind = kind_of(reading->report, category);
-            if (strcmp(report_string(reading->report, category, NULL), "Trace") == 0)
-                reading->operators->start_ns = columns.values[START][row];
-        }
-        if (kind >= 0 && counts(reading, &columns, row, kind))
-            short_of_memory = add_op(reading, &columns, row, kind) != 0;
-    }
-    if (columns.values)
-        report_columns_free(&columns);
-    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the operators") : 0;
+    if (add_ops(reading, &rows) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    row_cursor_close(&rows);
+    return code;
 }
 
-/* ---- what they launched ---------------------------------------------------------------------------------------- */
+/* ---- work that they launched ----------------------------------------------------------------------------------- */
+
+enum { LINK_PROCESS, LINK_CORRELATION, LINK_EXTERNAL };
+static const char *const link_columns[] = {
+    [LINK_PROCESS] = "globalPid", [LINK_CORRELATION] = "correlationId", [LINK_EXTERNAL] = "externalId", NULL
+};
+
+static int add_links(struct reading *reading, struct row_cursor *rows)
+{
+    reading->by_link = malloc((rows->columns.rows + 1) * sizeof *reading->by_link);
+    if (!reading->by_link)
+        return ERR_NO_MEMORY;
+    while (row_cursor_next(rows)) {
+        if (row_is_null(rows, LINK_CORRELATION) || row_is_null(rows, LINK_EXTERNAL))
+            continue;
+        int64_t process = row_int(rows, LINK_PROCESS);
+        uint32_t external = keys_find(&reading->externals, (int64_t[]){ process, row_int(rows, LINK_EXTERNAL) });
+        if (external == NO_KEY) /* its operator is hidden or does not pass the filter */
+            continue;
+        uint32_t link = keys_add(&reading->links, (int64_t[]){ process, row_int(rows, LINK_CORRELATION) });
+        if (link == NO_KEY)
+            return ERR_NO_MEMORY;
+        reading->by_link[link] = reading->by_external[external];
+    }
+    return 0;
+}
 
 static int read_links(struct reading *reading, struct error *err)
 {
-    enum { PROCESS, CORRELATION, LINK_EXTERNAL, LINK_COLUMNS };
-    static const char *const names[LINK_COLUMNS] = { "globalPid", "correlationId", "externalId" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(reading->report, "TACHO_TORCH_LINK", names, LINK_COLUMNS, &columns, err);
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0)
+    if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_LINK", link_columns, err)) != 0)
         return code;
-    reading->by_link = malloc((columns.rows + 1) * sizeof *reading->by_link);
-    int short_of_memory = !reading->by_link;
-    for (size_t row = 0; row < columns.rows && !short_of_memory; row++) {
-        if (columns_is_null(&columns, CORRELATION, row) || columns_is_null(&columns, LINK_EXTERNAL, row))
-            continue;
-        int64_t process = columns.values[PROCESS][row];
-        uint32_t external = keys_find(&reading->externals, (int64_t[]){ process, columns.values[LINK_EXTERNAL][row] });
-        if (external == NO_KEY) /* of no operator that is shown */
-            continue;
-        uint32_t link = keys_add(&reading->links, (int64_t[]){ process, columns.values[CORRELATION][row] });
-        short_of_memory = link == NO_KEY;
-        if (!short_of_memory)
-            reading->by_link[link] = reading->by_external[external];
-    }
-    if (columns.values)
-        report_columns_free(&columns);
-    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the operators' calls") : 0;
+    if (add_links(reading, &rows) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators' calls");
+    row_cursor_close(&rows);
+    return code;
 }
 
 static uint32_t owner_of(void *context, int64_t process, int64_t correlation)
@@ -164,77 +194,93 @@ static uint32_t owner_of(void *context, int64_t process, int64_t correlation)
     return link == NO_KEY ? NO_OPERATOR : reading->by_link[link];
 }
 
-/* A call lies in the thread of its operator: that is where torch looks for its parent. */
+/* Moves a call to the thread of its operator, since torch looks for its parent there. */
 static int read_calls(struct reading *reading, struct error *err)
 {
     struct calls calls;
-    int code = calls_read(&calls, reading->report, err);
+    uint32_t *places;
+    int code;
 
-    if (code != 0)
+    if ((code = calls_read(&calls, reading->report, err)) != 0)
         return code;
-    uint32_t *places = malloc((calls.count + 1) * sizeof *places);
-    code = places ? operators_add_calls(&reading->texts, &calls, places) : ERR_NO_MEMORY;
-    for (size_t i = 0; i < calls.count && code == 0; i++) {
-        if (places[i] == NO_OPERATOR)
+    places = malloc((calls.count + 1) * sizeof *places);
+    if (!places || operators_add_calls(&reading->texts, &calls, places) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+        goto done;
+    }
+    for (size_t i = 0; i < calls.count; i++) {
+        if (places[i] == NO_OPERATOR || columns_is_null(&calls.columns, CALL_CORRELATION, i))
             continue;
         struct operator* list = reading->operators->list;
-        uint32_t owner = columns_is_null(&calls.columns, CALL_CORRELATION, i)
-                             ? NO_OPERATOR
-                             : owner_of(reading, global_process(calls.thread[i]),
-                                        calls.columns.values[CALL_CORRELATION][i]);
+        uint32_t owner = owner_of(reading, global_process(calls.thread[i]), calls.columns.values[CALL_CORRELATION][i]);
         if (owner != NO_OPERATOR)
             list[places[i]].thread = list[owner].thread;
     }
+done:
     calls_free(&calls);
     free(places);
-    return code ? error_set(err, code, "not enough memory for the CUDA calls") : 0;
+    return code;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 enum { TIME, EVENT, DEVICE_TYPE, BYTES, MEMORY_THREAD, MEMORY_COLUMNS };
 
-/* Of one process. */
+/* The allocations and frees of one process, in order of time. */
 struct memory {
     int64_t process;
     size_t count;
-    int64_t *times;   /* owned; in order */
-    int64_t *sums[2]; /* owned; bytes of all before it, of the CPU and of devices */
-    int32_t *covers;  /* owned; by how much more events it is covered than the one before it */
+    int64_t *times;   /* owned */
+    int64_t *sums[2]; /* owned; sum of bytes before each event, on the CPU and on devices */
+    int32_t *covers;  /* owned; number of operators around an event, less that of the event before it */
 };
 
-static int order_memory(struct memory *memory, const struct report_columns *columns, const struct reading *reading)
+static int memory_open(struct memory *memory, int64_t process, size_t rows)
 {
-    size_t rows = columns->rows;
-    uint32_t *order = malloc((rows + 1) * sizeof *order);
-
+    *memory = (struct memory){ .process = process };
     memory->times = malloc((rows + 1) * sizeof *memory->times);
     memory->covers = calloc(rows + 2, sizeof *memory->covers);
     for (int i = 0; i < 2; i++)
         memory->sums[i] = calloc(rows + 2, sizeof *memory->sums[i]);
-    if (!order || !memory->times || !memory->covers || !memory->sums[0] || !memory->sums[1]) {
-        free(order);
-        return ERR_NO_MEMORY;
-    }
+    return memory->times && memory->covers && memory->sums[0] && memory->sums[1] ? 0 : ERR_NO_MEMORY;
+}
+
+static void memory_free(struct memory *memory)
+{
+    free(memory->times);
+    free(memory->covers);
+    free(memory->sums[0]);
+    free(memory->sums[1]);
+}
+
+static int order_memory(struct memory *memory, const struct report_columns *columns, const struct reading *reading)
+{
+    uint32_t *order = malloc((columns->rows + 1) * sizeof *order);
     size_t count = 0;
-    for (size_t row = 0; row < rows; row++)
+    int code;
+
+    if (!order)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < columns->rows; row++)
         if (global_process(columns->values[MEMORY_THREAD][row]) == memory->process &&
             filter_process(reading->filter, memory->process, columns->values[TIME][row], columns->values[TIME][row]) &&
             strcmp(report_string(reading->report, columns->values[EVENT][row], NULL), "[memory]") == 0)
             order[count++] = (uint32_t)row;
-    int code = order_by_time(order, count, columns->values[TIME]);
-    for (size_t i = 0; i < count && code == 0; i++) {
+    if ((code = order_by_time(order, count, columns->values[TIME])) != 0)
+        goto free_order;
+    for (size_t i = 0; i < count; i++) {
         int of_device = columns->values[DEVICE_TYPE][order[i]] != 0;
         memory->times[i] = columns->values[TIME][order[i]];
         memory->sums[of_device][i + 1] = saturating_add(memory->sums[of_device][i], columns->values[BYTES][order[i]]);
         memory->sums[!of_device][i + 1] = memory->sums[!of_device][i];
     }
     memory->count = count;
+free_order:
     free(order);
     return code;
 }
 
-/* How many are before the time; or, with also_at, before it or at it. */
+/* The number of events before the time; or, with also_at, before it or at it. */
 static size_t count_before(const struct memory *memory, int64_t time, int also_at)
 {
     size_t low = 0, high = memory->count;
@@ -266,7 +312,7 @@ static void attribute(struct operators *operators, struct memory *memory)
     }
 }
 
-/* What happened outside of all events is an event of its own. */
+/* Allocations and frees outside of all operators become events of their own. */
 static int add_uncovered(struct operators *operators, const struct memory *memory)
 {
     int64_t covered = 0;
@@ -292,63 +338,81 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
 
 static int read_process_memory(const struct reading *reading, const struct report_columns *columns, int64_t process)
 {
-    struct memory memory = { .process = process };
-    int code = order_memory(&memory, columns, reading);
+    struct memory memory;
+    int code;
 
-    reading->operators->has_memory |= memory.count > 0; /* in the part of the report that is asked for */
-    if (code == 0) {
-        attribute(reading->operators, &memory);
-        code = add_uncovered(reading->operators, &memory);
-    }
-    free(memory.times);
-    free(memory.covers);
-    free(memory.sums[0]);
-    free(memory.sums[1]);
+    if ((code = memory_open(&memory, process, columns->rows)) != 0 ||
+        (code = order_memory(&memory, columns, reading)) != 0)
+        goto free_memory;
+    reading->operators->has_memory |= memory.count > 0; /* events that pass the filter */
+    attribute(reading->operators, &memory);
+    code = add_uncovered(reading->operators, &memory);
+free_memory:
+    memory_free(&memory);
+    return code;
+}
+
+static int add_memory(const struct reading *reading, const struct report_columns *columns)
+{
+    struct keys processes = { .width = 1 };
+    int code = ERR_NO_MEMORY;
+
+    if (columns->rows >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < columns->rows; row++)
+        if (keys_add(&processes, (int64_t[]){ global_process(columns->values[MEMORY_THREAD][row]) }) == NO_KEY)
+            goto free_processes;
+    for (uint32_t key = 0; key < processes.count; key++)
+        if ((code = read_process_memory(reading, columns, keys_get(&processes, key)[0])) != 0)
+            goto free_processes;
+    code = 0;
+free_processes:
+    keys_free(&processes);
     return code;
 }
 
 static int read_memory(struct reading *reading, struct error *err)
 {
-    static const char *const names[MEMORY_COLUMNS] = { "timestamp", "event", "deviceType", "bytes", "globalTid" };
+    static const char *const names[MEMORY_COLUMNS] = {
+        [TIME] = "timestamp",          [EVENT] = "event", [DEVICE_TYPE] = "deviceType", [BYTES] = "bytes",
+        [MEMORY_THREAD] = "globalTid",
+    };
     struct report_columns columns = { 0 };
-    struct keys processes = { .width = 1 };
-    int code = columns_read(reading->report, "TACHO_TORCH_MEMORY", names, MEMORY_COLUMNS, &columns, err);
+    int code;
 
-    if (code != 0 || !columns.values)
+    if ((code = columns_read(reading->report, "TACHO_TORCH_MEMORY", names, MEMORY_COLUMNS, &columns, err)) != 0)
         return code;
+    if (!columns.rows)
+        goto free_columns;
     columns_fill_nulls(&columns, MEMORY_THREAD, 0);
-    code = columns.rows < UINT32_MAX ? 0 : ERR_NO_MEMORY;
-    for (size_t row = 0; row < columns.rows && code == 0; row++)
-        code = keys_add(&processes, (int64_t[]){ global_process(columns.values[MEMORY_THREAD][row]) }) == NO_KEY
-                   ? ERR_NO_MEMORY
-                   : 0;
-    for (uint32_t key = 0; key < processes.count && code == 0; key++)
-        code = read_process_memory(reading, &columns, keys_get(&processes, key)[0]);
+    if (add_memory(reading, &columns) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to attribute the allocations");
+free_columns:
     report_columns_free(&columns);
-    keys_free(&processes);
-    return code ? error_set(err, code, "not enough memory to attribute the allocations") : 0;
+    return code;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------------------------- */
 
-/* Whether the trace says "with_flops": 1. */
+/* Whether the trace was made with "with_flops": 1. */
 static int read_settings(struct reading *reading, struct error *err)
 {
-    static const char *const names[] = { "name", "value" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(reading->report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
+    enum { SETTING, VALUE };
+    static const char *const names[] = { [SETTING] = "name", [VALUE] = "value", NULL };
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0 || !columns.values)
+    if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_METADATA", names, err)) != 0)
         return code;
-    for (size_t row = 0; row < columns.rows; row++)
-        if (strcmp(report_string(reading->report, columns.values[0][row], NULL), "with_flops") == 0)
-            reading->operators->has_flops = strcmp(report_string(reading->report, columns.values[1][row], NULL), "1") ==
+    while (row_cursor_next(&rows))
+        if (strcmp(report_string(reading->report, row_int(&rows, SETTING), NULL), "with_flops") == 0)
+            reading->operators->has_flops = strcmp(report_string(reading->report, row_int(&rows, VALUE), NULL), "1") ==
                                             0;
-    report_columns_free(&columns);
+    row_cursor_close(&rows);
     return 0;
 }
 
-/* torch's own traces say whom a call was made for; captures of running programs do not. */
+/* Traces of torch record the operator of each call; captures of running programs do not. */
 static int has_links(const struct report *report)
 {
     const struct report_table *links = report_table(report, "TACHO_TORCH_LINK");
@@ -358,65 +422,78 @@ static int has_links(const struct report *report)
 
 static int read_linked_cuda(struct reading *reading, struct error *err)
 {
-    int code = read_links(reading, err);
+    int code;
 
-    if (code == 0)
-        code = read_calls(reading, err);
-    return code ? code : operators_add_work(&reading->texts, owner_of, reading, err);
+    if ((code = read_links(reading, err)) != 0 || (code = read_calls(reading, err)) != 0)
+        return code;
+    return operators_add_work(&reading->texts, owner_of, reading, err);
 }
 
 /* ---- Python functions ------------------------------------------------------------------------------------------ */
 
-enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_ARGS, PYTHON_COLUMNS };
+enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_ARGS };
+static const char *const python_columns[] = {
+    [PYTHON_START] = "start", [PYTHON_END] = "end",     [PYTHON_THREAD] = "globalTid",
+    [PYTHON_NAME] = "nameId", [PYTHON_ARGS] = "argsId", NULL
+};
 
-/* No trace says which torch made it. Those that list Python functions also say where each was called from. */
+/* Whether the torch that made the trace lists Python functions among the operators. Traces have no version of torch,
+ * but those of such versions also have the caller of each function. */
 static int lists_python(struct report *report, const struct report_columns *columns)
 {
     return columns->rows && !columns_is_null(columns, PYTHON_ARGS, 0) &&
            strstr(report_string(report, columns->values[PYTHON_ARGS][0], NULL), "\"CallFrom\"") != NULL;
 }
 
-static int add_functions(struct operators *operators, struct report *report, const struct report_columns *columns,
+static int add_function(struct pool_texts *texts, const struct row_cursor *rows)
+{
+    uint32_t name = pool_text(texts, row_int(rows, PYTHON_NAME), TEXT_PLAIN);
+    struct operator* function = name == NO_TEXT ? NULL : operators_add(texts->operators);
+
+    if (!function)
+        return ERR_NO_MEMORY;
+    function->kind = OPERATOR_PYTHON;
+    function->name = name;
+    function->start_ns = row_int(rows, PYTHON_START);
+    function->end_ns = row_int(rows, PYTHON_END);
+    function->thread = row_int_or(rows, PYTHON_THREAD, 0);
+    return 0;
+}
+
+static int add_functions(struct operators *operators, struct report *report, struct row_cursor *rows,
                          const struct filter *filter)
 {
     struct pool_texts texts = { .operators = operators, .report = report };
     int code = 0;
 
-    for (size_t row = 0; row < columns->rows && code == 0; row++) {
-        int64_t start = columns->values[PYTHON_START][row], end = columns->values[PYTHON_END][row],
-                thread = value_or(columns, PYTHON_THREAD, row, 0);
-        if (filter && !filter_thread(filter, thread, start, end))
+    while (row_cursor_next(rows)) {
+        if (filter && !filter_thread(filter, row_int_or(rows, PYTHON_THREAD, 0), row_int(rows, PYTHON_START),
+                                     row_int(rows, PYTHON_END)))
             continue;
-        uint32_t name = pool_text(&texts, columns->values[PYTHON_NAME][row], TEXT_PLAIN);
-        struct operator* function = name == NO_TEXT ? NULL : operators_add(operators);
-        if (!function) {
-            code = ERR_NO_MEMORY;
-            break;
-        }
-        function->kind = OPERATOR_PYTHON;
-        function->name = name;
-        function->start_ns = start;
-        function->end_ns = end;
-        function->thread = thread;
+        if ((code = add_function(&texts, rows)) != 0)
+            goto free_texts;
     }
+free_texts:
     pool_texts_free(&texts);
     return code;
 }
 
-/* With a filter: those of its part, and only where torch lists them. */
+/* With a filter, adds the functions that pass it, and only if torch lists them. */
 static int add_python(struct operators *operators, struct report *report, const struct filter *filter,
                       struct error *err)
 {
-    static const char *const names[PYTHON_COLUMNS] = { "start", "end", "globalTid", "nameId", "argsId" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_TORCH_PYTHON", names, PYTHON_COLUMNS, &columns, err);
+    struct row_cursor rows;
+    int code;
 
-    if (code != 0 || !columns.values)
+    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", python_columns, err)) != 0)
         return code;
-    if (!filter || lists_python(report, &columns))
-        code = add_functions(operators, report, &columns, filter);
-    report_columns_free(&columns);
-    return code ? error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions") : 0;
+    if (filter && !lists_python(report, &rows.columns))
+        goto close_rows;
+    if (add_functions(operators, report, &rows, filter) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions");
+close_rows:
+    row_cursor_close(&rows);
+    return code;
 }
 
 int operators_add_python(struct operators *operators, struct report *report, struct error *err)
@@ -424,7 +501,25 @@ int operators_add_python(struct operators *operators, struct report *report, str
     return add_python(operators, report, NULL, err);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- all tables ------------------------------------------------------------------------------------------------ */
+
+/* Memory comes after all others, since it belongs to each of them that ran when it was allocated. */
+static int read_all(struct reading *reading, int with_python, struct error *err)
+{
+    int code;
+
+    if ((code = read_ops(reading, err)) != 0)
+        return code;
+    code = has_links(reading->report) ? read_linked_cuda(reading, err)
+                                      : operators_add_cuda(reading->operators, reading->report, reading->filter, err);
+    if (code != 0)
+        return code;
+    if (with_python && (code = add_python(reading->operators, reading->report, reading->filter, err)) != 0)
+        return code;
+    if ((code = read_memory(reading, err)) != 0)
+        return code;
+    return read_settings(reading, err);
+}
 
 int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter,
                          int with_python, struct error *err)
@@ -438,16 +533,8 @@ int operators_read_torch(struct operators *operators, struct report *report, con
         .externals.width = 2,
         .links.width = 2,
     };
-    int code = read_ops(&reading, err);
+    int code = read_all(&reading, with_python, err);
 
-    if (code == 0)
-        code = has_links(report) ? read_linked_cuda(&reading, err) : operators_add_cuda(operators, report, filter, err);
-    if (code == 0 && with_python)
-        code = add_python(operators, report, filter, err);
-    if (code == 0)
-        code = read_memory(&reading, err); /* what is taken while any of them runs is that one's */
-    if (code == 0)
-        code = read_settings(&reading, err);
     pool_texts_free(&reading.names);
     pool_texts_free(&reading.texts);
     keys_free(&reading.externals);

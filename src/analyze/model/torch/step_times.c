@@ -1,5 +1,5 @@
-/* One sweep over all stretches in order of their start: a layer of a step grows by what lies behind
- * the end that it has reached. */
+/* One sweep over all stretches in order of their start: a stretch adds to a layer of a step only its part after the end
+ * that the layer has reached. */
 #include "step_times.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
@@ -26,7 +27,7 @@ enum kind {
 };
 
 #define BIT(layer) (1u << (layer))
-/* The layers that a stretch belongs to: of the step that launched it, and of the steps in whose time it lies. */
+/* The layers that a stretch belongs to: in the step that launched it, and in the steps in whose time it lies. */
 static const struct {
     unsigned launched, timed;
 } layers_of[KINDS] = {
@@ -44,7 +45,7 @@ static const struct {
 struct stretch {
     int64_t start_ns, end_ns;
     uint32_t process; /* in the list of the steps' processes */
-    uint32_t step;    /* that launched it, or NO_STEP */
+    uint32_t step;    /* the step that launched it, or NO_STEP */
     unsigned char kind;
 };
 
@@ -55,14 +56,13 @@ struct sweep {
     const struct filter *filter;
     struct stretch *list; /* owned */
     size_t count, capacity;
-    int has_torch;        /* operators were recorded as such; ranges that say the same do not count */
-    struct keys names;    /* string ids met so far, and the kind of each */
-    unsigned char *kinds; /* owned */
+    int has_torch;        /* operators were recorded as such; NVTX ranges of the same operators do not count */
+    struct keys names;    /* string ids met so far */
+    unsigned char *kinds; /* owned; by name */
     size_t kind_room;
 };
 
-/* What the CPU does counts in the process that has the steps alone: what a child does in the
- * meantime is no part of them. */
+/* Work on the CPU counts only in the process that has the steps: work of child processes is no part of them. */
 static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t start_ns, int64_t end_ns,
                int64_t launched_ns)
 {
@@ -123,7 +123,7 @@ static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
     return NO_KIND;
 }
 
-/* Each name is looked at once; -1 when memory is short. */
+/* Determined once for each name; -1 when memory is short. */
 static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
 {
     size_t before = sweep->names.count, length;
@@ -161,36 +161,51 @@ static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct
     return 0;
 }
 
+struct work_table {
+    const char *name;
+    int is_copy;
+    const char *const *extra;
+};
+
+static int read_work_table(struct sweep *sweep, const struct work_table *table, const struct calls *calls,
+                           struct error *err)
+{
+    struct gpu_ops ops;
+    int code;
+
+    if ((code = gpu_read_table(&ops, sweep->report, table->name, table->extra, err)) != 0)
+        return code;
+    if (add_work(sweep, &ops, calls, table->is_copy, table->extra != NULL) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    gpu_free(&ops);
+    return code;
+}
+
 static int read_work(struct sweep *sweep, struct error *err)
 {
     static const char *const names[] = { "demangledName", NULL };
-    static const struct {
-        const char *table;
-        int is_copy;
-        const char *const *extra;
-    } tables[] = {
+    static const struct work_table tables[] = {
         { "CUPTI_ACTIVITY_KIND_KERNEL", 0, names },
         { "CUPTI_ACTIVITY_KIND_MEMCPY", 1, NULL },
         { "CUPTI_ACTIVITY_KIND_MEMSET", 1, NULL },
         { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 0, NULL },
     };
     struct calls calls;
-    int code = calls_read(&calls, sweep->report, err);
+    int code;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && code == 0; i++) {
-        struct gpu_ops ops;
-        code = gpu_read_table(&ops, sweep->report, tables[i].table, tables[i].extra, err);
-        if (code == 0 && add_work(sweep, &ops, &calls, tables[i].is_copy, tables[i].extra != NULL) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
-        gpu_free(&ops);
-    }
+    if ((code = calls_read(&calls, sweep->report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if ((code = read_work_table(sweep, &tables[i], &calls, err)) != 0)
+            goto free_calls;
+free_calls:
     calls_free(&calls);
     return code;
 }
 
-/* ---- what the CPU does ----------------------------------------------------------------------------------------- */
+/* ---- work on the CPU ------------------------------------------------------------------------------------------- */
 
-/* An annotation looks like an operator in the ranges of emit_nvtx; the step itself is none. */
+/* The step itself looks like an operator in the ranges of emit_nvtx. */
 static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
 {
     uint32_t step = steps_at(sweep->steps, global_process(thread), start_ns);
@@ -212,56 +227,78 @@ static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int6
     return kind == NO_KIND ? 0 : add(sweep, (enum kind)kind, global_process(thread), start_ns, end_ns, start_ns);
 }
 
-enum { START, END, THREAD, NAME, CATEGORY, COLUMNS };
-static const char *const column_names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category" };
+enum { START, END, THREAD, NAME, CATEGORY };
+static const char *const op_columns[] = {
+    [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", [CATEGORY] = "category", NULL
+};
+static const char *const python_columns[] = {
+    [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", NULL
+};
 
-static int add_event(struct sweep *sweep, const struct report_columns *columns, size_t row, const char *category)
+static int counts(const struct sweep *sweep, const struct row_cursor *rows)
 {
-    int64_t *const *values = columns->values;
-    int64_t thread = values[THREAD][row], start = values[START][row], end = values[END][row];
+    return !row_is_null(rows, THREAD) && !row_is_null(rows, END) &&
+           filter_thread(sweep->filter, row_int(rows, THREAD), row_int(rows, START), row_int(rows, END));
+}
 
-    if (columns_is_null(columns, THREAD, row) || columns_is_null(columns, END, row) ||
-        !filter_thread(sweep->filter, thread, start, end))
-        return 0;
-    if (!category)
-        return add_named(sweep, thread, start, end, values[NAME][row], NAME_OF_PYTHON);
+static int add_row(struct sweep *sweep, const struct row_cursor *rows, enum name_of of)
+{
+    return add_named(sweep, row_int(rows, THREAD), row_int(rows, START), row_int(rows, END), row_int(rows, NAME), of);
+}
+
+/* An operator or an annotation. */
+static int add_op(struct sweep *sweep, const struct row_cursor *rows)
+{
+    const char *category = report_string(sweep->report, row_int(rows, CATEGORY), NULL);
+
     if (strcmp(category, "user_annotation") == 0)
-        return add_named(sweep, thread, start, end, values[NAME][row], NAME_OF_ANNOTATION);
+        return add_row(sweep, rows, NAME_OF_ANNOTATION);
     if (strcmp(category, "cpu_op") != 0)
         return 0;
     sweep->out->has_operators = 1;
-    return add(sweep, KIND_OPERATOR, global_process(thread), start, end, start);
+    return add(sweep, KIND_OPERATOR, global_process(row_int(rows, THREAD)), row_int(rows, START), row_int(rows, END),
+               row_int(rows, START));
 }
 
-/* Operators and annotations; or Python's functions, which have no category. */
-static int read_events(struct sweep *sweep, const char *table, size_t column_count, struct error *err)
+static int add_function(struct sweep *sweep, const struct row_cursor *rows)
 {
-    struct report_columns columns = { 0 };
-    int code = columns_read(sweep->report, table, column_names, column_count, &columns, err);
+    return add_row(sweep, rows, NAME_OF_PYTHON);
+}
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        const char *category = column_count > CATEGORY
-                                   ? report_string(sweep->report, columns.values[CATEGORY][row], NULL)
-                                   : NULL;
-        if (add_event(sweep, &columns, row, category) != 0)
+static int read_events(struct sweep *sweep, const char *table, const char *const *columns,
+                       int (*add_event)(struct sweep *sweep, const struct row_cursor *rows), struct error *err)
+{
+    struct row_cursor rows;
+    int code;
+
+    if ((code = row_cursor_open(&rows, sweep->report, table, columns, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (counts(sweep, &rows) && add_event(sweep, &rows) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    }
-    if (columns.values)
-        report_columns_free(&columns);
+            goto close_rows;
+        }
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
 static int read_ranges(struct sweep *sweep, struct error *err)
 {
-    struct ranges ranges = { 0 };
-    int code = ranges_read(&ranges, sweep->report, RANGE_PUSHPOP, sweep->filter, err);
+    struct ranges ranges;
+    int code;
 
-    for (size_t i = 0; i < ranges.count && code == 0; i++) {
+    if ((code = ranges_read(&ranges, sweep->report, RANGE_PUSHPOP, sweep->filter, err)) != 0)
+        return code;
+    for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         if (range->name != NVTX_NO_NAME &&
-            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0)
+            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+            goto free_ranges;
+        }
     }
+free_ranges:
     ranges_free(&ranges);
     return code;
 }
@@ -305,23 +342,46 @@ static int sweep_all(struct sweep *sweep)
     uint32_t *order = malloc((sweep->count + 1) * sizeof *order);
     int64_t *starts = malloc((sweep->count + 1) * sizeof *starts);
     struct step_times *reached = calloc(sweep->steps->count + 1, sizeof *reached);
-    int code = order && starts && reached ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < sweep->count && code == 0; i++) {
+    if (!order || !starts || !reached)
+        goto done;
+    for (size_t i = 0; i < sweep->count; i++) {
         order[i] = (uint32_t)i;
         starts[i] = sweep->list[i].start_ns;
     }
-    for (size_t i = 0; i < sweep->steps->count && code == 0; i++)
+    for (size_t i = 0; i < sweep->steps->count; i++)
         for (int layer = 0; layer < STEP_LAYERS; layer++)
             reached[i].ns[layer] = INT64_MIN;
-    if (code == 0)
-        code = order_by_time(order, sweep->count, starts);
-    for (size_t i = 0; i < sweep->count && code == 0; i++)
+    if ((code = order_by_time(order, sweep->count, starts)) != 0)
+        goto done;
+    for (size_t i = 0; i < sweep->count; i++)
         sweep_one(sweep, reached, &sweep->list[order[i]]);
+done:
     free(order);
     free(starts);
     free(reached);
     return code;
+}
+
+static int read_all(struct sweep *sweep, struct error *err)
+{
+    struct step_breakdown *out = sweep->out;
+    int code;
+
+    out->list = calloc(sweep->steps->count + 1, sizeof *out->list);
+    if (!out->list)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if ((code = read_work(sweep, err)) != 0 ||
+        (code = read_events(sweep, "TACHO_TORCH_OP", op_columns, add_op, err)) != 0 ||
+        (code = read_events(sweep, "TACHO_TORCH_PYTHON", python_columns, add_function, err)) != 0)
+        return code;
+    sweep->has_torch = out->has_operators;
+    if ((code = read_ranges(sweep, err)) != 0)
+        return code;
+    if (sweep_all(sweep) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    return 0;
 }
 
 int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report,
@@ -329,17 +389,8 @@ int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, s
 {
     struct sweep sweep = { .out = out, .steps = steps, .report = report, .filter = filter, .names.width = 2 };
 
-    *out = (struct step_breakdown){ .list = calloc(steps->count + 1, sizeof *out->list) };
-    int code = out->list ? read_work(&sweep, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-    if (code == 0)
-        code = read_events(&sweep, "TACHO_TORCH_OP", COLUMNS, err);
-    if (code == 0)
-        code = read_events(&sweep, "TACHO_TORCH_PYTHON", CATEGORY, err);
-    sweep.has_torch = out->has_operators;
-    if (code == 0)
-        code = read_ranges(&sweep, err);
-    if (code == 0 && sweep_all(&sweep) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    *out = (struct step_breakdown){ 0 };
+    int code = read_all(&sweep, err);
     free(sweep.list);
     free(sweep.kinds);
     keys_free(&sweep.names);

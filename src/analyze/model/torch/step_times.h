@@ -1,13 +1,13 @@
-/* What each step's time went to, on the CPU and on GPUs: unions of stretches, in which what ran
- * side by side counts once. */
+/* The breakdown of each step's time, on the CPU and on GPUs: unions of stretches, so work that ran side by side counts
+ * once. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_STEP_TIMES_H
 #define TACHO_ANALYZE_MODEL_TORCH_STEP_TIMES_H
 
 #include "analyze/model/filter.h"
 #include "analyze/model/steps.h"
 
-/* Work on GPUs is of the step in which it was launched, whenever it ran; all else is what of
- * it lies in the step's time. */
+/* Work on GPUs belongs to the step in which it was launched, whenever it ran. Of all else, the part in the step's time
+ * counts. */
 enum step_layer {
     LAYER_BUSY,              /* any work that it launched */
     LAYER_KERNEL,            /* kernels and graphs that are no communication */
@@ -24,7 +24,7 @@ enum step_layer {
 
 struct step_times {
     int64_t ns[STEP_LAYERS];
-    int64_t kernels; /* how many kernels and graphs it launched */
+    int64_t kernels; /* number of kernels and graphs that it launched */
 };
 
 struct step_breakdown {
@@ -32,7 +32,7 @@ struct step_breakdown {
     int has_work, has_operators, has_communication; /* the report has any on GPUs; on the CPU; kernels of NCCL */
 };
 
-/* filter must not be of steps: what a step did not launch may run in its time. */
+/* The filter must not select steps: work of other steps may run in the time of a step. */
 int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report,
                         const struct filter *filter, struct error *err);
 void step_breakdown_free(struct step_breakdown *breakdown);

@@ -1,5 +1,5 @@
-/* Steps out of what a report has: the steps that PyTorch's profiler was told of, NVTX ranges and annotations by their
- * names, or the calls of one operator. */
+/* Finds the steps in a report: the steps of PyTorch's profiler, NVTX ranges and annotations by their names, or the
+ * calls of one operator. */
 #include "steps_read.h"
 
 #include <ctype.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
@@ -20,19 +21,19 @@ struct search {
     struct steps *steps;
     struct report *report;
     size_t capacity;
-    const char *operator;  /* whose calls are looked for, or NULL */
+    const char *operator;  /* each call of it begins a step, or NULL */
     struct regex *pattern; /* owned; NULL: none */
     int kind;              /* of the names found so far */
-    /* of names that were looked at: they come again and again */
+    /* a cache, since the same names come again and again */
     struct known {
         int64_t name;
-        int verdict; /* and 1; 0: nothing is known */
+        int kind_plus_1; /* 0: not known */
     } known[KNOWN_NAMES];
 };
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* The digits at its end: where they begin. */
+/* The begin of the digits at the end of a name. */
 static size_t number_at(const char *name, size_t length)
 {
     while (length > 0 && isdigit((unsigned char)name[length - 1]))
@@ -66,8 +67,9 @@ static int kind_of(const char *name, size_t length)
     return 0;
 }
 
-/* A name ends before what emit_nvtx adds: "iteration 7, op_id = 3". */
-static int verdict(struct search *search, const char *name, size_t length)
+/* The kind of a name under this search; 0: no step. A name ends before the additions of emit_nvtx: "iteration 7,
+ * op_id = 3". */
+static int find_kind(struct search *search, const char *name, size_t length)
 {
     if (search->pattern)
         return regex_matches(search->pattern, name, length);
@@ -77,7 +79,7 @@ static int verdict(struct search *search, const char *name, size_t length)
     return kind_of(name, length);
 }
 
-/* ---- where they are -------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 static int add_step(struct search *search, const struct step *step)
 {
@@ -94,12 +96,12 @@ static int kind_of_id(struct search *search, int64_t name)
 {
     struct known *known = &search->known[(uint64_t)name % KNOWN_NAMES];
 
-    if (known->name != name || !known->verdict) {
+    if (known->name != name || !known->kind_plus_1) {
         size_t length;
         const char *bytes = report_string(search->report, name, &length);
-        *known = (struct known){ name, verdict(search, bytes, length) + 1 };
+        *known = (struct known){ name, find_kind(search, bytes, length) + 1 };
     }
-    return known->verdict - 1;
+    return known->kind_plus_1 - 1;
 }
 
 static int is_step(void *context, int64_t name)
@@ -107,8 +109,8 @@ static int is_step(void *context, int64_t name)
     return name != NVTX_NO_NAME && kind_of_id(context, name) != 0;
 }
 
-/* A better kind of name than those so far makes them void. */
-static int look_at(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name)
+/* Adds a range or annotation if it is a step. A better kind of name replaces the steps found so far. */
+static int add_named(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name)
 {
     int kind = kind_of_id(search, name);
 
@@ -120,75 +122,93 @@ static int look_at(struct search *search, int64_t thread, int64_t start_ns, int6
     return add_step(search, &(struct step){ global_process(thread), start_ns, end_ns, .name = name });
 }
 
-static int look_at_ranges(struct search *search, struct error *err)
+static int read_ranges(struct search *search, struct error *err)
 {
-    const struct analysis_request everything = { 0 };
-    struct ranges ranges = { 0 };
-    struct filter filter;
-    int code = filter_open(&filter, search->report, &everything, err);
+    const struct filter everything = { 0 };
+    struct ranges ranges;
+    int code;
 
-    if (code == 0)
-        code = ranges_read_named(&ranges, search->report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter,
-                                 &(struct range_names){ is_step, search }, err);
-    filter_close(&filter);
-    for (size_t i = 0; i < ranges.count && code == 0; i++) {
+    if ((code = ranges_read_named(&ranges, search->report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &everything,
+                                  &(struct range_names){ is_step, search }, err)) != 0)
+        return code;
+    for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
-        if (look_at(search, range->thread, range->start_ns, range->end_ns, range->name) != 0)
+        if (add_named(search, range->thread, range->start_ns, range->end_ns, range->name) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto free_ranges;
+        }
     }
+free_ranges:
     ranges_free(&ranges);
     return code;
 }
 
-/* Operators count only where an operator is asked for: their names are not the user's. */
-static int is_looked_at(const struct search *search, const char *category)
+/* Operators count only if the request names one, since the user did not choose their names. */
+static int may_be_step(const struct search *search, const char *category)
 {
     return strcmp(category, "user_annotation") == 0 || (search->operator&& strcmp(category, "cpu_op") == 0);
 }
 
-static int look_at_annotations(struct search *search, struct error *err)
+static int read_annotations(struct search *search, struct error *err)
 {
-    enum { START, END, THREAD, NAME, CATEGORY, COLUMNS };
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category" };
-    struct report_columns columns = { 0 };
+    enum { START, END, THREAD, NAME, CATEGORY };
+    static const char *const names[] = {
+        [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", [CATEGORY] = "category", NULL
+    };
+    struct row_cursor rows;
     int64_t category = -1;
-    int code = columns_read(search->report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_wanted = 0;
+    int code, is_wanted = 0;
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        if (columns.values[CATEGORY][row] != category) {
-            category = columns.values[CATEGORY][row];
-            is_wanted = is_looked_at(search, report_string(search->report, category, NULL));
+    if ((code = row_cursor_open(&rows, search->report, "TACHO_TORCH_OP", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        if (row_int(&rows, CATEGORY) != category) {
+            category = row_int(&rows, CATEGORY);
+            is_wanted = may_be_step(search, report_string(search->report, category, NULL));
         }
-        if (!is_wanted || columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row))
+        if (!is_wanted || row_is_null(&rows, END) || row_is_null(&rows, THREAD))
             continue;
-        if (look_at(search, columns.values[THREAD][row], columns.values[START][row], columns.values[END][row],
-                    columns.values[NAME][row]) != 0)
+        if (add_named(search, row_int(&rows, THREAD), row_int(&rows, START), row_int(&rows, END),
+                      row_int(&rows, NAME)) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto close_rows;
+        }
     }
-    if (columns.values)
-        report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
-static int take_torch_steps(struct search *search, struct error *err)
+static int read_torch_steps(struct search *search, struct error *err)
 {
-    enum { START, END, THREAD, NUMBER, COLUMNS };
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "number" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(search->report, "TACHO_TORCH_STEP", names, COLUMNS, &columns, err);
+    enum { START, END, THREAD, NUMBER };
+    static const char *const names[] = {
+        [START] = "start", [END] = "end", [THREAD] = "globalTid", [NUMBER] = "number", NULL
+    };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        int64_t thread = columns_is_null(&columns, THREAD, row) ? 0 : columns.values[THREAD][row];
-        if (add_step(search, &(struct step){ global_process(thread), columns.values[START][row],
-                                             columns.values[END][row], columns.values[NUMBER][row], -1, 0 }) != 0)
+    if ((code = row_cursor_open(&rows, search->report, "TACHO_TORCH_STEP", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        struct step step = {
+            .process = global_process(row_int_or(&rows, THREAD, 0)),
+            .start_ns = row_int(&rows, START),
+            .end_ns = row_int(&rows, END),
+            .number = row_int(&rows, NUMBER),
+            .name = -1,
+        };
+        if (add_step(search, &step) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto close_rows;
+        }
     }
-    if (columns.values)
-        report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------------------------- */
 
 static int open_search(struct search *search, const struct steps_request *request, struct error *err)
 {
@@ -201,9 +221,9 @@ static int open_search(struct search *search, const struct steps_request *reques
         return error_set(err, ERR_BAD_ARGUMENT,
                          "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
     search->pattern = regex_compile(request->range, strlen(request->range), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
-    return search->pattern
-               ? 0
-               : error_set(err, reason.code, "'%s' is no pattern of range names: %s", request->range, reason.text);
+    if (!search->pattern)
+        return error_set(err, reason.code, "'%s' is no pattern of range names: %s", request->range, reason.text);
+    return 0;
 }
 
 static int find_none(const struct steps_request *request, struct error *err)
@@ -219,25 +239,37 @@ static int find_none(const struct steps_request *request, struct error *err)
                      "or 'step N'; --step-range and --step-op make them of others");
 }
 
+/* Searches the tables in the order that steps_request gives. Both ranges and annotations may hold named steps. */
+static int search_tables(struct search *search, const struct steps_request *request, struct error *err)
+{
+    const struct steps *steps = search->steps;
+    int code;
+
+    if (!request->range && !request->operator&&(code = read_torch_steps(search, err)) != 0)
+        return code;
+    if (!steps->count && (code = read_ranges(search, err)) != 0)
+        return code;
+    if ((search->kind || !steps->count) && (code = read_annotations(search, err)) != 0)
+        return code;
+    return steps->count ? 0 : find_none(request, err);
+}
+
 /* Fills the list, in any order, and the source; ERR_NO_DATA, with a sentence, if there are none. */
 static int find_steps(struct steps *steps, struct report *report, const struct steps_request *request,
                       struct error *err)
 {
     struct search search = { .steps = steps, .report = report };
-    int code = open_search(&search, request, err);
+    int code;
 
-    if (code == 0 && !request->range && !request->operator)
-        code = take_torch_steps(&search, err);
-    if (code == 0 && !steps->count)
-        code = look_at_ranges(&search, err);
-    if (code == 0 && (search.kind || !steps->count)) /* both kinds of record may hold some */
-        code = look_at_annotations(&search, err);
+    if ((code = open_search(&search, request, err)) != 0)
+        return code;
+    code = search_tables(&search, request, err);
     regex_free(search.pattern);
     steps->source = request->operator              ? "steps by calls of the operator"
                     : request->range               ? "steps by ranges that match"
                     : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'"
                                                    : "steps by ProfilerStep";
-    return code == 0 && !steps->count ? find_none(request, err) : code;
+    return code;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
@@ -274,8 +306,8 @@ static int64_t last_moment(struct report *report)
     return last;
 }
 
-/* A step of an operator goes on to the next call, the last one to the end of the capture. */
-static void stretch(struct steps *steps, struct report *report)
+/* Extends each step of an operator to the next call, and the last one to the end of the capture. */
+static void extend_to_next_call(struct steps *steps, struct report *report)
 {
     int64_t last = last_moment(report);
 
@@ -301,19 +333,18 @@ static void number_steps(struct steps *steps, struct report *report, const struc
             step->number = i > 0 && step[-1].process == step->process ? step[-1].number + 1 : 0;
     }
     if (request->operator)
-        stretch(steps, report);
+        extend_to_next_call(steps, report);
 }
 
 int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
 {
-    *steps = (struct steps){ 0 };
-    int code = find_steps(steps, report, request, err);
+    int code;
 
-    if (code == 0)
-        code = steps_arrange(steps, report, err);
-    if (code == 0)
-        number_steps(steps, report, request);
-    else
+    *steps = (struct steps){ 0 };
+    if ((code = find_steps(steps, report, request, err)) != 0 || (code = steps_arrange(steps, report, err)) != 0) {
         steps_free(steps);
-    return code;
+        return code;
+    }
+    number_steps(steps, report, request);
+    return 0;
 }

@@ -1,12 +1,12 @@
-/* Modules and lines of operators: calls of Python functions nest as operators do, and an operator is in the
- * one that ran when it began. */
+/* Modules and lines of operators. Calls of Python functions nest as operators do; an operator belongs to the innermost
+ * one that runs when it begins. */
 #include "torch_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
 #include "forward_operators.h"
 #include "torch_stacks.h"
@@ -21,8 +21,8 @@ static const char *behind(const char *name, size_t length, const char *word)
     return found ? found + strlen(word) : NULL;
 }
 
-/* A file of PyTorch as it is installed, or of Python's own library: below lib/python3.N, but not
- * among the packages there. */
+/* Whether a file belongs to an installed PyTorch or to Python's standard library: below lib/python3.N, but not in
+ * another package. */
 static int is_installed(const char *name, size_t length)
 {
     static const char *const packages[] = { "site-packages/", "dist-packages/" };
@@ -35,10 +35,10 @@ static int is_installed(const char *name, size_t length)
     return behind(name, length, "/lib/python3.") != NULL;
 }
 
-/* A line of the program or of a library that is not PyTorch: "train.py(12): main". */
+/* Whether a frame belongs to the program or to a library other than PyTorch: "train.py(12): main". */
 static int is_users(const char *name, size_t length)
 {
-    /* as torch cuts paths off */
+    /* paths as torch shortens them */
     static const char *const foreign[] = { "torch/", "<", "threading.py(", "contextlib.py(", "runpy.py(" };
 
     if (!memmem(name, length, "): ", 3) || !memchr(name, '(', length))
@@ -51,13 +51,15 @@ static int is_users(const char *name, size_t length)
 
 /* ---- calls of Python functions --------------------------------------------------------------------------------- */
 
-enum { START, END, THREAD, NAME, COLUMNS };
+enum { START, END, THREAD, NAME };
+static const char *const python_columns[] = {
+    [START] = "start", [END] = "end", [THREAD] = "globalTid", [NAME] = "nameId", NULL
+};
 
-static int add_call(struct torch_frames *frames, struct report *report, const struct report_columns *columns,
-                    size_t row)
+static int add_call(struct torch_frames *frames, struct report *report, const struct row_cursor *rows)
 {
     size_t length;
-    const char *name = report_string(report, columns->values[NAME][row], &length);
+    const char *name = report_string(report, row_int(rows, NAME), &length);
     int is_module = length >= sizeof module_mark - 1 && memcmp(name, module_mark, sizeof module_mark - 1) == 0;
 
     if (!is_module && !is_users(name, length))
@@ -68,37 +70,43 @@ static int add_call(struct torch_frames *frames, struct report *report, const st
     if (!call)
         return ERR_NO_MEMORY;
     call->kind = OPERATOR_ANNOTATION;
-    call->start_ns = columns->values[START][row];
-    call->end_ns = columns->values[END][row];
-    call->thread = columns->values[THREAD][row];
+    call->start_ns = row_int(rows, START);
+    call->end_ns = row_int(rows, END);
+    call->thread = row_int_or(rows, THREAD, 0);
     call->name = operators_intern(list, name + skip, length - skip);
     return call->name == NO_TEXT ? ERR_NO_MEMORY : 0;
+}
+
+static int add_calls(struct torch_frames *frames, struct report *report, struct row_cursor *rows,
+                     const struct filter *filter)
+{
+    while (row_cursor_next(rows))
+        if (filter_thread(filter, row_int_or(rows, THREAD, 0), row_int(rows, START), row_int(rows, END)) &&
+            add_call(frames, report, rows) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int read_calls(struct torch_frames *frames, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId" };
-    struct report_columns columns = { 0 };
+    struct row_cursor rows = { 0 };
     struct filter filter;
-    int code = filter_open(&filter, report, request, err), short_of_memory = 0;
+    int code;
 
-    if (code == 0)
-        code = columns_read(report, "TACHO_TORCH_PYTHON", names, COLUMNS, &columns, err);
-    if (columns.values)
-        columns_fill_nulls(&columns, THREAD, 0);
-    for (size_t row = 0; row < columns.rows && code == 0 && !short_of_memory; row++)
-        if (filter_thread(&filter, columns.values[THREAD][row], columns.values[START][row], columns.values[END][row]))
-            short_of_memory = add_call(frames, report, &columns, row) != 0;
-    filter_close(&filter);
-    if (columns.values)
-        report_columns_free(&columns);
-    if (code == 0 && (short_of_memory || operators_nest(&frames->modules) != 0 || operators_nest(&frames->lines) != 0))
+    if ((code = filter_open(&filter, report, request, err)) != 0 ||
+        (code = row_cursor_open(&rows, report, "TACHO_TORCH_PYTHON", python_columns, err)) != 0)
+        goto done;
+    if (add_calls(frames, report, &rows, &filter) != 0 || operators_nest(&frames->modules) != 0 ||
+        operators_nest(&frames->lines) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions");
+done:
+    filter_close(&filter);
+    row_cursor_close(&rows);
     return code;
 }
 
-/* ---- operators in them ----------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------------------------- */
 
 /* The first frame of a recorded stack, innermost first, that is not PyTorch's. */
 static uint32_t line_of_stack(struct torch_frames *frames, struct intern_string stack)
@@ -115,51 +123,65 @@ static uint32_t line_of_stack(struct torch_frames *frames, struct intern_string 
     return NO_TEXT;
 }
 
-/* What ran in the operators' threads when they began. */
+/* A recorded stack takes precedence over the call that ran. */
+static uint32_t line_of(struct torch_frames *frames, const struct operators *operators, size_t i, uint32_t call)
+{
+    uint32_t stack = operators->list[i].stack;
+
+    if (stack != NO_TEXT)
+        return line_of_stack(frames, operators_text(operators, stack));
+    return call == NO_OPERATOR ? NO_TEXT : frames->lines.list[call].name;
+}
+
+/* Finds the calls that ran in the operators' threads when these began. */
 static int place_operators(struct torch_frames *frames, const struct operators *operators)
 {
     size_t count = operators->count;
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
     uint32_t *order = malloc((count + 1) * sizeof *order);
-    int code = moments && order ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < count && code == 0; i++) {
+    if (!moments || !order)
+        goto done;
+    for (size_t i = 0; i < count; i++) {
         moments[i] = (struct operators_moment){ operators->list[i].thread, operators->list[i].start_ns };
         order[i] = (uint32_t)i;
     }
-    if (code == 0)
-        code = operators_at(&frames->modules, moments, order, count, frames->module);
-    if (code == 0)
-        code = operators_at(&frames->lines, moments, order, count, frames->line);
-    for (size_t i = 0; i < count && code == 0; i++) {
-        uint32_t line = frames->line[i];
-        frames->line[i] = operators->list[i].stack != NO_TEXT
-                              ? line_of_stack(frames, operators_text(operators, operators->list[i].stack))
-                          : line == NO_OPERATOR ? NO_TEXT
-                                                : frames->lines.list[line].name;
-    }
+    if ((code = operators_at(&frames->modules, moments, order, count, frames->module)) != 0 ||
+        (code = operators_at(&frames->lines, moments, order, count, frames->line)) != 0)
+        goto done;
+    for (size_t i = 0; i < count; i++)
+        frames->line[i] = line_of(frames, operators, i, frames->line[i]);
+done:
     free(moments);
     free(order);
     return code;
 }
 
-/* A backward operator, and all that it calls, is where its forward operator was called.
- * Parents come first in the list. */
-static int follow_backward(struct torch_frames *frames, const struct operators *operators)
+/* Marks backward operators and all that they call, and collects the others. Parents come first in the list. */
+static int find_forwards(struct torch_frames *frames, const struct operators *operators, struct forwards *forwards)
 {
-    struct forwards forwards = FORWARDS_NONE;
-    int code = 0;
-
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
+    for (size_t i = 0; i < operators->count; i++) {
         const struct operator* operator= & operators->list[i];
         if (!operator_is_cpu((enum operator_kind) operator->kind))
             continue;
         frames->is_backward[i] = operator->is_backward ||(operator->parent != NO_OPERATOR &&
                                                           frames->is_backward[operator->parent]);
-        if (!frames->is_backward[i] && operator->sequence >= 0)
-            code = forwards_add(&forwards, operator,(uint32_t) i);
+        if (!frames->is_backward[i] && operator->sequence >= 0 && forwards_add(forwards, operator,(uint32_t) i) != 0)
+            return ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
+    return 0;
+}
+
+/* A backward operator, and all that it calls, has the module and line of its forward operator. */
+static int follow_backward(struct torch_frames *frames, const struct operators *operators)
+{
+    struct forwards forwards = FORWARDS_NONE;
+    int code;
+
+    if ((code = find_forwards(frames, operators, &forwards)) != 0)
+        goto free_forwards;
+    for (size_t i = 0; i < operators->count; i++) {
         const struct operator* operator= & operators->list[i];
         if (!frames->is_backward[i])
             continue;
@@ -170,25 +192,36 @@ static int follow_backward(struct torch_frames *frames, const struct operators *
         frames->module[i] = frames->module[from];
         frames->line[i] = frames->line[from];
     }
+free_forwards:
     forwards_free(&forwards);
     return code;
+}
+
+static int find_frames(struct torch_frames *frames, const struct operators *operators)
+{
+    frames->module = malloc((operators->count + 1) * sizeof *frames->module);
+    frames->line = malloc((operators->count + 1) * sizeof *frames->line);
+    frames->is_backward = calloc(operators->count + 1, 1);
+    if (!frames->module || !frames->line || !frames->is_backward || place_operators(frames, operators) != 0)
+        return ERR_NO_MEMORY;
+    return follow_backward(frames, operators);
 }
 
 int torch_frames_read(struct torch_frames *frames, const struct operators *operators, struct report *report,
                       const struct analysis_request *request, struct error *err)
 {
-    *frames = (struct torch_frames){
-        .module = malloc((operators->count + 1) * sizeof *frames->module),
-        .line = malloc((operators->count + 1) * sizeof *frames->line),
-        .is_backward = calloc(operators->count + 1, 1),
-    };
-    int code = read_calls(frames, report, request, err);
+    int code;
 
-    if (code == 0 && (!frames->module || !frames->line || !frames->is_backward ||
-                      place_operators(frames, operators) != 0 || follow_backward(frames, operators) != 0))
+    *frames = (struct torch_frames){ 0 };
+    if ((code = read_calls(frames, report, request, err)) != 0)
+        goto free_frames;
+    if (find_frames(frames, operators) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to place the operators");
-    if (code != 0)
-        torch_frames_free(frames);
+        goto free_frames;
+    }
+    return 0;
+free_frames:
+    torch_frames_free(frames);
     return code;
 }
 

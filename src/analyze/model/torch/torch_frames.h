@@ -1,6 +1,6 @@
-/* Where in the program an operator was called: its innermost module and the innermost line of Python that is not
- * PyTorch's own. Backward operators have those of the forward operator with their sequence number. Known where Python
- * functions or stacks were recorded. */
+/* The place in the program where an operator was called: its innermost module, and the innermost Python line outside of
+ * PyTorch. Backward operators have the place of the forward operator with their sequence number. Places are known only
+ * if Python functions or stacks were recorded. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
 
@@ -14,7 +14,7 @@ struct torch_frames {
     unsigned char *is_backward; /* owned; by operator: its module and line are those of forward */
 };
 
-/* operators are nested. request says which part of the report. */
+/* The operators must be nested. The request selects a part of the report. */
 int torch_frames_read(struct torch_frames *frames, const struct operators *operators, struct report *report,
                       const struct analysis_request *request, struct error *err);
 void torch_frames_free(struct torch_frames *frames);

@@ -3,29 +3,36 @@
 
 #include <stdlib.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
+
+enum { MANGLED, NAME };
+
+static int add_names(struct torch_kernels *kernels, struct row_cursor *rows)
+{
+    kernels->names = malloc((rows->columns.rows + 1) * sizeof *kernels->names);
+    if (!kernels->names)
+        return ERR_NO_MEMORY;
+    while (row_cursor_next(rows)) {
+        uint32_t key = keys_add(&kernels->mangled, &(int64_t){ row_int(rows, MANGLED) });
+        if (key == NO_KEY)
+            return ERR_NO_MEMORY;
+        kernels->names[key] = row_int(rows, NAME);
+    }
+    return 0;
+}
 
 int torch_kernels_read(struct torch_kernels *kernels, struct report *report, struct error *err)
 {
-    enum { MANGLED, NAME, COLUMNS };
-    static const char *const names[COLUMNS] = { "mangledName", "nameId" };
-    struct report_columns rows = { 0 };
-    int code = columns_read(report, "TACHO_TORCH_KERNEL", names, COLUMNS, &rows, err);
+    static const char *const names[] = { [MANGLED] = "mangledName", [NAME] = "nameId", NULL };
+    struct row_cursor rows;
+    int code;
 
     *kernels = (struct torch_kernels){ .mangled.width = 1 };
-    if (code != 0 || !rows.values)
+    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_KERNEL", names, err)) != 0)
         return code;
-    kernels->names = malloc((rows.rows + 1) * sizeof *kernels->names);
-    for (size_t row = 0; row < rows.rows && kernels->names; row++) {
-        uint32_t key = keys_add(&kernels->mangled, &rows.values[MANGLED][row]);
-        if (key == NO_KEY)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
-        else
-            kernels->names[key] = rows.values[NAME][row];
-    }
-    if (!kernels->names)
+    if (add_names(kernels, &rows) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
-    report_columns_free(&rows);
+    row_cursor_close(&rows);
     return code;
 }
 

@@ -11,11 +11,11 @@ struct torch_kernels {
     int64_t *names;      /* owned; by key, a string id */
 };
 
-/* Those that the report has: none if it was imported. */
+/* Reads the names that the report has; an imported report has none. Needs torch_kernels_free() after an error too. */
 int torch_kernels_read(struct torch_kernels *kernels, struct report *report, struct error *err);
 void torch_kernels_free(struct torch_kernels *kernels);
 
-/* The string id of torch's name for a kernel; its demangledName, which may be -1, where nothing else is known. */
+/* The string id of torch's name for a kernel; if it is not known, the demangledName, which may be -1. */
 static inline int64_t torch_kernel_name(const struct torch_kernels *kernels, int64_t mangled, int64_t demangled)
 {
     uint32_t key = keys_find(&kernels->mangled, &mangled);

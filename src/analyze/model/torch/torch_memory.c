@@ -1,4 +1,4 @@
-/* Events of memory in order of time; allocations and what gave them back are matched by address. */
+/* Sorts the events of memory by time, and matches allocations with their frees by address. */
 #include "torch_memory.h"
 
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/filter.h"
 #include "base/text.h"
@@ -29,9 +30,11 @@ static int add_event(struct reading *reading, struct memory_event event, int64_t
         return 0;
     event.place = keys_add(&reading->places, (int64_t[]){ global_process(event.thread), device_type,
                                                           device_type == DEVICE_CPU ? -1 : device });
+    if (event.place == NO_KEY)
+        return ERR_NO_MEMORY;
     event.until = NO_EVENT_INDEX;
     memory->list[memory->count++] = event;
-    return event.place == NO_KEY ? ERR_NO_MEMORY : 0;
+    return 0;
 }
 
 static int make_room(struct torch_memory *memory, size_t rows)
@@ -42,147 +45,176 @@ static int make_room(struct torch_memory *memory, size_t rows)
 
 /* ---- both tables ----------------------------------------------------------------------------------------------- */
 
-static int take_torch(struct reading *reading, const struct report_columns *columns, struct error *err)
-{
-    enum { TIME, THREAD, EVENT, TYPE, DEVICE, ADDRESS, BYTES, ALLOCATED, RESERVED };
-    int64_t *const *values = columns->values;
-    int code = make_room(reading->memory, columns->rows);
+enum { TIME, THREAD, EVENT, TYPE, DEVICE, ADDRESS, BYTES, ALLOCATED, RESERVED };
+static const char *const torch_columns[] = {
+    [TIME] = "timestamp",
+    [THREAD] = "globalTid",
+    [EVENT] = "event",
+    [TYPE] = "deviceType",
+    [DEVICE] = "deviceId",
+    [ADDRESS] = "address",
+    [BYTES] = "bytes",
+    [ALLOCATED] = "totalAllocated",
+    [RESERVED] = "totalReserved",
+    NULL,
+};
 
-    for (size_t row = 0; row < columns->rows && code == 0; row++) {
-        if (strcmp(report_string(reading->report, values[EVENT][row], NULL), "[memory]") != 0)
+static int add_torch_events(struct reading *reading, struct row_cursor *rows)
+{
+    while (row_cursor_next(rows)) {
+        if (strcmp(report_string(reading->report, row_int(rows, EVENT), NULL), "[memory]") != 0)
             continue;
         struct memory_event event = {
-            .time_ns = values[TIME][row],
-            .thread = columns_is_null(columns, THREAD, row) ? 0 : values[THREAD][row],
-            .bytes = values[BYTES][row],
-            .address = columns_is_null(columns, ADDRESS, row) ? 0 : values[ADDRESS][row],
-            .allocated = columns_is_null(columns, ALLOCATED, row) ? MEMORY_UNKNOWN : values[ALLOCATED][row],
-            .reserved = columns_is_null(columns, RESERVED, row) ? MEMORY_UNKNOWN : values[RESERVED][row],
+            .time_ns = row_int(rows, TIME),
+            .thread = row_int_or(rows, THREAD, 0),
+            .bytes = row_int(rows, BYTES),
+            .address = row_int_or(rows, ADDRESS, 0),
+            .allocated = row_int_or(rows, ALLOCATED, MEMORY_UNKNOWN),
+            .reserved = row_int_or(rows, RESERVED, MEMORY_UNKNOWN),
         };
-        code = add_event(reading, event, values[TYPE][row],
-                         columns_is_null(columns, DEVICE, row) ? -1 : values[DEVICE][row]);
+        if (add_event(reading, event, row_int(rows, TYPE), row_int_or(rows, DEVICE, -1)) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code ? error_set(err, code, "not enough memory for the allocations") : 0;
+    return 0;
 }
 
-/* CUDA's own say which call they were made in, and that has a thread. */
-static int take_cuda(struct reading *reading, const struct report_columns *columns, struct error *err)
+static int read_torch(struct reading *reading, struct row_cursor *rows, struct error *err)
 {
-    enum { START, PROCESS, DEVICE, ADDRESS, BYTES, OPERATION, CORRELATION };
-    int64_t *const *values = columns->values;
-    struct calls calls;
-    int code = calls_read(&calls, reading->report, err);
+    if (make_room(reading->memory, rows->columns.rows) != 0 || add_torch_events(reading, rows) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+    return 0;
+}
 
-    if (code == 0 && make_room(reading->memory, columns->rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
-    for (size_t row = 0; row < columns->rows && code == 0; row++) {
-        uint32_t call = columns_is_null(columns, CORRELATION, row)
+enum { CUDA_START, CUDA_PROCESS, CUDA_DEVICE, CUDA_ADDRESS, CUDA_BYTES, CUDA_OPERATION, CUDA_CORRELATION };
+static const char *const cuda_columns[] = {
+    [CUDA_START] = "start",
+    [CUDA_PROCESS] = "globalPid",
+    [CUDA_DEVICE] = "deviceId",
+    [CUDA_ADDRESS] = "address",
+    [CUDA_BYTES] = "bytes",
+    [CUDA_OPERATION] = "memoryOperationType",
+    [CUDA_CORRELATION] = "correlationId",
+    NULL,
+};
+
+static int add_cuda_events(struct reading *reading, struct row_cursor *rows, const struct calls *calls)
+{
+    while (row_cursor_next(rows)) {
+        int64_t process = row_int(rows, CUDA_PROCESS), bytes = row_int(rows, CUDA_BYTES);
+        uint32_t call = row_is_null(rows, CUDA_CORRELATION)
                             ? NO_CALL
-                            : calls_find(&calls, values[PROCESS][row], values[CORRELATION][row]);
+                            : calls_find(calls, process, row_int(rows, CUDA_CORRELATION));
         struct memory_event event = {
-            .time_ns = values[START][row],
-            .thread = call == NO_CALL ? values[PROCESS][row] : calls.thread[call],
-            .address = values[ADDRESS][row],
-            .bytes = values[OPERATION][row] ? saturating_duration(values[BYTES][row], 0) : values[BYTES][row],
+            .time_ns = row_int(rows, CUDA_START),
+            .thread = call == NO_CALL ? process : calls->thread[call],
+            .address = row_int(rows, CUDA_ADDRESS),
+            .bytes = row_int(rows, CUDA_OPERATION) ? saturating_duration(bytes, 0) : bytes,
             .allocated = MEMORY_UNKNOWN,
             .reserved = MEMORY_UNKNOWN,
         };
-        if (add_event(reading, event, DEVICE_CUDA, values[DEVICE][row]) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+        if (add_event(reading, event, DEVICE_CUDA, row_int(rows, CUDA_DEVICE)) != 0)
+            return ERR_NO_MEMORY;
     }
+    return 0;
+}
+
+/* An event of CUDA has the correlation id of its call, and the call has a thread. */
+static int read_cuda(struct reading *reading, struct row_cursor *rows, struct error *err)
+{
+    struct calls calls;
+    int code;
+
+    if ((code = calls_read(&calls, reading->report, err)) != 0)
+        return code;
+    if (make_room(reading->memory, rows->columns.rows) != 0 || add_cuda_events(reading, rows, &calls) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
     calls_free(&calls);
     return code;
 }
 
+/* Reads the first table that the report has. */
 static int read_events(struct reading *reading, struct error *err)
 {
     static const struct {
-        const char *columns[9];
-        size_t column_count;
-        int (*take)(struct reading *reading, const struct report_columns *columns, struct error *err);
-    } ways[] = {
-        { { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes", "totalAllocated",
-            "totalReserved" },
-          9,
-          take_torch },
-        { { "start", "globalPid", "deviceId", "address", "bytes", "memoryOperationType", "correlationId" },
-          7,
-          take_cuda },
-    };
+        const char *const *columns;
+        int (*read)(struct reading *reading, struct row_cursor *rows, struct error *err);
+    } readers[] = { { torch_columns, read_torch }, { cuda_columns, read_cuda } };
 
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct report_columns columns = { 0 };
-        int code = columns_read(reading->report, torch_memory_tables[i], ways[i].columns, ways[i].column_count,
-                                &columns, err);
-        if (code != 0 || !columns.values) {
-            if (code != 0)
-                return code;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        const struct report_table *table = report_table(reading->report, torch_memory_tables[i]);
+        struct row_cursor rows;
+        int code;
+
+        if (!table || !table->rows)
             continue;
-        }
-        code = ways[i].take(reading, &columns, err);
-        report_columns_free(&columns);
+        if ((code = row_cursor_open(&rows, reading->report, table->name, readers[i].columns, err)) != 0)
+            return code;
+        code = readers[i].read(reading, &rows, err);
+        row_cursor_close(&rows);
         return code;
     }
     return 0;
 }
 
-/* ---- what they have to do with each other ---------------------------------------------------------------------- */
+/* ---- order, ends, peaks and operators -------------------------------------------------------------------------- */
 
 static int sort(struct torch_memory *memory)
 {
     uint32_t *order = malloc((memory->count + 1) * sizeof *order);
     int64_t *times = malloc((memory->count + 1) * sizeof *times);
     struct memory_event *sorted = malloc((memory->count + 1) * sizeof *sorted);
-    int code = order && times && sorted ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < memory->count && code == 0; i++) {
+    if (!order || !times || !sorted)
+        goto done;
+    for (size_t i = 0; i < memory->count; i++) {
         order[i] = (uint32_t)i;
         times[i] = memory->list[i].time_ns;
     }
-    if (code == 0)
-        code = order_by_time(order, memory->count, times);
-    for (size_t i = 0; i < memory->count && code == 0; i++)
+    if ((code = order_by_time(order, memory->count, times)) != 0)
+        goto done;
+    for (size_t i = 0; i < memory->count; i++)
         sorted[i] = memory->list[order[i]];
-    free(order);
-    free(times);
-    if (code != 0) {
-        free(sorted);
-        return code;
-    }
     free(memory->list);
     memory->list = sorted;
-    return 0;
+    sorted = NULL;
+done:
+    free(order);
+    free(times);
+    free(sorted);
+    return code;
 }
 
-/* What gives memory back may not say how much it was. */
+/* Matches by address only, since a free may lack the number of bytes. */
 static int match(struct torch_memory *memory)
 {
     struct keys addresses = { .width = 2 };
-    uint32_t *last = malloc((memory->count + 1) * sizeof *last);
-    int code = last ? 0 : ERR_NO_MEMORY;
+    uint32_t *last = malloc((memory->count + 1) * sizeof *last); /* by address, the open allocation */
+    int code = 0;
 
-    for (size_t i = 0; i < memory->count && code == 0; i++) {
+    if (!last)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < memory->count; i++) {
         struct memory_event *event = &memory->list[i];
         size_t before = addresses.count;
         uint32_t key = keys_add(&addresses, (int64_t[]){ event->place, event->address });
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (code != 0)
-            break;
+        if (key == NO_KEY) {
+            code = ERR_NO_MEMORY;
+            goto done;
+        }
         if (key == before)
             last[key] = NO_EVENT_INDEX;
-        if (event->bytes > 0)
-            last[key] = (uint32_t)i;
-        else if (last[key] != NO_EVENT_INDEX) {
+        if (event->bytes <= 0 && last[key] != NO_EVENT_INDEX)
             memory->list[last[key]].until = (uint32_t)i;
-            last[key] = NO_EVENT_INDEX;
-        }
+        last[key] = event->bytes > 0 ? (uint32_t)i : NO_EVENT_INDEX;
     }
+done:
     keys_free(&addresses);
     free(last);
     return code;
 }
 
-/* Sums are made where the allocator did not say them. */
+/* Sums the bytes of events without the allocator's own sum. */
 static int find_peaks(struct torch_memory *memory, const struct keys *places)
 {
     memory->places = calloc(places->count + 1, sizeof *memory->places);
@@ -215,35 +247,53 @@ static int find_operators(struct torch_memory *memory)
 {
     struct operators_moment *moments = malloc((memory->count + 1) * sizeof *moments);
     uint32_t *order = malloc((memory->count + 1) * sizeof *order), *found = malloc((memory->count + 1) * sizeof *found);
-    int code = moments && order && found ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < memory->count && code == 0; i++) {
+    if (!moments || !order || !found)
+        goto done;
+    for (size_t i = 0; i < memory->count; i++) {
         moments[i] = (struct operators_moment){ memory->list[i].thread, memory->list[i].time_ns };
         order[i] = (uint32_t)i;
     }
-    if (code == 0)
-        code = operators_at(&memory->operators, moments, order, memory->count, found);
-    for (size_t i = 0; i < memory->count && code == 0; i++)
+    if ((code = operators_at(&memory->operators, moments, order, memory->count, found)) != 0)
+        goto done;
+    for (size_t i = 0; i < memory->count; i++)
         memory->list[i].operator= found[i];
+done:
     free(moments);
     free(order);
     free(found);
     return code;
 }
 
-/* A capture without operators has memory all the same. */
+/* A capture without operators may have events of memory. */
 static int read_operators(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
                           struct error *err)
 {
     int code = operators_read(&memory->operators, report, request, err);
 
-    if (code == ERR_NO_DATA) {
+    if (code == ERR_NO_DATA)
         *err = (struct error){ 0 };
-        code = 0;
-    }
-    if (code == 0 && operators_nest(&memory->operators) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    return code;
+    else if (code != 0)
+        return code;
+    if (operators_nest(&memory->operators) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    return 0;
+}
+
+static int read_all(struct reading *reading, const struct analysis_request *request, struct error *err)
+{
+    struct torch_memory *memory = reading->memory;
+    int code;
+
+    if ((code = read_operators(memory, reading->report, request, err)) != 0 ||
+        (code = filter_open(&reading->filter, reading->report, request, err)) != 0 ||
+        (code = read_events(reading, err)) != 0)
+        return code;
+    if (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading->places) != 0 ||
+        find_operators(memory) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+    return 0;
 }
 
 int torch_memory_read(struct torch_memory *memory, struct report *report, const struct analysis_request *request,
@@ -252,14 +302,7 @@ int torch_memory_read(struct torch_memory *memory, struct report *report, const 
     struct reading reading = { .memory = memory, .report = report, .places.width = 3 };
 
     *memory = (struct torch_memory){ 0 };
-    int code = read_operators(memory, report, request, err);
-    if (code == 0)
-        code = filter_open(&reading.filter, report, request, err);
-    if (code == 0)
-        code = read_events(&reading, err);
-    if (code == 0 && (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading.places) != 0 ||
-                      find_operators(memory) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+    int code = read_all(&reading, request, err);
     filter_close(&reading.filter);
     keys_free(&reading.places);
     if (code != 0)

@@ -1,5 +1,5 @@
-/* Memory of PyTorch's allocators, or of CUDA's where those were not recorded: each event with the operator that it
- * happened in, each allocation with its end, and the moment of each device's greatest use. */
+/* Events of PyTorch's allocators or, if those were not recorded, of CUDA's: each with the operator that caused it, each
+ * allocation with its end, and the peak of each device. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_MEMORY_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_MEMORY_H
 
@@ -11,11 +11,11 @@ enum { NO_EVENT_INDEX = UINT32_MAX };
 
 struct memory_event {
     int64_t time_ns, thread, address;
-    int64_t bytes;               /* below 0: given back */
-    int64_t allocated, reserved; /* by the device after it; reserved may be MEMORY_UNKNOWN */
+    int64_t bytes;               /* below 0: freed */
+    int64_t allocated, reserved; /* on the device after it; reserved may be MEMORY_UNKNOWN */
     uint32_t place;
     uint32_t operator;           /* innermost in its thread, or NO_OPERATOR */
-    uint32_t until;              /* of an allocation: the event that gave it back, or NO_EVENT_INDEX */
+    uint32_t until;              /* of an allocation: the event that freed it, or NO_EVENT_INDEX */
 };
 
 /* A process's memory on one device. */
@@ -39,7 +39,7 @@ int torch_memory_read(struct torch_memory *memory, struct report *report, const 
                       struct error *err);
 void torch_memory_free(struct torch_memory *memory);
 
-/* Whether the event took memory that was still in use at its device's peak. */
+/* Whether the event allocated memory that was still in use at its device's peak. */
 int memory_is_at_peak(const struct torch_memory *memory, size_t event);
 
 /* "CPU", "CUDA 0" */

@@ -1,4 +1,4 @@
-/* A backward operator runs where no Python is; it is shown with the stack of its forward operator. */
+/* A backward operator has no Python stack of its own, so it is shown with the stack of its forward operator. */
 #include "torch_stacks.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int torch_shows_frame(const char *bytes, size_t length)
         { "_internal/common_utils", "prof_callable" },
         { "_internal/common_utils", "prof_func_call" },
         { "_internal/common_utils", "prof_meth_call" },
-        /* ours, around a function of the program */
+        /* frames of Tacho's Python package around a function of the program */
         { "/tacho/_modules.py(", "): __call__" },
         { "/tacho/_marks.py(", "): wrapper" },
     };
@@ -41,8 +41,8 @@ struct intern_string torch_next_frame(const char **at, const char *end)
     return (struct intern_string){ 0 };
 }
 
-/* Nodes of the backward graph. Traces do not tell them from what evaluates them, but their names do; those that sum up
- * gradients have no number, and so no forward operator. */
+/* Whether an operator is a node of the backward graph. In traces only the name distinguishes nodes from the engine that
+ * evaluates them. Nodes that sum gradients have no sequence number, and so no forward operator. */
 static int is_node(const struct operators *operators, const struct operator* operator)
 {
     static const char sum[] = "torch::autograd::AccumulateGrad";
@@ -54,7 +54,7 @@ static int is_node(const struct operators *operators, const struct operator* ope
 }
 
 /* The operator itself or the nearest around it that is such a node; NO_OPERATOR: none. Parents come first in the list,
- * so each asks only its own. */
+ * so the result of the parent is known. */
 static uint32_t backward_of(const struct operators *operators, const uint32_t *found, size_t i)
 {
     const struct operator* operator= & operators->list[i];
@@ -68,18 +68,23 @@ int torch_stack_owners(const struct operators *operators, uint32_t *owners)
 {
     struct forwards forwards = FORWARDS_NONE;
     uint32_t *backward = malloc((operators->count + 1) * sizeof *backward);
-    int code = backward ? 0 : ERR_NO_MEMORY;
+    int code = 0;
 
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
+    if (!backward)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < operators->count; i++) {
         const struct operator* operator= & operators->list[i];
         backward[i] = backward_of(operators, backward, i);
         owners[i] = (uint32_t)i;
-        if (backward[i] == NO_OPERATOR && !operator->is_backward && operator->sequence >= 0)
-            code = forwards_add(&forwards, operator,(uint32_t) i);
+        if (backward[i] != NO_OPERATOR || operator->is_backward || operator->sequence<0)
+            continue;
+        if ((code = forwards_add(&forwards, operator,(uint32_t) i)) != 0)
+            goto done;
     }
-    for (size_t i = 0; i < operators->count && code == 0; i++)
+    for (size_t i = 0; i < operators->count; i++)
         if (backward[i] != NO_OPERATOR)
             owners[i] = forwards_of(&forwards, &operators->list[backward[i]]).first;
+done:
     free(backward);
     forwards_free(&forwards);
     return code;
