@@ -7,6 +7,9 @@ import unittest
 
 SOURCE = os.environ["SOURCE"]
 FOLDERS = [
+    "analyze/engine",
+    "analyze/model",
+    "analyze/rules",
 ]
 ASKS_FOR_SUCCESS = re.compile(r"\bcode == 0\b|!code\b|\bcode \? code\b|\bcode == ERR_OK\b|\berr->code == 0\b")
 OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_set")
