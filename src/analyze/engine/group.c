@@ -22,7 +22,7 @@ struct part {
 struct groups {
     int workers;
     int64_t *scratch;
-    struct part *parts; /* the last one is where they are merged */
+    struct part *parts; /* one for each worker, and one that they are merged into */
 };
 
 struct groups *groups_new(int workers)

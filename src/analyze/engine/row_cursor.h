@@ -46,7 +46,7 @@ static inline int row_is_null(const struct row_cursor *cursor, size_t column)
     return columns_is_null(&cursor->columns, column, cursor->row);
 }
 
-/* What row_int() and row_real() return for a NULL is undefined. */
+/* For a NULL the values of row_int() and row_real() are undefined. */
 static inline int64_t row_int(const struct row_cursor *cursor, size_t column)
 {
     return cursor->columns.values[column][cursor->row];

@@ -1,7 +1,7 @@
 /* The table that every analysis returns and every front end (terminal, files, page, Python) shows.
  *
- * Columns know what they hold and in what unit, never how wide or in what colour they are. Cells are typed. The table
- * owns all its memory in one arena and is immutable once an analysis has returned it. */
+ * A column has a kind and a unit, but no width or colour. Cells are typed. The table owns all its memory in one arena
+ * and is immutable once an analysis has returned it. */
 #ifndef TACHO_ANALYZE_ENGINE_TABLE_H
 #define TACHO_ANALYZE_ENGINE_TABLE_H
 

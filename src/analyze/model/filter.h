@@ -17,7 +17,7 @@ int filter_open(struct filter *filter, struct report *report, const struct analy
                 struct error *err);
 void filter_close(struct filter *filter);
 
-/* Whether an event of this process counts, whatever its thread. */
+/* Whether an event of this process passes the filter; its thread does not matter. */
 int filter_step(const struct filter *filter, int64_t process, int64_t time_ns);
 static inline int filter_process(const struct filter *filter, int64_t global_pid, int64_t start_ns, int64_t end_ns)
 {
@@ -28,14 +28,14 @@ static inline int filter_process(const struct filter *filter, int64_t global_pid
             (!(filter->only.only & ONLY_STEPS) || filter_step(filter, global_process(global_pid), start_ns)));
 }
 
-/* Whether an event of this thread counts. */
+/* Whether an event of this thread passes the filter. */
 static inline int filter_thread(const struct filter *filter, int64_t global_tid, int64_t start_ns, int64_t end_ns)
 {
     return filter_process(filter, global_tid, start_ns, end_ns) &&
            (!(filter->only.only & ONLY_TID) || global_tid_number(global_tid) == filter->only.tid);
 }
 
-/* Whether work on a GPU counts. */
+/* Whether work on a GPU passes the filter. */
 struct gpu_place {
     int64_t start_ns, end_ns, process, correlation, device, stream;
 };

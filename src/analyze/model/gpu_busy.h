@@ -23,7 +23,7 @@ struct gpu_busy_device {
 struct gpu_busy {
     struct gpu_busy_device *devices; /* owned; by gpu */
     size_t device_count;
-    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first, unless all were asked for */
+    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first, or all, in order of time */
     size_t gap_count;
 };
 

@@ -14,7 +14,7 @@ struct rule {
     int64_t rows;                    /* most rows to show; -1: all */
 };
 
-/* Reads rows, start, end, nvtx, process and thread. rule must stay where it is. */
+/* Reads rows, start, end, nvtx, process and thread. The request points into the rule, so the rule must not be moved. */
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err);
 
 /* Sorts the table, drops rows beyond the limit, numbers the rows if the first column is "Row#", and hands the table

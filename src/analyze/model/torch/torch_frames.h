@@ -7,7 +7,7 @@
 #include "operators.h"
 
 struct torch_frames {
-    struct operators modules;   /* calls of modules, as they nest */
+    struct operators modules;   /* nested calls of modules */
     uint32_t *module;           /* owned; by operator: in modules.list, or NO_OPERATOR */
     uint32_t *line;             /* owned; by operator: a text of lines.texts, or NO_TEXT */
     struct operators lines;     /* calls of functions that are not PyTorch's */

@@ -1,5 +1,5 @@
 /* Names of kernels as torch.profiler has them. It demangles them as c++filt does ("(anonymous namespace)::", "10"),
- * nsys in a way of its own ("<unnamed>::", "(int)10"), which is what demangledName holds. */
+ * nsys in a way of its own ("<unnamed>::", "(int)10"); the column demangledName has the names of nsys. */
 #ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
 #define TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
 
