@@ -38,6 +38,7 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
         return code;
     if (missing)
         return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);
+    err->code = 0; /* table_hand_over() adds a message only where there is none */
     if ((code = analysis->run(report, request, out, err)) != 0)
         return code;
     if (rows >= 0)

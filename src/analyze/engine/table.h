@@ -85,8 +85,9 @@ void table_limit(struct table *table, size_t rows);
 /* Puts 1, 2, 3, … into the first column. */
 void table_number_rows(struct table *table);
 
-/* The end of an analysis. If code is 0, the caller gets the table. Else the table, which may be NULL, is deleted;
- * functions that return ERR_NO_MEMORY need not fill err, so this does. */
+/* How an analysis ends: with code 0 the table goes to the caller, else it is deleted and the code is returned. A
+ * function that only fills tables may return ERR_NO_MEMORY and leave err alone; the message is then set here. That
+ * relies on analysis_run(), which clears err->code first. */
 int table_hand_over(struct table *table, int code, struct table **out, struct error *err);
 
 #endif
