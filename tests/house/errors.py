@@ -9,6 +9,7 @@ SOURCE = os.environ["SOURCE"]
 FOLDERS = [
     "analyze/engine",
     "analyze/model",
+    "analyze/reports",
     "analyze/rules",
 ]
 ASKS_FOR_SUCCESS = re.compile(r"\bcode == 0\b|!code\b|\bcode \? code\b|\bcode == ERR_OK\b|\berr->code == 0\b")

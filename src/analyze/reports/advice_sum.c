@@ -1,18 +1,12 @@
 /* The report advice_sum: which rules found something, and what following each could gain; the most first. */
-#include <string.h>
-
+#include "analyze/engine/cell_text.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 
 enum { IMPACT, FOUND, RULE, TITLE, ADVICE, CELLS };
 
-static int set_text(struct table *table, struct table_cell *cell, const char *text)
-{
-    return cell_set_text(table, cell, text, strlen(text));
-}
-
-static int add_rule(struct table *table, const struct analysis *rule, const struct table *found)
+static int add_row(struct table *table, const struct analysis *rule, const struct table *found)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -20,14 +14,43 @@ static int add_rule(struct table *table, const struct analysis *rule, const stru
         return ERR_NO_MEMORY;
     cell_set_int(&row[IMPACT], rule_impact_of_all(found));
     cell_set_int(&row[FOUND], (int64_t)table_row_count(found));
-    if (set_text(table, &row[RULE], rule->name) != 0 || set_text(table, &row[TITLE], rule->title) != 0)
+    if (cell_set_string(table, &row[RULE], rule->name) != 0 || cell_set_string(table, &row[TITLE], rule->title) != 0)
         return ERR_NO_MEMORY;
-    return set_text(table, &row[ADVICE], rule->advice);
+    return cell_set_string(table, &row[ADVICE], rule->advice);
+}
+
+/* Runs a rule whose data is in the report, and adds a row if it finds something. */
+static int add_rule(struct table *table, const struct analysis *rule, struct report *report,
+                    const struct analysis_request *request, struct error *err)
+{
+    struct table *found;
+    int code;
+
+    if (analysis_missing(rule, report))
+        return 0;
+    if ((code = analysis_run(rule, report, request, &found, err)) != 0)
+        return code;
+    if (table_row_count(found))
+        code = add_row(table, rule, found);
+    table_delete(found);
+    return code;
 }
 
 static int by_impact(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[IMPACT].integer < b[IMPACT].integer) - (a[IMPACT].integer > b[IMPACT].integer);
+}
+
+static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
+                      struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; rules[i]; i++)
+        if ((code = add_rule(table, rules[i], report, request, err)) != 0)
+            return code;
+    table_sort(table, by_impact, NULL);
+    return 0;
 }
 
 static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -43,22 +66,8 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
         .options = &all, .option_count = 1, .span = request->span, .filter = request->filter
     };
     struct table *table = table_new(columns, CELLS);
-    int code = table ? 0 : ERR_NO_MEMORY;
 
-    for (size_t i = 0; rules[i] && code == 0; i++) {
-        struct table *found;
-        if (analysis_missing(rules[i], report))
-            continue;
-        code = analysis_run(rules[i], report, &each, &found, err);
-        if (code != 0)
-            break;
-        if (table_row_count(found))
-            code = add_rule(table, rules[i], found);
-        table_delete(found);
-    }
-    if (code == 0)
-        table_sort(table, by_impact, NULL);
-    return table_hand_over(table, code, out, err);
+    return table_hand_over(table, table ? fill_table(table, report, &each, err) : ERR_NO_MEMORY, out, err);
 }
 
 const struct analysis analysis_advice_sum = {

@@ -1,6 +1,7 @@
 /* cuda_api_trace and vulkan_api_trace: every call in order of its start, with the thread that made it. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/filter.h"
@@ -22,41 +23,43 @@ struct trace {
     size_t count;
 };
 
+static int sort_calls(struct trace *trace)
+{
+    int64_t *const *values = trace->columns.values;
+
+    trace->order = malloc((trace->columns.rows + 1) * sizeof *trace->order);
+    if (!trace->order)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < trace->columns.rows; row++)
+        if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], values[END][row]))
+            trace->order[trace->count++] = (uint32_t)row;
+    return order_by_time(trace->order, trace->count, values[START]);
+}
+
 static int open_trace(struct trace *trace, struct report *report, const struct analysis_request *request,
                       const char *name, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
-    int wanted[COLUMNS];
+    int code;
 
-    *trace = (struct trace){ .report = report };
+    trace->report = report;
     if (table->rows >= UINT32_MAX)
         return error_set(err, ERR_UNSUPPORTED, "the table %s has more rows than can be sorted", table->name);
-    for (int i = 0; i < COLUMNS; i++)
-        wanted[i] = report_column(table, column_names[i]);
-    int code = filter_open(&trace->filter, report, request, err);
-    if (code == 0)
-        code = report_read(report, table, wanted, COLUMNS, &trace->columns, err);
-    if (code == 0)
-        code = thread_names_read(&trace->threads, report, err);
-    if (code != 0)
+    if ((code = filter_open(&trace->filter, report, request, err)) != 0)
+        return code;
+    if ((code = columns_read(report, name, column_names, COLUMNS, &trace->columns, err)) != 0)
+        return code;
+    if ((code = thread_names_read(&trace->threads, report, err)) != 0)
         return code;
     columns_fill_nulls(&trace->columns, THREAD, 0);
-    int64_t *const *values = trace->columns.values;
-    trace->order = malloc((trace->columns.rows + 1) * sizeof *trace->order);
-    for (size_t row = 0; trace->order && row < trace->columns.rows; row++)
-        if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], values[END][row]))
-            trace->order[trace->count++] = (uint32_t)row;
-    if (!trace->order || order_by_time(trace->order, trace->count, values[START]) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");
-    return 0;
+    return sort_calls(trace) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");
 }
 
 static void close_trace(struct trace *trace)
 {
     filter_close(&trace->filter);
     thread_names_free(&trace->threads);
-    if (trace->columns.values)
-        report_columns_free(&trace->columns);
+    report_columns_free(&trace->columns);
     free(trace->order);
 }
 
@@ -71,7 +74,6 @@ static int set_thread(const struct trace *trace, struct table *table, struct tab
 {
     int64_t id = trace->columns.values[THREAD][row];
     const struct thread_name *thread = thread_name_find(&trace->threads, id);
-    size_t length;
 
     cell_set_int(&cells[0], global_pid_number(id));
     cell_set_int(&cells[1], global_tid_number(id));
@@ -79,8 +81,7 @@ static int set_thread(const struct trace *trace, struct table *table, struct tab
         return 0;
     if (thread->has_priority)
         cell_set_int(&cells[2], thread->priority);
-    const char *name = report_string(trace->report, thread->name, &length);
-    return cell_set_text(table, &cells[3], name, length);
+    return cell_set_pooled(table, &cells[3], trace->report, thread->name);
 }
 
 static int set_name(const struct trace *trace, struct table *table, struct table_cell *cell, size_t row)
@@ -123,25 +124,29 @@ struct kind {
     int (*add_row)(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row);
 };
 
+static int fill_table(const struct trace *trace, struct table *table, const struct kind *kind)
+{
+    for (size_t i = 0; i < trace->count; i++) {
+        struct table_cell *cells = table_add_row(table);
+        if (!cells || kind->add_row(trace, table, cells, trace->order[i]) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 static int run(struct report *report, const struct analysis_request *request, const struct kind *kind,
                struct table **out, struct error *err)
 {
-    struct trace trace;
+    struct trace trace = { 0 };
     struct table *table = table_new(kind->columns, kind->column_count);
     int code = open_trace(&trace, report, request, kind->table, err);
 
-    for (size_t i = 0; i < trace.count && code == 0; i++) {
-        struct table_cell *cells = table ? table_add_row(table) : NULL;
-        if (!cells || kind->add_row(&trace, table, cells, trace.order[i]) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    }
+    if (code != 0)
+        goto done;
+    code = table ? fill_table(&trace, table, kind) : ERR_NO_MEMORY;
+done:
     close_trace(&trace);
-    if (code == 0 && table) {
-        *out = table;
-        return 0;
-    }
-    table_delete(table);
-    return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    return table_hand_over(table, code, out, err);
 }
 
 static int cuda_api_trace(struct report *report, const struct analysis_request *request, struct table **out,

@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/cpu_metrics.h"
-#include "analyze/model/filter.h"
 #include "analyze/registry.h"
 
 const struct cpu_metric cpu_metrics[CPU_METRICS] = {
@@ -30,20 +32,23 @@ struct totals {
 
 static int read_requests(struct totals *totals, struct report *report, struct error *err)
 {
-    enum { ID, NAME, COLUMNS };
-    static const char *const names[COLUMNS] = { "id", "event_name" };
-    struct report_columns rows = { 0 };
-    int code = columns_read(report, "PMU_EVENT_REQUESTS", names, COLUMNS, &rows, err);
+    enum { ID, NAME };
+    static const char *const names[] = { "id", "event_name", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "PMU_EVENT_REQUESTS", names, err);
 
-    totals->list = code == 0 ? calloc(rows.rows + 1, sizeof *totals->list) : NULL;
-    if (code == 0 && !totals->list)
+    if (code != 0)
+        return code;
+    if (!(totals->list = calloc(rows.columns.rows + 1, sizeof *totals->list))) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
-    for (size_t row = 0; row < rows.rows && code == 0; row++)
-        if (!columns_is_null(&rows, NAME, row))
-            totals->list[totals->count++] = (struct total){ .request = rows.values[ID][row],
-                                                            .name = rows.values[NAME][row] };
-    if (rows.values)
-        report_columns_free(&rows);
+        goto close_rows;
+    }
+    while (row_cursor_next(&rows))
+        if (!row_is_null(&rows, NAME))
+            totals->list[totals->count++] = (struct total){ .request = row_int(&rows, ID),
+                                                            .name = row_int(&rows, NAME) };
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -71,49 +76,70 @@ static void add(struct totals *totals, int64_t request, int64_t value, int64_t s
     }
 }
 
-/* Readings that lie within the time that is asked for, at least in part. */
+/* When each reading took place. */
+struct reading_times {
+    struct keys ids;          /* of PMU_EVENTS.counter_id */
+    struct report_span *list; /* owned; by key. A file may have several readings of an id: the first counts */
+};
+
+static int read_times(struct reading_times *times, struct totals *totals, struct report *report, struct error *err)
+{
+    enum { START, END, COUNTER };
+    static const char *const names[] = { "start", "end", "counter_id", NULL };
+    struct row_cursor events;
+    int code = row_cursor_open(&events, report, "PMU_EVENTS", names, err);
+
+    if (code != 0)
+        return code;
+    if (!(times->list = malloc((events.columns.rows + 1) * sizeof *times->list))) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
+        goto close_events;
+    }
+    while (row_cursor_next(&events)) {
+        struct report_span span = { row_int(&events, START), row_int(&events, END) };
+        totals->first_ns = events.row == 0 || span.from_ns < totals->first_ns ? span.from_ns : totals->first_ns;
+        totals->last_ns = events.row == 0 || span.to_ns > totals->last_ns ? span.to_ns : totals->last_ns;
+        if (row_is_null(&events, COUNTER))
+            continue;
+        size_t known = times->ids.count;
+        uint32_t key = keys_add(&times->ids, &(int64_t){ row_int(&events, COUNTER) });
+        if (key == NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
+            goto close_events;
+        }
+        if (key == known)
+            times->list[key] = span;
+    }
+close_events:
+    row_cursor_close(&events);
+    return code;
+}
+
+/* Adds the readings that lie at least in part within the requested span of time. */
 static int read_values(struct totals *totals, struct report *report, const struct report_span *span, struct error *err)
 {
-    enum { START, END, COUNTER, EVENT_COLUMNS };
-    enum { ID, REQUEST, VALUE, VALUE_COLUMNS };
-    static const char *const event_names[EVENT_COLUMNS] = { "start", "end", "counter_id" },
-                             *const value_names[VALUE_COLUMNS] = { "id", "idx", "value" };
-    struct report_columns events = { 0 }, values = { 0 };
-    struct keys ids = { .width = 1 };
-    size_t *rows = NULL; /* of an id, its reading: the first, where a file has several */
-    int code = columns_read(report, "PMU_EVENTS", event_names, EVENT_COLUMNS, &events, err);
+    enum { ID, REQUEST, VALUE };
+    static const char *const names[] = { "id", "idx", "value", NULL };
+    struct reading_times times = { .ids.width = 1 };
+    struct row_cursor values = { 0 };
+    int code;
 
-    if (code == 0)
-        code = columns_read(report, "PMU_EVENT_COUNTERS", value_names, VALUE_COLUMNS, &values, err);
-    if (code == 0 && !(rows = malloc((events.rows + 1) * sizeof *rows)))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
-    for (size_t row = 0; row < events.rows && code == 0; row++) {
-        int64_t start = events.values[START][row], end = events.values[END][row];
-        totals->first_ns = row == 0 || start < totals->first_ns ? start : totals->first_ns;
-        totals->last_ns = row == 0 || end > totals->last_ns ? end : totals->last_ns;
-        if (columns_is_null(&events, COUNTER, row))
-            continue;
-        size_t known = ids.count;
-        uint32_t key = keys_add(&ids, &events.values[COUNTER][row]);
-        if (key == NO_KEY)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
-        else if (key == known)
-            rows[key] = row;
-    }
-    for (size_t i = 0; i < values.rows && code == 0; i++) {
-        uint32_t key = keys_find(&ids, &values.values[ID][i]);
+    if ((code = read_times(&times, totals, report, err)) != 0)
+        goto done;
+    if ((code = row_cursor_open(&values, report, "PMU_EVENT_COUNTERS", names, err)) != 0)
+        goto done;
+    while (row_cursor_next(&values)) {
+        uint32_t key = keys_find(&times.ids, &(int64_t){ row_int(&values, ID) });
         if (key == NO_KEY)
             continue;
-        int64_t start = events.values[START][rows[key]], end = events.values[END][rows[key]];
-        if (!span || (start < span->to_ns && end > span->from_ns))
-            add(totals, values.values[REQUEST][i], values.values[VALUE][i], start, end);
+        const struct report_span *reading = &times.list[key];
+        if (!span || (reading->from_ns < span->to_ns && reading->to_ns > span->from_ns))
+            add(totals, row_int(&values, REQUEST), row_int(&values, VALUE), reading->from_ns, reading->to_ns);
     }
-    keys_free(&ids);
-    free(rows);
-    if (events.values)
-        report_columns_free(&events);
-    if (values.values)
-        report_columns_free(&values);
+done:
+    row_cursor_close(&values);
+    keys_free(&times.ids);
+    free(times.list);
     return code;
 }
 
@@ -124,8 +150,6 @@ enum { CELL_TOTAL, CELL_RATE, CELL_MOST, CELL_RATIO, CELL_EVENT, CELLS };
 static int add_event(struct table *table, struct report *report, struct total *total, int64_t length_ns)
 {
     struct table_cell *row = table_add_row(table);
-    size_t length;
-    const char *name = report_string(report, total->name, &length);
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -134,7 +158,7 @@ static int add_event(struct table *table, struct report *report, struct total *t
     if (length_ns > 0)
         cell_set_real(&row[CELL_RATE], (double)total->value * 1e9 / (double)length_ns);
     cell_set_real(&row[CELL_MOST], total->most);
-    return cell_set_text(table, &row[CELL_EVENT], name, length);
+    return cell_set_pooled(table, &row[CELL_EVENT], report, total->name);
 }
 
 static const struct total *find(const struct totals *totals, struct report *report, const char *name)
@@ -149,14 +173,28 @@ static int add_metric(struct table *table, struct report *report, const struct t
                       const struct cpu_metric *metric)
 {
     const struct total *of = find(totals, report, metric->of), *per = find(totals, report, metric->per);
-    struct table_cell *row = of && per && per->value > 0 ? table_add_row(table) : NULL;
 
     if (!of || !per || per->value <= 0)
         return 0;
+    struct table_cell *row = table_add_row(table);
     if (!row)
         return ERR_NO_MEMORY;
     cell_set_real(&row[CELL_RATIO], (double)of->value / (double)per->value);
-    return cell_set_text(table, &row[CELL_EVENT], metric->name, strlen(metric->name));
+    return cell_set_string(table, &row[CELL_EVENT], metric->name);
+}
+
+static int fill_table(struct table *table, struct report *report, struct totals *totals, const struct report_span *span)
+{
+    int64_t length_ns = span ? saturating_duration(span->from_ns, span->to_ns)
+                             : saturating_duration(totals->first_ns, totals->last_ns);
+
+    for (size_t i = 0; i < totals->count; i++)
+        if (add_event(table, report, &totals->list[i], length_ns) != 0)
+            return ERR_NO_MEMORY;
+    for (size_t i = 0; i < CPU_METRICS; i++)
+        if (add_metric(table, report, totals, &cpu_metrics[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int cpu_event_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -167,27 +205,17 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
         { "Max Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Ratio", CELL_REAL, UNIT_NONE, 3 },
         { "Event", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct totals totals = { 0 };
-    struct filter filter;
-    int code = filter_open(&filter, report, request, err);
-
-    if (code != 0)
-        return code;
     struct table *table = table_new(columns, CELLS);
-    if (!table)
-        code = ERR_NO_MEMORY;
-    if (code == 0)
-        code = read_requests(&totals, report, err);
-    if (code == 0)
-        code = read_values(&totals, report, filter.span, err);
-    int64_t length_ns = filter.span ? saturating_duration(filter.span->from_ns, filter.span->to_ns)
-                                    : saturating_duration(totals.first_ns, totals.last_ns);
-    for (size_t i = 0; i < totals.count && code == 0; i++)
-        code = add_event(table, report, &totals.list[i], length_ns);
-    for (size_t i = 0; i < CPU_METRICS && code == 0; i++)
-        code = add_metric(table, report, &totals, &cpu_metrics[i]);
+    struct totals totals = { 0 };
+    int code;
+
+    if ((code = read_requests(&totals, report, err)) != 0)
+        goto done;
+    if ((code = read_values(&totals, report, request->span, err)) != 0)
+        goto done;
+    code = table ? fill_table(table, report, &totals, request->span) : ERR_NO_MEMORY;
+done:
     free(totals.list);
-    filter_close(&filter);
     return table_hand_over(table, code, out, err);
 }
 

@@ -1,7 +1,7 @@
 /* cpu_sample_sum, cpu_topdown, cpu_bottomup: where samples of threads were taken, flat and along the calls. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/stacks_tree.h"
@@ -42,17 +42,18 @@ static int view_read(struct view *view, struct report *report, const struct anal
                      const struct stack_tree_request *shape, struct error *err)
 {
     struct stack_tree_request wanted = *shape;
-    struct filter filter;
+    struct filter filter = { 0 };
+    int code;
 
-    *view = (struct view){ 0 };
     wanted.with_waiting = option_given(request, "waiting");
-    if (filter_open(&filter, report, request, err) != 0)
-        return err->code;
-    int code = stacks_open(&view->stacks, report, err);
-    if (code == 0)
-        code = read_samples(&view->stacks, report, request, &filter, err);
-    if (code == 0)
-        code = stack_tree_read(&view->tree, &view->stacks, &wanted, err);
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto close_filter;
+    if ((code = stacks_open(&view->stacks, report, err)) != 0)
+        goto close_filter;
+    if ((code = read_samples(&view->stacks, report, request, &filter, err)) != 0)
+        goto close_filter;
+    code = stack_tree_read(&view->tree, &view->stacks, &wanted, err);
+close_filter:
     filter_close(&filter);
     return code;
 }
@@ -66,8 +67,7 @@ static int set_module(struct table *table, struct view *view, struct table_cell 
 {
     text_clear(&view->name);
     stack_frame_module(&view->name, &view->stacks, frame);
-    return text_failed(&view->name) ? ERR_NO_MEMORY
-                                    : cell_set_text(table, cell, text_string(&view->name), view->name.length);
+    return cell_set_built(table, cell, &view->name);
 }
 
 static int set_name(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame, size_t indent)
@@ -78,23 +78,7 @@ static int set_name(struct table *table, struct view *view, struct table_cell *c
         stack_frame_label(&view->name, &view->stacks, frame);
     else
         stack_frame_name(&view->name, &view->stacks, frame);
-    return text_failed(&view->name) ? ERR_NO_MEMORY
-                                    : cell_set_text(table, cell, text_string(&view->name), view->name.length);
-}
-
-/* Hands the table over, or deletes it. */
-static int finish(struct view *view, struct table *table, int code, struct table **out, struct error *err)
-{
-    if (code == 0 && !table)
-        code = ERR_NO_MEMORY;
-    if (code == ERR_NO_MEMORY)
-        error_set(err, code, "not enough memory for the table");
-    if (code != 0)
-        table_delete(table);
-    else
-        *out = table;
-    view_free(view);
-    return code;
+    return cell_set_built(table, cell, &view->name);
 }
 
 /* ---- flat ------------------------------------------------------------------------------------------------------ */
@@ -111,37 +95,44 @@ static int by_self(const struct table_cell *a, const struct table_cell *b, void 
     return order || !context ? order : cell_compare_text(&a[FLAT_MODULE], &b[FLAT_MODULE]);
 }
 
-/* The cells that say what it is. */
+/* Sets the cells that name the frame. */
 static int set_flat(struct table *table, struct view *view, struct table_cell *row, uint32_t frame,
                     enum stack_unit unit)
 {
     if (unit == STACK_BY_MODULE)
         return set_module(table, view, &row[FLAT_NAME], frame);
-    int code = set_name(table, view, &row[FLAT_NAME], frame, 0);
-    return code || unit == STACK_BY_THREAD ? code : set_module(table, view, &row[FLAT_MODULE], frame);
+    if (set_name(table, view, &row[FLAT_NAME], frame, 0) != 0)
+        return ERR_NO_MEMORY;
+    return unit == STACK_BY_THREAD ? 0 : set_module(table, view, &row[FLAT_MODULE], frame);
 }
 
-static int add_flat(struct table *table, struct view *view, enum stack_unit unit, struct error *err)
+static int add_frame(struct table *table, struct view *view, enum stack_unit unit, uint32_t frame,
+                     const struct frame_figures *figures)
+{
+    int64_t whole = view->tree.total[TREE_ROOT].weight;
+    struct table_cell *row = table_add_row(table);
+
+    if (!row || set_flat(table, view, row, frame, unit) != 0)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[FLAT_SELF], percent(figures->self.weight, whole));
+    cell_set_real(&row[FLAT_TOTAL], percent(figures->total.weight, whole));
+    cell_set_int(&row[FLAT_SELF_SAMPLES], figures->self.samples);
+    cell_set_int(&row[FLAT_TOTAL_SAMPLES], figures->total.samples);
+    return 0;
+}
+
+static int fill_flat(struct table *table, struct view *view, enum stack_unit unit, struct error *err)
 {
     struct frame_figures *figures;
-    int64_t whole = view->tree.total[TREE_ROOT].weight;
     int code = stack_tree_flatten(&view->tree, &view->stacks, &figures, err);
 
     if (code != 0)
         return code;
-    for (uint32_t frame = 0; frame < view->stacks.frames.count && code == 0; frame++) {
-        const struct frame_figures *own = &figures[frame];
-        struct table_cell *row = own->total.samples ? table_add_row(table) : NULL;
-        if (!own->total.samples)
-            continue;
-        code = row ? set_flat(table, view, row, frame, unit) : ERR_NO_MEMORY;
-        if (code != 0)
-            break;
-        cell_set_real(&row[FLAT_SELF], percent(own->self.weight, whole));
-        cell_set_real(&row[FLAT_TOTAL], percent(own->total.weight, whole));
-        cell_set_int(&row[FLAT_SELF_SAMPLES], own->self.samples);
-        cell_set_int(&row[FLAT_TOTAL_SAMPLES], own->total.samples);
-    }
+    for (uint32_t frame = 0; frame < view->stacks.frames.count; frame++)
+        if (figures[frame].total.samples && (code = add_frame(table, view, unit, frame, &figures[frame])) != 0)
+            goto free_figures;
+    table_sort(table, by_self, unit == STACK_BY_FUNCTION ? table : NULL);
+free_figures:
     free(figures);
     return code;
 }
@@ -162,17 +153,18 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
                 : option_given(request, "module") ? STACK_BY_MODULE
                                                   : STACK_BY_FUNCTION,
     };
-    int has_modules = shape.unit == STACK_BY_FUNCTION;
+    struct table *table = NULL;
     struct view view = { 0 };
     int code = view_read(&view, report, request, &shape, err);
 
+    if (code != 0)
+        goto done;
     columns[FLAT_NAME].name = names[shape.unit];
-    struct table *table = table_new(columns, has_modules ? FLAT_CELLS : FLAT_MODULE);
-    if (code == 0)
-        code = table ? add_flat(table, &view, shape.unit, err) : ERR_NO_MEMORY;
-    if (code == 0)
-        table_sort(table, by_self, has_modules ? table : NULL);
-    return finish(&view, table, code, out, err);
+    table = table_new(columns, shape.unit == STACK_BY_FUNCTION ? FLAT_CELLS : FLAT_MODULE);
+    code = table ? fill_flat(table, &view, shape.unit, err) : ERR_NO_MEMORY;
+done:
+    view_free(&view);
+    return table_hand_over(table, code, out, err);
 }
 
 /* ---- along the calls ------------------------------------------------------------------------------------------- */
@@ -180,36 +172,43 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
 enum { TREE_TOTAL, TREE_SAMPLES, TREE_SELF, TREE_SELF_SAMPLES, TREE_LEVEL, TREE_NAME, TREE_MODULE, TREE_CELLS };
 enum { INDENT = 2, DEEPEST_INDENT = 64 };
 
-/* Going down from the root; is_inverted: the tables then have no columns of self, which would be those
- * of stacks that begin there. */
-static int add_tree(struct table *table, struct view *view, int is_inverted, int64_t least_percent, int64_t depth)
+/* The table of an inverted tree has no columns of self: below its root a node stands for callers, and its self would be
+ * that of stacks that begin there. */
+static int add_node(struct table *table, struct view *view, int is_inverted, uint32_t node, size_t level)
 {
     const struct stack_tree *tree = &view->tree;
     int64_t whole = tree->total[TREE_ROOT].weight;
-    size_t level = 0, gone = is_inverted ? 2 : 0;
-    int code = 0, skip = 0;
+    size_t indent = (level - 1 < DEEPEST_INDENT ? level - 1 : DEEPEST_INDENT) * INDENT, gone = is_inverted ? 2 : 0;
+    struct table_cell *row = table_add_row(table);
 
-    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT && code == 0;) {
-        double share = percent(tree->total[node].weight, whole);
-        skip = share < (double)least_percent || (int64_t)level > depth;
-        if (skip)
-            continue;
-        struct table_cell *row = table_add_row(table);
-        if (!row)
-            return ERR_NO_MEMORY;
-        cell_set_real(&row[TREE_TOTAL], share);
-        cell_set_int(&row[TREE_SAMPLES], tree->total[node].samples);
-        if (!is_inverted) {
-            cell_set_real(&row[TREE_SELF], percent(tree->self[node].weight, whole));
-            cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
-        }
-        cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
-        size_t indent = (level - 1 < DEEPEST_INDENT ? level - 1 : DEEPEST_INDENT) * INDENT;
-        code = set_name(table, view, &row[TREE_NAME - gone], tree_frame(tree, node), indent);
-        if (code == 0)
-            code = set_module(table, view, &row[TREE_MODULE - gone], tree_frame(tree, node));
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[TREE_TOTAL], percent(tree->total[node].weight, whole));
+    cell_set_int(&row[TREE_SAMPLES], tree->total[node].samples);
+    if (!is_inverted) {
+        cell_set_real(&row[TREE_SELF], percent(tree->self[node].weight, whole));
+        cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
     }
-    return code;
+    cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
+    if (set_name(table, view, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
+        return ERR_NO_MEMORY;
+    return set_module(table, view, &row[TREE_MODULE - gone], tree_frame(tree, node));
+}
+
+/* Adds the nodes from the root down, but none with a share below least_percent or deeper than depth. */
+static int fill_tree(struct table *table, struct view *view, int is_inverted, int64_t least_percent, int64_t depth)
+{
+    const struct stack_tree *tree = &view->tree;
+    int64_t whole = tree->total[TREE_ROOT].weight;
+    size_t level = 0;
+    int skip = 0;
+
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT;) {
+        skip = percent(tree->total[node].weight, whole) < (double)least_percent || (int64_t)level > depth;
+        if (!skip && add_node(table, view, is_inverted, node, level) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
 }
 
 static int show_tree(struct report *report, const struct analysis_request *request, int is_inverted, struct table **out,
@@ -227,18 +226,22 @@ static int show_tree(struct report *report, const struct analysis_request *reque
         { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
+    struct table *table = NULL;
     struct view view = { 0 };
     int64_t least_percent, depth;
-    int code = option_number(request, "min", 1, 0, 100, &least_percent, err);
+    int code;
 
-    if (code == 0)
-        code = option_number(request, "depth", INT64_MAX, 1, INT64_MAX, &depth, err);
-    if (code == 0)
-        code = view_read(&view, report, request, &shape, err);
-    struct table *table = is_inverted ? table_new(callers, TREE_CELLS - 2) : table_new(called, TREE_CELLS);
-    if (code == 0)
-        code = table ? add_tree(table, &view, is_inverted, least_percent, depth) : ERR_NO_MEMORY;
-    return finish(&view, table, code, out, err);
+    if ((code = option_number(request, "min", 1, 0, 100, &least_percent, err)) != 0)
+        goto done;
+    if ((code = option_number(request, "depth", INT64_MAX, 1, INT64_MAX, &depth, err)) != 0)
+        goto done;
+    if ((code = view_read(&view, report, request, &shape, err)) != 0)
+        goto done;
+    table = is_inverted ? table_new(callers, TREE_CELLS - 2) : table_new(called, TREE_CELLS);
+    code = table ? fill_tree(table, &view, is_inverted, least_percent, depth) : ERR_NO_MEMORY;
+done:
+    view_free(&view);
+    return table_hand_over(table, code, out, err);
 }
 
 static int cpu_topdown(struct report *report, const struct analysis_request *request, struct table **out,

@@ -3,13 +3,14 @@
 #include "analyze/registry.h"
 #include "base/saturating.h"
 
-static void set_row(struct table *table, struct table_cell *row, struct report *report,
-                    const struct gpu_busy_device *device)
+static int add_device(struct table *table, struct report *report, const struct gpu_busy_device *device)
 {
     int64_t span = saturating_duration(device->first_ns, device->last_ns);
+    struct table_cell *row = table_add_row(table);
     size_t length;
-    const char *name = gpu_name(report, device->gpu, &length);
 
+    if (!row)
+        return ERR_NO_MEMORY;
     if (span > 0)
         cell_set_real(&row[0], 100.0 * (double)device->busy_ns / (double)span);
     cell_set_int(&row[1], device->busy_ns);
@@ -22,7 +23,16 @@ static void set_row(struct table *table, struct table_cell *row, struct report *
         cell_set_int(&row[7], device->largest.start_ns);
     }
     cell_set_int(&row[8], device->gpu);
-    cell_set_text(table, &row[9], name, length);
+    const char *name = gpu_name(report, device->gpu, &length);
+    return cell_set_text(table, &row[9], name, length);
+}
+
+static int fill_table(struct table *table, struct report *report, const struct gpu_busy *busy)
+{
+    for (size_t i = 0; i < busy->device_count; i++)
+        if (add_device(table, report, &busy->devices[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out,
@@ -35,23 +45,16 @@ static int cuda_gpu_busy(struct report *report, const struct analysis_request *r
         { "Largest Gap", CELL_INT, UNIT_NS, 0 },   { "Gap Start", CELL_INT, UNIT_TIME, 0 },
         { "GPU", CELL_INT, UNIT_ID, 0 },           { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct gpu_busy busy;
+    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
+    struct gpu_busy busy = { 0 };
     int code = gpu_busy_read(&busy, report, request, 0, err);
 
     if (code != 0)
-        return code;
-    *out = table_new(columns, sizeof columns / sizeof columns[0]);
-    for (size_t i = 0; i < busy.device_count && *out; i++) {
-        struct table_cell *row = table_add_row(*out);
-        if (!row) {
-            table_delete(*out);
-            *out = NULL;
-            break;
-        }
-        set_row(*out, row, report, &busy.devices[i]);
-    }
+        goto done;
+    code = table ? fill_table(table, report, &busy) : ERR_NO_MEMORY;
+done:
     gpu_busy_free(&busy);
-    return *out ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_cuda_gpu_busy = {

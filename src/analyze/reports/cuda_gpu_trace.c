@@ -1,7 +1,7 @@
 /* cuda_gpu_trace: every kernel, copy and fill in order of its start, with its launch configuration or its bytes. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/launches.h"
@@ -78,21 +78,6 @@ static const struct table_column trace_columns[CELLS] = {
     { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
-/* Reads some columns of a small table; no table is no rows. */
-static int read_small(struct report *report, const char *name, const char *const *names, size_t count,
-                      struct report_columns *out, struct error *err)
-{
-    const struct report_table *table = report_table(report, name);
-    int wanted[8];
-
-    *out = (struct report_columns){ 0 };
-    if (!table || !table->rows)
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        wanted[i] = report_column(table, names[i]);
-    return report_read(report, table, wanted, count, out, err);
-}
-
 static int64_t gpu_name(const struct report_columns *gpus, int64_t id)
 {
     for (size_t row = 0; row < gpus->rows; row++)
@@ -105,24 +90,26 @@ static int read_devices(struct trace *trace, struct error *err)
 {
     static const char *const gpu_columns[] = { "id", "name" };
     static const char *const device_columns[] = { "gpuId", "cudaId", "pid" };
-    struct report_columns gpus, devices = { 0 };
-    int code = read_small(trace->report, "TARGET_INFO_GPU", gpu_columns, 2, &gpus, err);
+    struct report_columns gpus = { 0 }, devices = { 0 };
+    int code;
 
-    if (code == 0)
-        code = read_small(trace->report, "TARGET_INFO_CUDA_DEVICE", device_columns, 3, &devices, err);
-    trace->devices = malloc((devices.rows + gpus.rows + 1) * sizeof *trace->devices);
-    if (code == 0 && !trace->devices)
+    if ((code = columns_read(trace->report, "TARGET_INFO_GPU", gpu_columns, 2, &gpus, err)) != 0)
+        goto done;
+    if ((code = columns_read(trace->report, "TARGET_INFO_CUDA_DEVICE", device_columns, 3, &devices, err)) != 0)
+        goto done;
+    if (!(trace->devices = malloc((devices.rows + gpus.rows + 1) * sizeof *trace->devices))) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    for (size_t row = 0; row < devices.rows && code == 0; row++)
+        goto done;
+    }
+    for (size_t row = 0; row < devices.rows; row++)
         trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
                                                                  gpu_name(&gpus, devices.values[0][row]) };
-    for (size_t row = 0; row < gpus.rows && code == 0; row++)
+    for (size_t row = 0; row < gpus.rows; row++)
         trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row],
                                                                  gpus.values[1][row] };
-    if (gpus.values)
-        report_columns_free(&gpus);
-    if (devices.values)
-        report_columns_free(&devices);
+done:
+    report_columns_free(&gpus);
+    report_columns_free(&devices);
     return code;
 }
 
@@ -140,7 +127,7 @@ static int set_device(struct trace *trace, struct table *table, struct table_cel
     if (trace->last.name >= 0)
         text_addf(&trace->text, "%s ", report_string(trace->report, trace->last.name, NULL));
     text_addf(&trace->text, "(%lld)", (long long)id);
-    return cell_set_text(table, cell, trace->text.bytes, trace->text.length);
+    return cell_set_built(table, cell, &trace->text);
 }
 
 static void set_megabytes(struct table_cell *cell, int64_t bytes)
@@ -162,7 +149,7 @@ static int set_memory_kind(struct table *table, struct table_cell *cell, const s
 {
     const char *name = gpu_extra_is_null(ops, column, row) ? NULL : memory_kind_name(gpu_extra(ops, column, row));
 
-    return name ? cell_set_text(table, cell, name, strlen(name)) : 0;
+    return name ? cell_set_string(table, cell, name) : 0;
 }
 
 static int set_kernel(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
@@ -177,7 +164,7 @@ static int set_kernel(struct trace *trace, struct table *table, struct table_cel
     set_megabytes(&cells[CELL_DYNAMIC], gpu_extra(ops, DYNAMIC, row));
     kernel_label(&trace->text, trace->report, &trace->ranges, label,
                  gpu_extra(ops, gpu_extra_is_null(ops, NAME, row) ? FULL_NAME : NAME, row));
-    return cell_set_text(table, &cells[CELL_NAME], trace->text.bytes, trace->text.length);
+    return cell_set_built(table, &cells[CELL_NAME], &trace->text);
 }
 
 static int set_copy(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
@@ -189,7 +176,7 @@ static int set_copy(struct trace *trace, struct table *table, struct table_cell 
         set_memory_kind(table, &cells[CELL_TARGET], ops, TARGET_KIND, row) != 0)
         return ERR_NO_MEMORY;
     memcpy_label(&trace->text, gpu_extra(ops, COPY_KIND, row));
-    return cell_set_text(table, &cells[CELL_NAME], trace->text.bytes, trace->text.length);
+    return cell_set_built(table, &cells[CELL_NAME], &trace->text);
 }
 
 static int set_fill(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
@@ -199,7 +186,7 @@ static int set_fill(struct trace *trace, struct table *table, struct table_cell 
     set_bytes(cells, ops, row, gpu_extra(ops, FILL_BYTES, row));
     if (set_memory_kind(table, &cells[CELL_SOURCE], ops, FILL_KIND, row) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_text(table, &cells[CELL_NAME], MEMSET_LABEL, strlen(MEMSET_LABEL));
+    return cell_set_string(table, &cells[CELL_NAME], MEMSET_LABEL);
 }
 
 static void set_unless_0(struct table_cell *cell, int64_t id)
@@ -259,11 +246,14 @@ static int read_tables(struct trace *trace, const struct analysis_request *reque
     const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
     int code = filter_open(&trace->filter, trace->report, request, err);
 
-    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++)
-        code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err);
-    if (code == 0 && option_given(request, "nvtx-name"))
-        code = kernel_ranges_read(&trace->ranges, trace->report, err);
-    return code ? code : read_devices(trace, err);
+    if (code != 0)
+        return code;
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        if ((code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err)) != 0)
+            return code;
+    if (option_given(request, "nvtx-name") && (code = kernel_ranges_read(&trace->ranges, trace->report, err)) != 0)
+        return code;
+    return read_devices(trace, err);
 }
 
 /* Rows of all three tables in one numbering: kernels first, then copies, then fills. */
@@ -291,16 +281,29 @@ static int sort_rows(struct trace *trace)
 
 static int fill_table(struct trace *trace, struct table *table)
 {
-    int code = table ? sort_rows(trace) : ERR_NO_MEMORY;
-
-    for (size_t i = 0; i < trace->count && code == 0; i++) {
+    if (sort_rows(trace) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < trace->count; i++) {
         size_t row = trace->order[i];
         int kind = 0;
         for (; row >= trace->ops[kind].count; kind++)
             row -= trace->ops[kind].count;
-        code = add_row(trace, table, (enum gpu_kind)kind, row);
+        if (add_row(trace, table, (enum gpu_kind)kind, row) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
+}
+
+static void trace_free(struct trace *trace)
+{
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        gpu_free(&trace->ops[kind]);
+    filter_close(&trace->filter);
+    kernel_ranges_free(&trace->ranges);
+    free(trace->devices);
+    free(trace->starts);
+    free(trace->order);
+    text_free(&trace->text);
 }
 
 static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -310,21 +313,12 @@ static int cuda_gpu_trace(struct report *report, const struct analysis_request *
     struct table *table = table_new(trace_columns, CELLS);
     int code = read_tables(&trace, request, err);
 
-    if (code == 0 && (fill_table(&trace, table) != 0 || text_failed(&trace.text)))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    for (int kind = 0; kind < GPU_KINDS; kind++)
-        gpu_free(&trace.ops[kind]);
-    filter_close(&trace.filter);
-    kernel_ranges_free(&trace.ranges);
-    free(trace.devices);
-    free(trace.starts);
-    free(trace.order);
-    text_free(&trace.text);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    if (code != 0)
+        goto done;
+    code = table ? fill_table(&trace, table) : ERR_NO_MEMORY;
+done:
+    trace_free(&trace);
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_cuda_gpu_trace = {

@@ -2,6 +2,7 @@
  * of the wait between both, and of the kernel. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/model/executions.h"
 #include "analyze/registry.h"
 #include "base/intern.h"
@@ -89,13 +90,13 @@ static void summarize_one(void *argument, int worker, size_t measure)
 static int summarize(struct summary *summary)
 {
     struct parallel *pool = parallel_new(0);
-    int code = 0;
 
     parallel_for(pool, MEASURES, summarize_one, summary);
     parallel_delete(pool);
     for (int i = 0; i < MEASURES; i++)
-        code = code ? code : summary->codes[i];
-    return code;
+        if (summary->codes[i] != 0)
+            return summary->codes[i];
+    return 0;
 }
 
 enum {
@@ -165,9 +166,9 @@ static int add_row(struct summary *summary, struct table *table, struct text *te
         set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
     kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE],
                  key[KEY_NAME]);
-    if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0 || text_failed(text))
+    if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_text(table, &row[NAME], text->bytes, text->length);
+    return cell_set_built(table, &row[NAME], text);
 }
 
 /* Largest mean of the whole first, then as they were met: by the first kernel of each. */
@@ -179,16 +180,32 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 static int fill_table(struct summary *summary, struct table *table)
 {
     struct text text = { 0 };
-    int code = table ? collect(summary) : ERR_NO_MEMORY;
+    int code;
 
-    if (code == 0)
-        code = summarize(summary);
-    for (uint32_t group = 0; group < summary->keys.count && code == 0; group++)
-        code = add_row(summary, table, &text, group);
-    if (code == 0)
-        table_sort(table, compare, NULL);
+    if ((code = collect(summary)) != 0)
+        goto free_text;
+    if ((code = summarize(summary)) != 0)
+        goto free_text;
+    for (uint32_t group = 0; group < summary->keys.count; group++)
+        if ((code = add_row(summary, table, &text, group)) != 0)
+            goto free_text;
+    table_sort(table, compare, NULL);
+free_text:
     text_free(&text);
     return code;
+}
+
+static void summary_free(struct summary *summary)
+{
+    executions_free(&summary->executions);
+    keys_free(&summary->keys);
+    intern_free(&summary->calls);
+    for (int i = 0; i < 2; i++)
+        free(summary->groups[i]);
+    for (int i = 0; i < MEASURES; i++) {
+        free(summary->values[i]);
+        free(summary->figures[i]);
+    }
 }
 
 static int cuda_kern_exec_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -198,22 +215,13 @@ static int cuda_kern_exec_sum(struct report *report, const struct analysis_reque
     struct table *table = new_table();
     int code = executions_read(&summary.executions, report, request, 0, err);
 
-    if (code == 0 && fill_table(&summary, table) != 0)
+    if (code != 0)
+        goto done;
+    if (!table || fill_table(&summary, table) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the launches");
-    executions_free(&summary.executions);
-    keys_free(&summary.keys);
-    intern_free(&summary.calls);
-    for (int i = 0; i < 2; i++)
-        free(summary.groups[i]);
-    for (int i = 0; i < MEASURES; i++) {
-        free(summary.values[i]);
-        free(summary.figures[i]);
-    }
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+done:
+    summary_free(&summary);
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_cuda_kern_exec_sum = {

@@ -1,6 +1,7 @@
 /* cuda_kern_exec_trace: every launch with its kernel: how long the call took, the wait in the queue, and the kernel. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/executions.h"
 #include "analyze/registry.h"
@@ -46,7 +47,7 @@ static int set_dimensions(const struct executions *executions, struct table *tab
 
     dimensions_label(text, gpu_extra(kernels, first, row), gpu_extra(kernels, first + 1, row),
                      gpu_extra(kernels, first + 2, row));
-    return text_failed(text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text->bytes, text->length);
+    return cell_set_built(table, cell, text);
 }
 
 static int add_row(const struct executions *executions, struct table *table, struct text *text,
@@ -80,7 +81,7 @@ static int add_row(const struct executions *executions, struct table *table, str
         return ERR_NO_MEMORY;
     kernel_label(text, executions->report, &executions->ranges, execution_range(executions, execution),
                  execution_kernel_name(executions, execution));
-    return text_failed(text) ? ERR_NO_MEMORY : cell_set_text(table, &row[NAME], text->bytes, text->length);
+    return cell_set_built(table, &row[NAME], text);
 }
 
 /* By the start of the call, then of the kernel. */
@@ -102,11 +103,16 @@ static int fill_table(const struct executions *executions, struct table *table)
     uint32_t *order = malloc((executions->count + 1) * sizeof *order);
     int64_t *times = malloc((executions->count + 1) * sizeof *times);
     struct text text = { 0 };
-    int code = order && times && table && executions->count < UINT32_MAX ? sort(executions, order, times)
-                                                                         : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < executions->count && code == 0; i++)
-        code = add_row(executions, table, &text, &executions->list[order[i]]);
+    if (!order || !times || executions->count >= UINT32_MAX)
+        goto done;
+    if ((code = sort(executions, order, times)) != 0)
+        goto done;
+    for (size_t i = 0; i < executions->count; i++)
+        if ((code = add_row(executions, table, &text, &executions->list[order[i]])) != 0)
+            goto done;
+done:
     text_free(&text);
     free(order);
     free(times);
@@ -116,18 +122,16 @@ static int fill_table(const struct executions *executions, struct table *table)
 static int cuda_kern_exec_trace(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    struct executions executions;
+    struct executions executions = { 0 };
     struct table *table = table_new(columns, COLUMNS);
     int code = executions_read(&executions, report, request, 1, err);
 
-    if (code == 0 && fill_table(&executions, table) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    if (code != 0)
+        goto done;
+    code = table ? fill_table(&executions, table) : ERR_NO_MEMORY;
+done:
     executions_free(&executions);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_cuda_kern_exec_trace = {

@@ -5,6 +5,7 @@
  * ids, which count the calls of a process, and never by times: the GPU is late. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
@@ -167,11 +168,11 @@ static int work_read(struct work *work, struct report *report, const struct anal
                                                                                                        NULL };
     const char *const kernel_extra[] = { "contextId", kernel_name_column(request), "demangledName", NULL };
     const char *const *const extra[GPU_KINDS] = { kernel_extra, copy_extra, fill_extra };
+    int code;
 
     *work = (struct work){ .streams.width = KEY_WIDTH };
     for (int kind = 0; kind < GPU_KINDS; kind++) {
-        int code = gpu_read(&work->ops[kind], report, (enum gpu_kind)kind, extra[kind], err);
-        if (code != 0)
+        if ((code = gpu_read(&work->ops[kind], report, (enum gpu_kind)kind, extra[kind], err)) != 0)
             return code;
         work->count += work->ops[kind].count;
         work->first[kind + 1] = work->count;
@@ -214,35 +215,41 @@ static size_t find_work(const struct work *work, const int64_t *stream, int64_t 
 
 /* ---- waits and what they wait for ------------------------------------------------------------------------------ */
 
-static int read_waits(struct join *join, struct error *err)
+static int index_events(struct join *join)
 {
-    static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
-                                              "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId" };
-    static const char *const event_names[] = { "globalPid", "contextId", "streamId", "correlationId", "eventSyncId" };
-    int code = columns_read(join->report, SYNCHRONIZATION, wait_names, WAIT_COLUMNS, &join->waits, err);
+    int64_t *const *values = join->events.values;
 
-    if (code == 0)
-        code = columns_read(join->report, CUDA_EVENT, event_names, EVENT_COLUMNS, &join->events, err);
-    if (code != 0)
-        return code;
-    if (join->waits.rows)
-        columns_fill_nulls(&join->waits, WAIT_PROCESS, 0);
-    if (join->events.rows)
-        columns_fill_nulls(&join->events, EVENT_PROCESS, 0);
     join->event_rows = malloc((join->events.rows + 1) * sizeof *join->event_rows);
     if (!join->event_rows)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
+        return ERR_NO_MEMORY;
     for (size_t row = 0; row < join->events.rows; row++) {
-        int64_t *const *values = join->events.values;
         if (columns_is_null(&join->events, EVENT_ID, row) || values[EVENT_ID][row] == NO_EVENT ||
             columns_is_null(&join->events, EVENT_CORRELATION, row))
             continue;
         uint32_t id = keys_add(&join->event_ids, (int64_t[]){ values[EVENT_PROCESS][row], values[EVENT_ID][row] });
         if (id == NO_KEY)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
+            return ERR_NO_MEMORY;
         join->event_rows[id] = (uint32_t)row;
     }
     return 0;
+}
+
+static int read_waits(struct join *join, struct error *err)
+{
+    static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
+                                              "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId" };
+    static const char *const event_names[] = { "globalPid", "contextId", "streamId", "correlationId", "eventSyncId" };
+    int code;
+
+    if ((code = columns_read(join->report, SYNCHRONIZATION, wait_names, WAIT_COLUMNS, &join->waits, err)) != 0)
+        return code;
+    if ((code = columns_read(join->report, CUDA_EVENT, event_names, EVENT_COLUMNS, &join->events, err)) != 0)
+        return code;
+    if (join->waits.rows)
+        columns_fill_nulls(&join->waits, WAIT_PROCESS, 0);
+    if (join->events.rows)
+        columns_fill_nulls(&join->events, EVENT_PROCESS, 0);
+    return index_events(join) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
 }
 
 /* Whether a row is a stream that waits for an event; nsys has some of this type without one. */
@@ -261,19 +268,15 @@ static int set_name(struct join *join, struct table *table, struct table_cell *c
 {
     enum gpu_kind kind = kind_of(&join->work, at);
     const struct gpu_ops *ops = &join->work.ops[kind];
-    size_t row = at - join->work.first[kind], length;
+    size_t row = at - join->work.first[kind];
 
-    if (kind == GPU_KERNEL) {
-        const char *name = report_string(join->report, gpu_extra(ops, gpu_extra_is_null(ops, 1, row) ? 2 : 1, row),
-                                         &length);
-        return cell_set_text(table, cell, name, length);
-    }
+    if (kind == GPU_KERNEL)
+        return cell_set_pooled(table, cell, join->report, gpu_extra(ops, gpu_extra_is_null(ops, 1, row) ? 2 : 1, row));
+    if (kind == GPU_MEMSET)
+        return cell_set_string(table, cell, MEMSET_LABEL);
     text_clear(&join->text);
-    if (kind == GPU_MEMCPY)
-        memcpy_label(&join->text, gpu_extra(ops, 1, row));
-    else
-        text_add(&join->text, MEMSET_LABEL);
-    return text_failed(&join->text) ? ERR_NO_MEMORY : cell_set_text(table, cell, join->text.bytes, join->text.length);
+    memcpy_label(&join->text, gpu_extra(ops, 1, row));
+    return cell_set_built(table, cell, &join->text);
 }
 
 /* When the work could have run, had nobody told its stream to wait: its call has returned, and what its stream had to
@@ -356,39 +359,53 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
 }
 
+static int fill_table(struct join *join, struct table *table)
+{
+    for (size_t row = 0; row < join->waits.rows; row++)
+        if (counts(join, row) && add_row(join, table, row) != 0)
+            return ERR_NO_MEMORY;
+    table_sort(table, compare, NULL);
+    return 0;
+}
+
+static int join_read(struct join *join, const struct analysis_request *request, struct error *err)
+{
+    int code;
+
+    if ((code = filter_open(&join->filter, join->report, request, err)) != 0)
+        return code;
+    if ((code = work_read(&join->work, join->report, request, err)) != 0)
+        return code;
+    if ((code = calls_read(&join->calls, join->report, err)) != 0)
+        return code;
+    return read_waits(join, err);
+}
+
+static void join_free(struct join *join)
+{
+    work_free(&join->work);
+    calls_free(&join->calls);
+    report_columns_free(&join->waits);
+    report_columns_free(&join->events);
+    keys_free(&join->event_ids);
+    free(join->event_rows);
+    filter_close(&join->filter);
+    text_free(&join->text);
+}
+
 static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
     struct join join = { .report = report, .event_ids.width = 2 };
     struct table *table = table_new(wait_columns, CELLS);
-    int code = filter_open(&join.filter, report, request, err);
+    int code = join_read(&join, request, err);
 
-    if (code == 0)
-        code = work_read(&join.work, report, request, err);
-    if (code == 0)
-        code = calls_read(&join.calls, report, err);
-    if (code == 0)
-        code = read_waits(&join, err);
-    for (size_t row = 0; code == 0 && row < join.waits.rows; row++)
-        if (!table || (counts(&join, row) && add_row(&join, table, row) != 0))
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    work_free(&join.work);
-    calls_free(&join.calls);
-    if (join.waits.values)
-        report_columns_free(&join.waits);
-    if (join.events.values)
-        report_columns_free(&join.events);
-    keys_free(&join.event_ids);
-    free(join.event_rows);
-    filter_close(&join.filter);
-    text_free(&join.text);
-    if (code != 0 || !table) {
-        table_delete(table);
-        return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    }
-    table_sort(table, compare, NULL);
-    *out = table;
-    return 0;
+    if (code != 0)
+        goto done;
+    code = table ? fill_table(&join, table) : ERR_NO_MEMORY;
+done:
+    join_free(&join);
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const wait_tables[] = { SYNCHRONIZATION, NULL };

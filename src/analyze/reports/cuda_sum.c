@@ -105,16 +105,15 @@ struct choice {
     struct summary_shape shape;
 };
 
-static int summarize(struct report *report, const struct analysis_request *request, const struct choice *choice,
-                     struct table **out, struct error *err)
+enum { MOST_SOURCES = 4 };
+
+/* Fills in the sources of the choice and returns how many they are. */
+static size_t choose_sources(struct event_source sources[MOST_SOURCES], const struct choice *choice,
+                             const struct analysis_request *request)
 {
     int by_dimensions = choice->shape.label == label_with_dimensions;
     const char *value = choice->shape.of_sizes ? "bytes" : NULL;
-    struct event_source sources[4];
-    struct labelling labelling = { .report = report };
-    struct event_extra extra = { 0 };
     size_t count = 0;
-    int code = 0;
 
     if (choice->what & CALLS)
         sources[count++] = (struct event_source){ .table = gpu_call_tables[0], .kind = KIND_CALL, .name = "nameId" };
@@ -139,27 +138,48 @@ static int summarize(struct report *report, const struct analysis_request *reque
             .table = gpu_tables[GPU_MEMSET], .kind = KIND_MEMSET, .process = "globalPid", .value = value
         };
     }
-    if (option_given(request, "nvtx-name"))
-        code = kernel_ranges_read(&labelling.ranges, report, err);
-    extra = (struct event_extra){ gpu_tables[GPU_KERNEL], labelling.ranges.by_row, labelling.ranges.count };
-    struct event_summary summary = { sources,
-                                     count,
-                                     &choice->shape,
-                                     &labelling,
-                                     extra.count ? &extra : NULL,
-                                     choice->what == (CALLS | KERNELS | MEMORY) ? join_versions : NULL };
-    if (code == 0)
-        code = event_summarize(report, request, &summary, out, err);
-    if (code == 0 && labelling.failed) {
-        table_delete(*out);
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of the calls");
+    return count;
+}
+
+static void labelling_free(struct labelling *labelling)
+{
+    kernel_ranges_free(&labelling->ranges);
+    intern_free(&labelling->calls);
+    text_free(&labelling->name);
+    text_free(&labelling->grid);
+    text_free(&labelling->block);
+}
+
+static int summarize(struct report *report, const struct analysis_request *request, const struct choice *choice,
+                     struct table **out, struct error *err)
+{
+    struct event_source sources[MOST_SOURCES];
+    struct labelling labelling = { .report = report };
+    struct event_extra extra = { .table = gpu_tables[GPU_KERNEL] };
+    struct event_summary summary = {
+        .sources = sources,
+        .source_count = choose_sources(sources, choice, request),
+        .shape = &choice->shape,
+        .context = &labelling,
+        .map = choice->what == (CALLS | KERNELS | MEMORY) ? join_versions : NULL,
+    };
+    struct table *table = NULL;
+    int code = 0;
+
+    if (option_given(request, "nvtx-name")) {
+        if ((code = kernel_ranges_read(&labelling.ranges, report, err)) != 0)
+            goto done;
+        extra.numbers = labelling.ranges.by_row;
+        extra.count = labelling.ranges.count;
+        summary.extra = &extra;
     }
-    kernel_ranges_free(&labelling.ranges);
-    intern_free(&labelling.calls);
-    text_free(&labelling.name);
-    text_free(&labelling.grid);
-    text_free(&labelling.block);
-    return code;
+    if ((code = event_summarize(report, request, &summary, &table, err)) != 0)
+        goto done;
+    if (labelling.failed)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of the calls");
+done:
+    labelling_free(&labelling);
+    return table_hand_over(table, code, out, err);
 }
 
 static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,

@@ -182,7 +182,7 @@ static int scan_sources(struct report *report, const struct analysis_request *re
         choose_columns(scan, table);
         int code = report_scan(report, table, scan->columns, scan->column_count, request->span, visit, scan, err);
         if (code == ERR_NO_MEMORY)
-            error_set(err, code, "not enough memory to group the events");
+            return error_set(err, code, "not enough memory to group the events");
         if (code != 0)
             return code;
     }
@@ -195,16 +195,18 @@ int event_summarize(struct report *report, const struct analysis_request *reques
     struct scan scan = { .groups = groups_new(report_workers(report)) };
     struct group *groups;
     size_t count;
+    int code;
 
     if (!scan.groups)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
-    int code = filter_open(&scan.filter, report, request, err);
-    if (code == 0)
-        code = scan_sources(report, request, summary, &scan, err);
-    if (code == 0)
-        code = groups_finish(scan.groups, summary->map, summary->context, &groups, &count, err);
-    if (code == 0)
-        code = summary_table(summary->shape, groups, count, summary->context, out, err);
+    if ((code = filter_open(&scan.filter, report, request, err)) != 0)
+        goto done;
+    if ((code = scan_sources(report, request, summary, &scan, err)) != 0)
+        goto done;
+    if ((code = groups_finish(scan.groups, summary->map, summary->context, &groups, &count, err)) != 0)
+        goto done;
+    code = summary_table(summary->shape, groups, count, summary->context, out, err);
+done:
     filter_close(&scan.filter);
     groups_delete(scan.groups);
     return code;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu_busy.h"
@@ -107,48 +108,57 @@ static int take_piece(struct idle *idle, const struct stretch *stretch, enum idl
                       size_t *at, size_t behind)
 {
     const struct thread_span *spans = idle->layers.spans[cause].list;
-    int code = 0;
 
     while (*at < behind && spans[*at].end_ns <= piece.start_ns)
         ++*at;
-    while (code == 0 && *at < behind && spans[*at].start_ns < piece.end_ns) {
+    while (*at < behind && spans[*at].start_ns < piece.end_ns) {
         const struct thread_span *span = &spans[*at];
         struct piece taken = { span->start_ns > piece.start_ns ? span->start_ns : piece.start_ns,
                                span->end_ns < piece.end_ns ? span->end_ns : piece.end_ns };
-        code = leave(&idle->next, piece.start_ns, taken.start_ns);
-        if (code == 0)
-            code = add_time(idle, stretch, cause, span, taken);
+        if (leave(&idle->next, piece.start_ns, taken.start_ns) != 0 || add_time(idle, stretch, cause, span, taken) != 0)
+            return ERR_NO_MEMORY;
         piece.start_ns = taken.end_ns;
         if (span->end_ns > taken.end_ns)
             break;
         ++*at;
     }
-    return code ? code : leave(&idle->next, piece.start_ns, piece.end_ns);
+    return leave(&idle->next, piece.start_ns, piece.end_ns);
+}
+
+/* Takes from all pieces that are left what the layer of the cause covers. */
+static int take_layer(struct idle *idle, const struct stretch *stretch, enum idle_cause cause)
+{
+    size_t behind, at = thread_spans_from(&idle->layers.spans[cause], stretch->thread, stretch->start_ns, &behind);
+
+    idle->next.count = 0;
+    for (size_t i = 0; i < idle->left.count; i++)
+        if (take_piece(idle, stretch, cause, idle->left.list[i], &at, behind) != 0)
+            return ERR_NO_MEMORY;
+    struct pieces swap = idle->left;
+    idle->left = idle->next;
+    idle->next = swap;
+    return 0;
 }
 
 static int explain(struct idle *idle, const struct stretch *stretch)
 {
     int64_t end = stretch->end_ns;
-    int code = 0;
 
     if (stretch->launched_ns < end) {
         end = stretch->launched_ns > stretch->start_ns ? stretch->launched_ns : stretch->start_ns;
-        code = add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct piece){ end, stretch->end_ns });
+        if (add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct piece){ end, stretch->end_ns }) != 0)
+            return ERR_NO_MEMORY;
     }
     idle->left.count = 0;
-    code = code ? code : leave(&idle->left, stretch->start_ns, end);
-    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN && code == 0; cause++) {
-        size_t behind, at = thread_spans_from(&idle->layers.spans[cause], stretch->thread, stretch->start_ns, &behind);
-        idle->next.count = 0;
-        for (size_t i = 0; i < idle->left.count && code == 0; i++)
-            code = take_piece(idle, stretch, (enum idle_cause)cause, idle->left.list[i], &at, behind);
-        struct pieces swap = idle->left;
-        idle->left = idle->next;
-        idle->next = swap;
-    }
-    for (size_t i = 0; i < idle->left.count && code == 0; i++)
-        code = add_time(idle, stretch, IDLE_UNKNOWN, NULL, idle->left.list[i]);
-    return code;
+    if (leave(&idle->left, stretch->start_ns, end) != 0)
+        return ERR_NO_MEMORY;
+    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN; cause++)
+        if (take_layer(idle, stretch, (enum idle_cause)cause) != 0)
+            return ERR_NO_MEMORY;
+    for (size_t i = 0; i < idle->left.count; i++)
+        if (add_time(idle, stretch, IDLE_UNKNOWN, NULL, idle->left.list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 /* ---- what is to be explained ----------------------------------------------------------------------------------- */
@@ -160,18 +170,19 @@ struct work {
 };
 enum { WORK_TABLES = 4, WORK_PROCESS = 0, WORK_CORRELATION = 1 };
 
-static const struct report_columns *work_of(struct work *works, struct report *report, const char *table,
-                                            struct error *err)
+static int work_of(struct work *works, struct report *report, const char *table, const struct report_columns **out,
+                   struct error *err)
 {
     static const char *const names[] = { "globalPid", "correlationId" };
-    int i = 0;
+    int i = 0, code;
 
     while (i < WORK_TABLES - 1 && works[i].table && strcmp(works[i].table, table) != 0)
         i++;
-    if (!works[i].table && columns_read(report, table, names, 2, &works[i].rows, err) != 0)
-        return NULL;
+    if (!works[i].table && (code = columns_read(report, table, names, 2, &works[i].rows, err)) != 0)
+        return code;
     works[i].table = table;
-    return &works[i].rows;
+    *out = &works[i].rows;
+    return 0;
 }
 
 /* Who launched the work that ended the gap; the main thread of its process if nothing is known of a launch. */
@@ -187,6 +198,23 @@ static void find_launch(struct stretch *stretch, const struct report_columns *ro
     stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
 }
 
+static int add_gap(struct idle *idle, const struct gpu_gap *gap, struct work *works, const struct calls *calls,
+                   struct error *err)
+{
+    const struct report_columns *rows;
+    struct stretch stretch = {
+        .owner = gap->gpu,
+        .start_ns = gap->start_ns,
+        .end_ns = saturating_add(gap->start_ns, gap->length_ns),
+    };
+    int code = work_of(works, idle->report, gap->table, &rows, err);
+
+    if (code != 0)
+        return code;
+    find_launch(&stretch, rows, gap->row, calls);
+    return add_stretch(idle, &stretch) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+}
+
 static int add_gaps(struct idle *idle, const struct analysis_request *request, int64_t least_ns, struct error *err)
 {
     struct gpu_busy busy = { 0 };
@@ -194,29 +222,22 @@ static int add_gaps(struct idle *idle, const struct analysis_request *request, i
     struct work works[WORK_TABLES] = { { 0 } };
     int code = gpu_busy_read_gaps(&busy, idle->report, request, least_ns, err);
 
-    if (code == 0 && !busy.device_count)
+    if (code != 0)
+        goto done;
+    if (!busy.device_count) {
         code = error_set(
             err, ERR_NO_DATA,
             "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
-    if (code == 0 && busy.gap_count)
-        code = calls_read(&calls, idle->report, err);
-    for (size_t i = 0; i < busy.gap_count && code == 0; i++) {
-        const struct gpu_gap *gap = &busy.gaps[i];
-        const struct report_columns *rows = work_of(works, idle->report, gap->table, err);
-        struct stretch stretch = {
-            .owner = gap->gpu,
-            .start_ns = gap->start_ns,
-            .end_ns = saturating_add(gap->start_ns, gap->length_ns),
-        };
-        code = rows ? 0 : err->code;
-        if (code == 0)
-            find_launch(&stretch, rows, gap->row, &calls);
-        if (code == 0 && add_stretch(idle, &stretch) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+        goto done;
     }
+    if (busy.gap_count && (code = calls_read(&calls, idle->report, err)) != 0)
+        goto done;
+    for (size_t i = 0; i < busy.gap_count; i++)
+        if ((code = add_gap(idle, &busy.gaps[i], works, &calls, err)) != 0)
+            goto done;
+done:
     for (int i = 0; i < WORK_TABLES; i++)
-        if (works[i].rows.values)
-            report_columns_free(&works[i].rows);
+        report_columns_free(&works[i].rows);
     calls_free(&calls);
     gpu_busy_free(&busy);
     return code;
@@ -232,41 +253,60 @@ static int is_wanted(const struct thread_names *names, struct report *report, co
            (name && strcmp(report_string(report, name->name, NULL), wanted) == 0);
 }
 
-/* Each thread of this number or name, from the first that is known of it to the last. */
-static int add_threads(struct idle *idle, const char *wanted, const struct report_span *span, struct error *err)
+/* The stretch of a thread, or NULL while there is none. */
+static struct stretch *find_stretch(const struct idle *idle, int64_t thread)
 {
-    struct thread_names names;
-    int code = thread_names_read(&names, idle->report, err);
+    for (size_t i = 0; i < idle->stretch_count; i++)
+        if (idle->stretches[i].thread == thread)
+            return &idle->stretches[i];
+    return NULL;
+}
 
-    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN && code == 0; cause++) {
-        const struct thread_spans *spans = &idle->layers.spans[cause];
-        for (size_t i = 0; i < spans->count && code == 0; i++) {
-            const struct thread_span *at = &spans->list[i];
-            size_t known = 0;
-            while (known < idle->stretch_count && idle->stretches[known].thread != at->thread)
-                known++;
-            if (known == idle->stretch_count) {
-                if ((i && at->thread == spans->list[i - 1].thread) ||
-                    !is_wanted(&names, idle->report, wanted, at->thread))
-                    continue;
-                struct stretch stretch = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
-                code = add_stretch(idle, &stretch) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the threads")
-                                                   : 0;
-                continue;
-            }
-            struct stretch *stretch = &idle->stretches[known];
+/* Extends the stretches of the wanted threads to all spans of a layer. */
+static int add_layer(struct idle *idle, const struct thread_spans *spans, const struct thread_names *names,
+                     const char *wanted)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct thread_span *at = &spans->list[i];
+        struct stretch *stretch = find_stretch(idle, at->thread);
+        if (stretch) {
             stretch->start_ns = at->start_ns < stretch->start_ns ? at->start_ns : stretch->start_ns;
             stretch->end_ns = at->end_ns > stretch->end_ns ? at->end_ns : stretch->end_ns;
+            continue;
         }
+        /* the spans of a thread lie side by side: its name is compared once */
+        if ((i && at->thread == spans->list[i - 1].thread) || !is_wanted(names, idle->report, wanted, at->thread))
+            continue;
+        struct stretch first = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
+        if (add_stretch(idle, &first) != 0)
+            return ERR_NO_MEMORY;
     }
+    return 0;
+}
+
+/* Adds each thread of this number or name, from the first moment that is known of it to the last. */
+static int add_threads(struct idle *idle, const char *wanted, const struct report_span *span, struct error *err)
+{
+    struct thread_names names = { 0 };
+    int code = thread_names_read(&names, idle->report, err);
+
+    if (code != 0)
+        goto free_names;
+    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN; cause++)
+        if (add_layer(idle, &idle->layers.spans[cause], &names, wanted) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the threads");
+            goto free_names;
+        }
+    if (!idle->stretch_count)
+        code = error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
     for (size_t i = 0; i < idle->stretch_count && span; i++) {
         struct stretch *stretch = &idle->stretches[i];
         stretch->start_ns = stretch->start_ns < span->from_ns ? span->from_ns : stretch->start_ns;
         stretch->end_ns = stretch->end_ns > span->to_ns ? span->to_ns : stretch->end_ns;
     }
+free_names:
     thread_names_free(&names);
-    return code || idle->stretch_count ? code
-                                       : error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
+    return code;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -304,11 +344,11 @@ static int add_row(struct table *table, const struct idle *idle, uint32_t number
     cell_set_int(&row[IDLE_GAPS], cause->gaps);
     cell_set_int(&row[IDLE_MAX], cause->longest_ns);
     cell_set_int(&row[IDLE_OWNER], idle->of_threads ? global_tid_number(key[KEY_OWNER]) : key[KEY_OWNER]);
-    int code = cell_set_text(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]],
-                             strlen(idle_cause_names[key[KEY_CAUSE]]));
-    code = code ? code : set_text(table, &row[IDLE_WHAT], &idle->layers, key[KEY_WHAT]);
-    code = code ? code : set_text(table, &row[IDLE_WHERE], &idle->layers, key[KEY_WHERE]);
-    return code ? code : set_text(table, &row[IDLE_AROUND], &idle->layers, cause->range);
+    if (cell_set_string(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]]) != 0 ||
+        set_text(table, &row[IDLE_WHAT], &idle->layers, key[KEY_WHAT]) != 0 ||
+        set_text(table, &row[IDLE_WHERE], &idle->layers, key[KEY_WHERE]) != 0)
+        return ERR_NO_MEMORY;
+    return set_text(table, &row[IDLE_AROUND], &idle->layers, cause->range);
 }
 
 static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
@@ -328,18 +368,35 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
 static int fill(struct table *table, struct idle *idle)
 {
     int64_t whole = 0;
-    int code = 0;
 
-    for (idle->gap = 0; idle->gap < idle->stretch_count && code == 0; idle->gap++) {
+    for (idle->gap = 0; idle->gap < idle->stretch_count; idle->gap++) {
         const struct stretch *stretch = &idle->stretches[idle->gap];
         whole = saturating_add(whole, saturating_duration(stretch->start_ns, stretch->end_ns));
-        code = explain(idle, stretch);
+        if (explain(idle, stretch) != 0)
+            return ERR_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < idle->keys.count && code == 0; i++)
-        code = add_row(table, idle, i, whole);
-    if (code == 0)
-        table_sort(table, by_total, NULL);
-    return code;
+    for (uint32_t i = 0; i < idle->keys.count; i++)
+        if (add_row(table, idle, i, whole) != 0)
+            return ERR_NO_MEMORY;
+    table_sort(table, by_total, NULL);
+    return 0;
+}
+
+/* Reads the gaps of GPUs with what is known of threads, or the threads of a number or name. */
+static int idle_read(struct idle *idle, const struct analysis_request *request, const char *thread, struct error *err)
+{
+    int64_t least_us;
+    int code = option_number(request, "gap", 50, 0, INT64_MAX / 1000, &least_us, err);
+
+    if (code != 0)
+        return code;
+    if (!thread && (code = add_gaps(idle, request, least_us * 1000, err)) != 0)
+        return code;
+    if (!thread && !idle->stretch_count)
+        return 0;
+    if ((code = idle_layers_read(&idle->layers, idle->report, request->span, err)) != 0)
+        return code;
+    return thread ? add_threads(idle, thread, request->span, err) : 0;
 }
 
 static int gpu_idle_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -354,26 +411,19 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
     };
     const char *thread = option_text(request, "thread");
     struct idle idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };
-    int64_t least_us;
-    int code = option_number(request, "gap", 50, 0, INT64_MAX / 1000, &least_us, err);
+    struct table *table = NULL;
+    int code = idle_read(&idle, request, thread, err);
 
-    if (code == 0 && !thread)
-        code = add_gaps(&idle, request, least_us * 1000, err);
-    if (code == 0 && (thread || idle.stretch_count))
-        code = idle_layers_read(&idle.layers, report, request->span, err);
-    if (code == 0 && thread)
-        code = add_threads(&idle, thread, request->span, err);
+    if (code != 0)
+        goto done;
     if (thread)
         columns[IDLE_OWNER].name = "TID";
-    struct table *table = table_new(columns, IDLE_COLUMNS);
-    if (code == 0 && (!table || fill(table, &idle) != 0))
+    table = table_new(columns, IDLE_COLUMNS);
+    if (!table || fill(table, &idle) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the causes");
+done:
     idle_free(&idle);
-    if (code != 0)
-        table_delete(table);
-    else
-        *out = table;
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const idle_tables[] = {

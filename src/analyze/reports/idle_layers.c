@@ -29,8 +29,10 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
     int last_waits = 0, code = thread_spans_read(calls, layers->report, &source, filter, err);
     size_t kept = 0;
 
+    if (code != 0)
+        return code;
     thread_spans_keep_outermost(calls);
-    for (size_t i = 0; i < calls->count && code == 0; i++) {
+    for (size_t i = 0; i < calls->count; i++) {
         if (calls->list[i].name != last_name) {
             last_name = calls->list[i].name;
             last_waits = waits(report_string(layers->report, last_name, NULL));
@@ -38,10 +40,10 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
         if (!last_waits)
             calls->list[kept++] = calls->list[i];
         else if (thread_spans_add(syncs, &calls->list[i]) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
     }
-    calls->count = code == 0 ? kept : calls->count;
-    return code;
+    calls->count = kept;
+    return 0;
 }
 
 static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
@@ -51,37 +53,63 @@ static int read_ranges(struct idle_layers *layers, const struct filter *filter, 
     struct ranges ranges = { 0 };
     int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
 
-    for (size_t i = 0; i < ranges.count && code == 0; i++) {
+    if (code != 0)
+        goto free_ranges;
+    for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
-        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0)
+        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+            goto free_ranges;
+        }
     }
+    code = thread_spans_read(spans, layers->report, &operators, filter, err);
+free_ranges:
     ranges_free(&ranges);
-    return code ? code : thread_spans_read(spans, layers->report, &operators, filter, err);
+    return code;
 }
 
 static int read_samples(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    int code = stacks_open(&layers->python, layers->report, err);
+    const struct {
+        struct stacks *stacks;
+        enum stack_source source;
+        struct thread_spans *spans;
+    } samples[] = {
+        { &layers->python, STACKS_PYTHON, &layers->spans[IDLE_PYTHON] },
+        { &layers->native, STACKS_CPU, &layers->spans[IDLE_NATIVE] },
+    };
+    int code;
 
-    if (code == 0)
-        code = stacks_open(&layers->native, layers->report, err);
-    if (code == 0)
-        code = stacks_read_samples(&layers->python, STACKS_PYTHON, STACKS_WITH_LINES, filter, err);
-    if (code == 0)
-        code = stacks_read_samples(&layers->native, STACKS_CPU, STACKS_WITH_LINES, filter, err);
-    if (code == 0)
-        code = stack_chains_read(&layers->cuda_chains, &layers->native, "CUDA_CALLCHAINS", STACKS_WITH_LINES, err);
-    if (code == 0)
-        code = stack_chains_read(&layers->os_chains, &layers->native, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
-    if (code == 0)
-        code = stack_chains_read(&layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES,
-                                 err);
-    if (code == 0 && (thread_spans_samples(&layers->spans[IDLE_PYTHON], &layers->python) != 0 ||
-                      thread_spans_samples(&layers->spans[IDLE_NATIVE], &layers->native) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
-    return code;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        if ((code = stacks_open(samples[i].stacks, layers->report, err)) != 0)
+            return code;
+        if ((code = stacks_read_samples(samples[i].stacks, samples[i].source, STACKS_WITH_LINES, filter, err)) != 0)
+            return code;
+        if (thread_spans_samples(samples[i].spans, samples[i].stacks) != 0)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    }
+    return 0;
+}
+
+static int read_chains(struct idle_layers *layers, struct error *err)
+{
+    const struct {
+        struct stack_chains *chains;
+        struct stacks *stacks;
+        const char *table;
+    } chains[] = {
+        { &layers->cuda_chains, &layers->native, "CUDA_CALLCHAINS" },
+        { &layers->os_chains, &layers->native, "OSRT_CALLCHAINS" },
+        { &layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS" },
+    };
+    int code;
+
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+        if ((code = stack_chains_read(chains[i].chains, chains[i].stacks, chains[i].table, STACKS_WITH_LINES, err)) !=
+            0)
+            return code;
+    return 0;
 }
 
 int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span,
@@ -91,20 +119,22 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
                                            "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
     const struct filter filter = { .span = span };
+    int code;
 
     *layers = (struct idle_layers){ .report = report, .known.width = 2 };
-    int code = read_calls(layers, &filter, err);
-    if (code == 0)
-        code = thread_spans_read(&layers->spans[IDLE_OS], report, &os, &filter, err);
-    if (code == 0)
-        code = thread_spans_read(&layers->spans[IDLE_PYTHON_CALL], report, &python, &filter, err);
-    if (code == 0)
-        code = thread_spans_off_cpu(&layers->spans[IDLE_OFF_CPU], report, &filter, err);
-    if (code == 0)
-        code = read_ranges(layers, &filter, err);
-    if (code == 0)
-        code = read_samples(layers, &filter, err);
-    if (code != 0)
+    if ((code = read_calls(layers, &filter, err)) != 0)
+        return code;
+    if ((code = thread_spans_read(&layers->spans[IDLE_OS], report, &os, &filter, err)) != 0)
+        return code;
+    if ((code = thread_spans_read(&layers->spans[IDLE_PYTHON_CALL], report, &python, &filter, err)) != 0)
+        return code;
+    if ((code = thread_spans_off_cpu(&layers->spans[IDLE_OFF_CPU], report, &filter, err)) != 0)
+        return code;
+    if ((code = read_ranges(layers, &filter, err)) != 0)
+        return code;
+    if ((code = read_samples(layers, &filter, err)) != 0)
+        return code;
+    if ((code = read_chains(layers, err)) != 0)
         return code;
     for (int cause = IDLE_OS; cause <= IDLE_NATIVE; cause++)
         if (cause != IDLE_PYTHON_CALL)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/filter.h"
 #include "analyze/registry.h"
@@ -64,22 +65,32 @@ struct trace {
     size_t count;
 };
 
-static int read_all(struct trace *trace, struct error *err)
+static int read_tables(struct trace *trace, struct error *err)
 {
     static const char *const rank_names[] = { "globalTid", "rank" };
-    size_t total = 0;
     int code = columns_read(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
 
-    for (int i = 0; i < SOURCES && code == 0; i++) {
-        code = columns_read(trace->report, mpi_tables[i], column_names, COLUMNS, &trace->events[i], err);
-        if (trace->events[i].values) {
-            columns_fill_nulls(&trace->events[i], THREAD, 0);
-            columns_fill_nulls(&trace->events[i], NAME, -1);
-        }
-        total += trace->events[i].rows;
-    }
     if (code != 0)
         return code;
+    for (int i = 0; i < SOURCES; i++) {
+        struct report_columns *events = &trace->events[i];
+        if ((code = columns_read(trace->report, mpi_tables[i], column_names, COLUMNS, events, err)) != 0)
+            return code;
+        if (!events->values)
+            continue;
+        columns_fill_nulls(events, THREAD, 0);
+        columns_fill_nulls(events, NAME, -1);
+    }
+    return 0;
+}
+
+/* Puts the rows that count in order of time. All tables share one numbering of rows. */
+static int sort_rows(struct trace *trace, struct error *err)
+{
+    size_t total = 0;
+
+    for (int i = 0; i < SOURCES; i++)
+        total += trace->events[i].rows;
     trace->starts = malloc((total + 1) * sizeof *trace->starts);
     trace->order = malloc((total + 1) * sizeof *trace->order);
     if (!trace->starts || !trace->order || total >= UINT32_MAX)
@@ -133,7 +144,6 @@ static int add_row(const struct trace *trace, struct table *table, int source, s
             end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
     int64_t thread = columns->values[THREAD][row];
     struct table_cell *cells = table_add_row(table);
-    size_t length;
 
     if (!cells)
         return ERR_NO_MEMORY;
@@ -150,8 +160,30 @@ static int add_row(const struct trace *trace, struct table *table, int source, s
     set_number(&cells[CELL_ROOT], columns, ROOT, row);
     set_size(&cells[source == COLLECTIVES ? SENT : CELL_SIZE], columns, SIZE, row);
     set_size(&cells[CELL_RECEIVED], columns, RECEIVED, row);
-    const char *name = report_string(trace->report, columns->values[NAME][row], &length);
-    return cell_set_text(table, &cells[EVENT], name, length);
+    return cell_set_pooled(table, &cells[EVENT], trace->report, columns->values[NAME][row]);
+}
+
+static int fill_table(const struct trace *trace, struct table *table)
+{
+    for (size_t i = 0; i < trace->count; i++) {
+        size_t row = trace->order[i];
+        int source = 0;
+        for (; row >= trace->events[source].rows; source++)
+            row -= trace->events[source].rows;
+        if (add_row(trace, table, source, row) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static void trace_free(struct trace *trace)
+{
+    filter_close(&trace->filter);
+    for (int i = 0; i < SOURCES; i++)
+        report_columns_free(&trace->events[i]);
+    report_columns_free(&trace->ranks);
+    free(trace->starts);
+    free(trace->order);
 }
 
 static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -159,31 +191,18 @@ static int mpi_event_trace(struct report *report, const struct analysis_request 
 {
     struct trace trace = { .report = report };
     struct table *table = table_new(trace_columns, CELLS);
-    int code = filter_open(&trace.filter, report, request, err);
+    int code;
 
-    if (code == 0)
-        code = read_all(&trace, err);
-    for (size_t i = 0; i < trace.count && code == 0; i++) {
-        size_t row = trace.order[i];
-        int source = 0;
-        for (; row >= trace.events[source].rows; source++)
-            row -= trace.events[source].rows;
-        if (!table || add_row(&trace, table, source, row) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    }
-    filter_close(&trace.filter);
-    for (int i = 0; i < SOURCES; i++)
-        if (trace.events[i].values)
-            report_columns_free(&trace.events[i]);
-    if (trace.ranks.values)
-        report_columns_free(&trace.ranks);
-    free(trace.starts);
-    free(trace.order);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    if ((code = filter_open(&trace.filter, report, request, err)) != 0)
+        goto done;
+    if ((code = read_tables(&trace, err)) != 0)
+        goto done;
+    if ((code = sort_rows(&trace, err)) != 0)
+        goto done;
+    code = table ? fill_table(&trace, table) : ERR_NO_MEMORY;
+done:
+    trace_free(&trace);
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_mpi_event_sum = {

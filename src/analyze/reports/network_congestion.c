@@ -1,8 +1,8 @@
 /* network_congestion: spans in which a network interface had data to send and had to wait. */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/filter.h"
 #include "analyze/registry.h"
@@ -21,22 +21,24 @@ static int network_read(struct network *network, struct error *err)
     static const char *const metrics[] = { "metricsListId", "metricsIdx", "name" };
     static const char *const interfaces[] = { "nicId", "GUID", "name" };
     static const char *const map[] = { "nicId", "globalId" };
-    int code = columns_read(network->report, "NET_NIC_METRIC", samples, SAMPLE_COLUMNS, &network->samples, err);
+    struct report *report = network->report;
+    int code;
 
-    if (code == 0)
-        code = columns_read(network->report, "TARGET_INFO_NETWORK_METRICS", metrics, 3, &network->metrics, err);
-    if (code == 0)
-        code = columns_read(network->report, "TARGET_INFO_NIC_INFO", interfaces, 3, &network->interfaces, err);
-    return code ? code : columns_read(network->report, "NIC_ID_MAP", map, 2, &network->map, err);
+    if ((code = columns_read(report, "NET_NIC_METRIC", samples, SAMPLE_COLUMNS, &network->samples, err)) != 0)
+        return code;
+    if ((code = columns_read(report, "TARGET_INFO_NETWORK_METRICS", metrics, 3, &network->metrics, err)) != 0)
+        return code;
+    if ((code = columns_read(report, "TARGET_INFO_NIC_INFO", interfaces, 3, &network->interfaces, err)) != 0)
+        return code;
+    return columns_read(report, "NIC_ID_MAP", map, 2, &network->map, err);
 }
 
 static void network_free(struct network *network)
 {
-    struct report_columns *all[] = { &network->samples, &network->metrics, &network->interfaces, &network->map };
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i]->values)
-            report_columns_free(all[i]);
+    report_columns_free(&network->samples);
+    report_columns_free(&network->metrics);
+    report_columns_free(&network->interfaces);
+    report_columns_free(&network->map);
 }
 
 /* Whether a sample is of the time that sending had to wait, told by the metric's name. */
@@ -69,7 +71,6 @@ static int add_row(const struct network *network, struct table *table, size_t ro
     int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
     int64_t interface = find_interface(network, network->samples.values[INTERFACE][row]);
     struct table_cell *cells = table_add_row(table);
-    size_t length;
 
     if (!cells)
         return ERR_NO_MEMORY;
@@ -80,8 +81,7 @@ static int add_row(const struct network *network, struct table *table, size_t ro
     if (interface < 0)
         return 0;
     cell_set_int(&cells[GUID], network->interfaces.values[1][interface]);
-    const char *name = report_string(network->report, network->interfaces.values[2][interface], &length);
-    return cell_set_text(table, &cells[NAME], name, length);
+    return cell_set_pooled(table, &cells[NAME], network->report, network->interfaces.values[2][interface]);
 }
 
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -112,21 +112,19 @@ static int network_congestion(struct report *report, const struct analysis_reque
         { "Duration", CELL_INT, UNIT_NS, 0 }, { "Send wait rate", CELL_REAL, UNIT_NONE, 1 },
         { "GUID", CELL_INT, UNIT_ID, 0 },     { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
+    struct table *table = table_new(columns, COLUMNS);
     struct network network = { .report = report };
     int64_t threshold;
-    int code = option_number(request, "ticks_threshold", TICKS_THRESHOLD, 0, INT64_MAX, &threshold, err);
+    int code;
 
-    if (code == 0)
-        code = network_read(&network, err);
-    struct table *table = table_new(columns, COLUMNS);
-    if (code == 0 && (!table || fill_table(&network, table, request->span, threshold) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    if ((code = option_number(request, "ticks_threshold", TICKS_THRESHOLD, 0, INT64_MAX, &threshold, err)) != 0)
+        goto done;
+    if ((code = network_read(&network, err)) != 0)
+        goto done;
+    code = table ? fill_table(&network, table, request->span, threshold) : ERR_NO_MEMORY;
+done:
     network_free(&network);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const tables[] = { "NET_NIC_METRIC", NULL };

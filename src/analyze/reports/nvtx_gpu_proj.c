@@ -1,8 +1,8 @@
 /* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end
  * of the last piece of work that was launched inside them. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/launch_run.h"
 #include "analyze/model/launches.h"
@@ -74,7 +74,7 @@ static int open_run(struct launch_run *run, const struct projection *projection,
     return 0;
 }
 
-/* Finds the work of each range and leaves the ranges without any out. */
+/* Finds the work of each range and drops the ranges without any. */
 static int project(struct projection *projection, const struct gpu_work *by_call)
 {
     struct ranges *ranges = &projection->ranges;
@@ -85,46 +85,52 @@ static int project(struct projection *projection, const struct gpu_work *by_call
     projection->range_work = malloc((ranges->count + 1) * sizeof *projection->range_work);
     if (!projection->range_work)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < ranges->count && code == 0; i++) {
+    for (size_t i = 0; i < ranges->count; i++) {
         struct range range = ranges->list[i];
         if (i == 0 || range.thread != ranges->list[i - 1].thread) {
             launch_run_close(&run);
-            code = open_run(&run, projection, by_call, range.thread, &next);
+            if ((code = open_run(&run, projection, by_call, range.thread, &next)) != 0)
+                goto close_run;
             from = 0;
         }
-        struct gpu_work work = code == 0 ? launch_run_inside(&run, range.start_ns, range.end_ns, &from) : NO_GPU_WORK;
+        struct gpu_work work = launch_run_inside(&run, range.start_ns, range.end_ns, &from);
         if (!work.ops)
             continue;
         projection->range_work[kept] = work;
         ranges->list[kept++] = range;
     }
-    launch_run_close(&run);
     ranges->count = kept;
     ranges_nest(ranges);
+close_run:
+    launch_run_close(&run);
     return code;
 }
 
 static int projection_read(struct projection *projection, struct report *report, const struct analysis_request *request,
                            struct error *err)
 {
-    struct filter filter;
+    struct filter filter = { 0 };
     struct gpu_work *by_call = NULL;
+    int code;
 
     *projection = (struct projection){ .report = report };
-    int code = filter_open(&filter, report, request, err);
-    if (code == 0)
-        code = ranges_read(&projection->ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &filter, err);
-    if (code == 0)
-        code = calls_read(&projection->calls, report, err);
-    if (code == 0) {
-        by_call = malloc((projection->calls.count + 1) * sizeof *by_call);
-        for (size_t i = 0; by_call && i < projection->calls.count; i++)
-            by_call[i] = NO_GPU_WORK;
-        code = by_call ? add_ops(projection, by_call, &filter, err)
-                       : error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto done;
+    if ((code = ranges_read(&projection->ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &filter, err)) != 0)
+        goto done;
+    if ((code = calls_read(&projection->calls, report, err)) != 0)
+        goto done;
+    if (!(by_call = malloc((projection->calls.count + 1) * sizeof *by_call))) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+        goto done;
     }
-    if (code == 0 && (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0))
+    for (size_t i = 0; i < projection->calls.count; i++)
+        by_call[i] = NO_GPU_WORK;
+    if ((code = add_ops(projection, by_call, &filter, err)) != 0)
+        goto done;
+    if (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges");
+done:
     free(by_call);
     filter_close(&filter);
     return code;
@@ -177,13 +183,6 @@ static const struct table_column trace_columns[TRACE_COLUMNS] = {
     { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_style(struct table *table, struct table_cell *cell, uint32_t style)
-{
-    const char *name = range_style_name(style);
-
-    return cell_set_text(table, cell, name, strlen(name));
-}
-
 static int add_trace_row(const struct projection *projection, struct table *table, struct text *text, size_t i)
 {
     const struct range *range = &projection->ranges.list[i];
@@ -192,7 +191,7 @@ static int add_trace_row(const struct projection *projection, struct table *tabl
     if (!row)
         return ERR_NO_MEMORY;
     range_label(text, projection->report, range);
-    if (text_failed(text) || cell_set_text(table, &row[NAME], text->bytes, text->length) != 0)
+    if (cell_set_built(table, &row[NAME], text) != 0)
         return ERR_NO_MEMORY;
     cell_set_int(&row[AT], projection->range_work[i].first_ns);
     cell_set_int(&row[TIME], projected_ns(projection, i));
@@ -207,9 +206,9 @@ static int add_trace_row(const struct projection *projection, struct table *tabl
     if (range->parent != NO_RANGE)
         cell_set_int(&row[PARENT], (int64_t)projection->ranges.list[range->parent].row + 1);
     range_stack(text, &projection->ranges, range);
-    if (text_failed(text) || set_style(table, &row[STYLE], range->style) != 0)
+    if (cell_set_string(table, &row[STYLE], range_style_name(range->style)) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_text(table, &row[STACK], text->bytes, text->length);
+    return cell_set_built(table, &row[STACK], text);
 }
 
 /* By the projected start, then by the start. */
@@ -234,10 +233,16 @@ static int fill_trace(const struct projection *projection, struct table *table)
     uint32_t *order = malloc((count + 1) * sizeof *order);
     int64_t *times = calloc(count + 1, sizeof *times);
     struct text text = { 0 };
-    int code = order && times ? sort_ranges(projection, order, times) : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < count && code == 0; i++)
-        code = add_trace_row(projection, table, &text, order[i]);
+    if (!order || !times)
+        goto done;
+    if ((code = sort_ranges(projection, order, times)) != 0)
+        goto done;
+    for (size_t i = 0; i < count; i++)
+        if ((code = add_trace_row(projection, table, &text, order[i])) != 0)
+            goto done;
+done:
     text_free(&text);
     free(order);
     free(times);
@@ -338,9 +343,9 @@ static int add_sum_row(const struct projection *projection, const struct summary
     cell_set_real(&row[SUM_MEAN_OPS], (double)sums->ops / count);
     cell_set_real(&row[SUM_MEAN_LEVEL], (double)sums->levels / count);
     cell_set_real(&row[SUM_MEAN_CHILDREN], (double)sums->children / count);
-    if (text_failed(text) || set_style(table, &row[SUM_STYLE], (uint32_t)key[2]) != 0)
+    if (cell_set_string(table, &row[SUM_STYLE], range_style_name((uint32_t)key[2])) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_text(table, &row[SUM_RANGE], text->bytes, text->length);
+    return cell_set_built(table, &row[SUM_RANGE], text);
 }
 
 /* Largest projected total first, then by name and style. */
@@ -360,10 +365,13 @@ static int fill_sum(const struct projection *projection, struct table *table)
     struct text text = { 0 };
     int code = group_ranges(projection, &summary);
 
-    for (uint32_t group = 0; group < summary.keys.count && code == 0; group++)
-        code = add_sum_row(projection, &summary, table, &text, group);
-    if (code == 0)
-        table_sort(table, compare_sums, NULL);
+    if (code != 0)
+        goto done;
+    for (uint32_t group = 0; group < summary.keys.count; group++)
+        if ((code = add_sum_row(projection, &summary, table, &text, group)) != 0)
+            goto done;
+    table_sort(table, compare_sums, NULL);
+done:
     text_free(&text);
     keys_free(&summary.keys);
     free(summary.groups);
@@ -380,14 +388,12 @@ static int run(struct report *report, const struct analysis_request *request, st
     struct projection projection;
     int code = projection_read(&projection, report, request, err);
 
-    if (code == 0 && (!table || fill(&projection, table) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    if (code != 0)
+        goto done;
+    code = table ? fill(&projection, table) : ERR_NO_MEMORY;
+done:
     projection_free(&projection);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/model/executions.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -61,13 +62,12 @@ static int collect(struct summary *summary)
     const struct executions *executions = &summary->executions;
     uint32_t *list = malloc((executions->calls.count + 1) * sizeof *list);
     size_t count = 0;
+    int code = ERR_NO_MEMORY;
 
     summary->first = malloc((executions->calls.count + 1) * sizeof *summary->first);
     summary->next = malloc((executions->count + 1) * sizeof *summary->next);
-    if (!list || !summary->first || !summary->next || executions->count >= NO_CALL) {
-        free(list);
-        return ERR_NO_MEMORY;
-    }
+    if (!list || !summary->first || !summary->next || executions->count >= NO_CALL)
+        goto free_list;
     memset(summary->first, 0xff, (executions->calls.count + 1) * sizeof *summary->first);
     for (size_t i = executions->count; i-- > 0;) {
         uint32_t call = executions->list[i].call;
@@ -76,7 +76,8 @@ static int collect(struct summary *summary)
         summary->next[i] = summary->first[call];
         summary->first[call] = (uint32_t)i;
     }
-    int code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, add_call, summary);
+    code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, add_call, summary);
+free_list:
     free(list);
     return code;
 }
@@ -115,18 +116,20 @@ static int count_instances(struct summary *summary, int of_kernels)
     size_t groups = summary->keys.count;
     uint32_t *ids = malloc((summary->count + 1) * sizeof *ids);
     size_t *next = calloc(groups + 2, sizeof *next); /* where a group's next id goes, one place further on */
+    int code = ERR_NO_MEMORY;
 
-    if (ids && next) {
-        for (size_t i = 0; i < summary->count; i++)
-            next[summary->entries[i].group + 2]++;
-        for (size_t g = 0; g < groups; g++)
-            next[g + 2] += next[g + 1];
-        for (size_t i = 0; i < summary->count; i++)
-            ids[next[summary->entries[i].group + 1]++] = entry_id(&summary->entries[i], of_kernels);
-        for (size_t g = 0; g < groups; g++)
-            summary->instances[of_kernels][g] = count_different(ids + next[g], next[g + 1] - next[g]);
-    }
-    int code = ids && next ? 0 : ERR_NO_MEMORY;
+    if (!ids || !next)
+        goto done;
+    for (size_t i = 0; i < summary->count; i++)
+        next[summary->entries[i].group + 2]++;
+    for (size_t g = 0; g < groups; g++)
+        next[g + 2] += next[g + 1];
+    for (size_t i = 0; i < summary->count; i++)
+        ids[next[summary->entries[i].group + 1]++] = entry_id(&summary->entries[i], of_kernels);
+    for (size_t g = 0; g < groups; g++)
+        summary->instances[of_kernels][g] = count_different(ids + next[g], next[g + 1] - next[g]);
+    code = 0;
+done:
     free(ids);
     free(next);
     return code;
@@ -142,15 +145,17 @@ static int summarize(struct summary *summary)
     for (int i = 0; i < 2; i++)
         summary->instances[i] = calloc(summary->keys.count + 1, sizeof *summary->instances[i]);
     summary->figures = malloc((summary->keys.count + 1) * sizeof *summary->figures);
-    if (groups && values && summary->instances[0] && summary->instances[1] && summary->figures &&
-        count_instances(summary, 0) == 0 && count_instances(summary, 1) == 0) {
-        for (size_t i = 0; i < summary->count; i++) {
-            uint32_t kernel = summary->entries[i].kernel;
-            groups[i] = summary->entries[i].group;
-            values[i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
-        }
-        code = keys_summarize(summary->figures, summary->keys.count, groups, values, summary->count);
+    if (!groups || !values || !summary->instances[0] || !summary->instances[1] || !summary->figures)
+        goto done;
+    if (count_instances(summary, 0) != 0 || count_instances(summary, 1) != 0)
+        goto done;
+    for (size_t i = 0; i < summary->count; i++) {
+        uint32_t kernel = summary->entries[i].kernel;
+        groups[i] = summary->entries[i].group;
+        values[i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
     }
+    code = keys_summarize(summary->figures, summary->keys.count, groups, values, summary->count);
+done:
     free(groups);
     free(values);
     return code;
@@ -178,11 +183,10 @@ static int set_range(const struct summary *summary, struct table *table, struct 
 {
     if (key[KEY_STYLE] == NO_STYLE)
         return 0;
-    const char *style = range_style_name((uint32_t)key[KEY_STYLE]);
     nvtx_label(text, summary->executions.report, key[KEY_DOMAIN], key[KEY_RANGE]);
-    if (text_failed(text) || cell_set_text(table, &row[RANGE], text->bytes, text->length) != 0)
+    if (cell_set_built(table, &row[RANGE], text) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_text(table, &row[STYLE], style, strlen(style));
+    return cell_set_string(table, &row[STYLE], range_style_name((uint32_t)key[KEY_STYLE]));
 }
 
 static int add_row(const struct summary *summary, struct table *table, struct text *text, uint32_t group)
@@ -190,7 +194,6 @@ static int add_row(const struct summary *summary, struct table *table, struct te
     const int64_t *key = keys_get(&summary->keys, group);
     const struct key_figures *figures = &summary->figures[group];
     struct table_cell *row = table_add_row(table);
-    size_t length;
 
     if (!row || set_range(summary, table, row, text, key) != 0)
         return ERR_NO_MEMORY;
@@ -204,8 +207,7 @@ static int add_row(const struct summary *summary, struct table *table, struct te
     cell_set_int(&row[LEAST], figures->figures.min);
     cell_set_int(&row[GREATEST], figures->figures.max);
     cell_set_real(&row[DEVIATION], statistics_deviation(&figures->figures));
-    const char *name = report_string(summary->executions.report, key[KEY_KERNEL], &length);
-    return cell_set_text(table, &row[NAME], name, length);
+    return cell_set_pooled(table, &row[NAME], summary->executions.report, key[KEY_KERNEL]);
 }
 
 /* By range, style and thread; in each, largest total first, then by kernel. */
@@ -225,16 +227,32 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 static int fill_table(struct summary *summary, struct table *table)
 {
     struct text text = { 0 };
-    int code = table ? collect(summary) : ERR_NO_MEMORY;
+    int code;
 
-    if (code == 0)
-        code = summarize(summary);
-    for (uint32_t group = 0; group < summary->keys.count && code == 0; group++)
-        code = add_row(summary, table, &text, group);
-    if (code == 0)
-        table_sort(table, compare, NULL);
+    if ((code = collect(summary)) != 0)
+        goto free_text;
+    if ((code = summarize(summary)) != 0)
+        goto free_text;
+    for (uint32_t group = 0; group < summary->keys.count; group++)
+        if ((code = add_row(summary, table, &text, group)) != 0)
+            goto free_text;
+    table_sort(table, compare, NULL);
+free_text:
     text_free(&text);
     return code;
+}
+
+static void summary_free(struct summary *summary)
+{
+    executions_free(&summary->executions);
+    ranges_free(&summary->ranges);
+    keys_free(&summary->keys);
+    free(summary->first);
+    free(summary->next);
+    free(summary->entries);
+    free(summary->instances[0]);
+    free(summary->instances[1]);
+    free(summary->figures);
 }
 
 static int nvtx_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -243,26 +261,17 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
     struct summary summary = { .keys.width = KEY_WIDTH };
     struct table *table = table_new(columns, COLUMNS);
     struct filter everything = { 0 }; /* which kernels count is for the executions to say */
-    int code = executions_read(&summary.executions, report, request, 0, err);
+    int code;
 
-    if (code == 0)
-        code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
-    if (code == 0 && fill_table(&summary, table) != 0)
+    if ((code = executions_read(&summary.executions, report, request, 0, err)) != 0)
+        goto done;
+    if ((code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0)
+        goto done;
+    if (!table || fill_table(&summary, table) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the kernels");
-    executions_free(&summary.executions);
-    ranges_free(&summary.ranges);
-    keys_free(&summary.keys);
-    free(summary.first);
-    free(summary.next);
-    free(summary.entries);
-    free(summary.instances[0]);
-    free(summary.instances[1]);
-    free(summary.figures);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+done:
+    summary_free(&summary);
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };

@@ -3,6 +3,7 @@
  * Which range lies in which is found from times alone, thread by thread and across domains, as nsys does. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
 
@@ -42,7 +43,7 @@ static int set_name_tree(struct trace *trace, struct table *table, struct table_
     text_add_repeat(&trace->scratch, '-',
                     2 * (size_t)(range->level < RANGES_DEEPEST_SHOWN ? range->level : RANGES_DEEPEST_SHOWN));
     text_add_bytes(&trace->scratch, trace->label.bytes, trace->label.length);
-    return cell_set_text(table, cell, trace->scratch.bytes, trace->scratch.length);
+    return cell_set_built(table, cell, &trace->scratch);
 }
 
 enum { START, END, DURATION, CHILDREN_NS, OWN_NS, NAME, PID, TID, LEVEL, CHILDREN, ID, PARENT, STACK, TREE, COLUMNS };
@@ -86,27 +87,28 @@ static int add_row(struct trace *trace, struct table *table, const struct range 
         cell_set_int(&row[PARENT], (int64_t)trace->ranges.list[range->parent].row + 1);
     range_label(&trace->label, trace->report, range);
     range_stack(&trace->scratch, &trace->ranges, range);
-    if (cell_set_text(table, &row[NAME], trace->label.bytes, trace->label.length) != 0 ||
-        cell_set_text(table, &row[STACK], trace->scratch.bytes, trace->scratch.length) != 0)
+    if (cell_set_built(table, &row[NAME], &trace->label) != 0 ||
+        cell_set_built(table, &row[STACK], &trace->scratch) != 0)
         return ERR_NO_MEMORY;
-    if (set_name_tree(trace, table, &row[TREE], range) != 0 || text_failed(&trace->label) ||
-        text_failed(&trace->scratch))
-        return ERR_NO_MEMORY;
-    return 0;
+    return set_name_tree(trace, table, &row[TREE], range);
 }
 
 static int fill_table(struct trace *trace, struct table *table)
 {
     const struct range **order = malloc((trace->ranges.count + 1) * sizeof *order);
-    int code = order && table ? sum_children(trace) : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    if (code == 0) {
-        for (size_t i = 0; i < trace->ranges.count; i++)
-            order[i] = &trace->ranges.list[i];
-        qsort(order, trace->ranges.count, sizeof *order, by_time);
-    }
-    for (size_t i = 0; i < trace->ranges.count && code == 0; i++)
-        code = add_row(trace, table, order[i]);
+    if (!order)
+        return code;
+    if ((code = sum_children(trace)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < trace->ranges.count; i++)
+        order[i] = &trace->ranges.list[i];
+    qsort(order, trace->ranges.count, sizeof *order, by_time);
+    for (size_t i = 0; i < trace->ranges.count; i++)
+        if ((code = add_row(trace, table, order[i])) != 0)
+            goto free_order;
+free_order:
     free(order);
     return code;
 }
@@ -114,29 +116,25 @@ static int fill_table(struct trace *trace, struct table *table)
 static int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    struct trace trace = { .report = report };
-    struct filter filter;
-    int code = filter_open(&filter, report, request, err);
-
-    if (code == 0)
-        code = ranges_read(&trace.ranges, report, RANGE_PUSHPOP, &filter, err);
-    filter_close(&filter);
-    if (code != 0)
-        return code;
-    ranges_nest(&trace.ranges);
     struct table *table = table_new(trace_columns, COLUMNS);
-    code = fill_table(&trace, table);
-    if (code == 0) {
-        *out = table;
-    } else {
-        table_delete(table);
-        error_set(err, code, "not enough memory for the ranges");
-    }
+    struct trace trace = { .report = report };
+    struct filter filter = { 0 };
+    int code;
+
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto done;
+    if ((code = ranges_read(&trace.ranges, report, RANGE_PUSHPOP, &filter, err)) != 0)
+        goto done;
+    ranges_nest(&trace.ranges);
+    if (!table || fill_table(&trace, table) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+done:
+    filter_close(&filter);
     ranges_free(&trace.ranges);
     free(trace.children_ns);
     text_free(&trace.label);
     text_free(&trace.scratch);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const tables[] = { "NVTX_EVENTS", NULL };

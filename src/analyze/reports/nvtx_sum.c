@@ -42,15 +42,12 @@ static int add_domain(struct scan *scan, const struct report_block *block, size_
 
 static int add_open(struct scan *scan, const struct group_key *key, int64_t start_ns)
 {
-    int code = 0;
-
     pthread_mutex_lock(&scan->lock);
-    if (array_reserve(&scan->open, &scan->open_capacity, scan->open_count + 1, sizeof *scan->open) == 0)
+    int failed = array_reserve(&scan->open, &scan->open_capacity, scan->open_count + 1, sizeof *scan->open);
+    if (!failed)
         scan->open[scan->open_count++] = (struct open_range){ *key, start_ns };
-    else
-        code = ERR_NO_MEMORY;
     pthread_mutex_unlock(&scan->lock);
-    return code;
+    return failed ? ERR_NO_MEMORY : 0;
 }
 
 static int visit(void *context, int worker, const struct report_block *block)
@@ -130,33 +127,44 @@ static int add_open_ranges(struct scan *scan)
     return 0;
 }
 
+/* Groups all ranges; those that are still open after the scan count up to the last moment. */
+static int group_ranges(struct scan *scan, struct report *report, struct error *err)
+{
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    int columns[NVTX_COLUMNS], code;
+
+    if (!scan->groups)
+        return ERR_NO_MEMORY;
+    nvtx_columns(table, columns);
+    if ((code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, visit, scan, err)) != 0)
+        return code;
+    return add_open_ranges(scan);
+}
+
 static int summarize(struct report *report, const struct analysis_request *request, int styles,
                      const struct summary_shape *shape, struct table **out, struct error *err)
 {
-    const struct report_table *table = report_table(report, "NVTX_EVENTS");
     struct scan scan = { .groups = groups_new(report_workers(report)),
                          .styles = styles,
                          .lock = PTHREAD_MUTEX_INITIALIZER,
                          .last_ns = INT64_MIN };
     struct labelling labelling = { .report = report };
     struct group *groups;
-    int columns[NVTX_COLUMNS], code = filter_open(&scan.filter, report, request, err);
     size_t count;
+    int code;
 
-    nvtx_columns(table, columns);
-    if (code == 0 && !scan.groups)
-        code = ERR_NO_MEMORY;
-    if (code == 0)
-        code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, visit, &scan, err);
-    if (code == 0)
-        code = add_open_ranges(&scan);
+    if ((code = filter_open(&scan.filter, report, request, err)) != 0)
+        goto done;
+    code = group_ranges(&scan, report, err);
     if (code == ERR_NO_MEMORY)
         error_set(err, code, "not enough memory to group the ranges");
+    if (code != 0)
+        goto done;
     nvtx_domains_sort(&scan.domains);
-    if (code == 0)
-        code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err);
-    if (code == 0)
-        code = summary_table(shape, groups, count, &labelling, out, err);
+    if ((code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err)) != 0)
+        goto done;
+    code = summary_table(shape, groups, count, &labelling, out, err);
+done:
     filter_close(&scan.filter);
     text_free(&labelling.label);
     nvtx_domains_free(&scan.domains);

@@ -2,7 +2,9 @@
  * Python's; and python_gil_sum: who held the GIL and who waited for it. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
@@ -38,7 +40,7 @@ static int python_topdown(struct report *report, const struct analysis_request *
 
 /* ---- the GIL --------------------------------------------------------------------------------------------------- */
 
-enum { START, THREAD, STATE, GIL, SAMPLE_COLUMNS };
+enum { START, THREAD, STATE, GIL };
 enum { NEITHER, HOLDS, WAITS, FATES };
 enum { RUNNING = 1 };
 enum { HELD, WAITED, RAN_WITHOUT, HELD_SAMPLES, WAITED_SAMPLES, SAMPLES, PROCESS, TID, NAME, CELLS };
@@ -50,27 +52,29 @@ struct share {
 static int count_samples(struct report *report, const struct filter *filter, struct keys *threads, struct share **out,
                          struct error *err)
 {
-    static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "threadState", "gil" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &columns, err);
+    static const char *const names[] = { "start", "globalTid", "threadState", "gil", NULL };
+    struct row_cursor rows;
     size_t room = 0;
+    int code = row_cursor_open(&rows, report, "TACHO_PYTHON_SAMPLE", names, err);
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++) {
-        int64_t thread = columns.values[THREAD][row], gil = columns.values[GIL][row],
-                start = columns.values[START][row];
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t thread = row_int(&rows, THREAD), gil = row_int(&rows, GIL), start = row_int(&rows, START);
         if (!filter_thread(filter, thread, start, start))
             continue;
         uint32_t number = keys_add(threads, &thread);
         if (number == NO_KEY || array_reserve_zeroed(out, &room, number + 1u, sizeof **out) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to count the samples");
-            break;
+            goto close_rows;
         }
         struct share *share = &(*out)[number];
         share->samples++;
         share->gil[gil == HOLDS || gil == WAITS ? gil : NEITHER]++;
-        share->ran_without += gil != HOLDS && gil != WAITS && columns.values[STATE][row] == RUNNING;
+        share->ran_without += gil != HOLDS && gil != WAITS && row_int(&rows, STATE) == RUNNING;
     }
-    report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -88,7 +92,6 @@ static int add_thread(struct table *table, struct report *report, const struct t
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread);
     double all = (double)share->samples / 100;
-    size_t length;
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -100,8 +103,24 @@ static int add_thread(struct table *table, struct report *report, const struct t
     cell_set_int(&row[SAMPLES], share->samples);
     cell_set_int(&row[PROCESS], global_pid_number(thread));
     cell_set_int(&row[TID], global_tid_number(thread));
-    const char *text = name ? report_string(report, name->name, &length) : NULL;
-    return text ? cell_set_text(table, &row[NAME], text, length) : 0;
+    return name ? cell_set_pooled(table, &row[NAME], report, name->name) : 0;
+}
+
+static int fill_threads(struct table *table, struct report *report, const struct keys *threads,
+                        const struct share *shares, struct error *err)
+{
+    struct thread_names names = { 0 };
+    int code = thread_names_read(&names, report, err);
+
+    if (code != 0)
+        goto free_names;
+    for (uint32_t i = 0; i < threads->count; i++)
+        if ((code = add_thread(table, report, &names, *keys_get(threads, i), &shares[i])) != 0)
+            goto free_names;
+    table_sort(table, by_held, NULL);
+free_names:
+    thread_names_free(&names);
+    return code;
 }
 
 static int python_gil_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -118,27 +137,18 @@ static int python_gil_sum(struct report *report, const struct analysis_request *
         { "TID", CELL_INT, UNIT_ID, 0 },
         { "Thread", CELL_TEXT, UNIT_NONE, 0 },
     };
+    struct table *table = table_new(columns, CELLS);
     struct keys threads = { .width = 1 };
-    struct thread_names names = { 0 };
     struct share *shares = NULL;
-    struct table *table = NULL;
-    struct filter filter;
-    int code = filter_open(&filter, report, request, err);
+    struct filter filter = { 0 };
+    int code;
 
-    if (code != 0)
-        return code;
-    code = count_samples(report, &filter, &threads, &shares, err);
-    if (code == 0)
-        code = thread_names_read(&names, report, err);
-    if (code == 0) {
-        table = table_new(columns, CELLS);
-        code = table ? 0 : ERR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; code == 0 && i < threads.count; i++)
-        code = add_thread(table, report, &names, *keys_get(&threads, i), &shares[i]);
-    if (code == 0)
-        table_sort(table, by_held, NULL);
-    thread_names_free(&names);
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto done;
+    if ((code = count_samples(report, &filter, &threads, &shares, err)) != 0)
+        goto done;
+    code = table ? fill_threads(table, report, &threads, shares, err) : ERR_NO_MEMORY;
+done:
     keys_free(&threads);
     free(shares);
     filter_close(&filter);

@@ -1,6 +1,5 @@
 /* sched_sum and cpu_util: how threads and CPUs were scheduled. */
-#include <string.h>
-
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/sched_times.h"
 #include "analyze/model/threads.h"
@@ -9,11 +8,6 @@
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static int out_of_memory(struct error *err)
-{
-    return error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 /* ---- sched_sum ------------------------------------------------------------------------------------------------- */
@@ -57,11 +51,7 @@ static int add_thread(struct table *table, struct report *report, const struct t
     }
     cell_set_int(&row[PID], global_pid_number(thread->id));
     cell_set_int(&row[TID], global_tid_number(thread->id));
-    if (!name)
-        return 0;
-    size_t length;
-    const char *text = report_string(report, name->name, &length);
-    return cell_set_text(table, &row[NAME], text, length);
+    return name ? cell_set_pooled(table, &row[NAME], report, name->name) : 0;
 }
 
 static int by_running(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -69,29 +59,34 @@ static int by_running(const struct table_cell *a, const struct table_cell *b, vo
     return (a[RUNNING].integer < b[RUNNING].integer) - (a[RUNNING].integer > b[RUNNING].integer);
 }
 
+static int fill_threads(struct table *table, struct report *report, const struct thread_names *names,
+                        const struct sched_times *times)
+{
+    for (size_t i = 0; i < times->thread_count; i++)
+        if (add_thread(table, report, names, &times->threads[i]) != 0)
+            return ERR_NO_MEMORY;
+    table_sort(table, by_running, NULL);
+    return 0;
+}
+
 static int sched_sum(struct report *report, const struct analysis_request *request, struct table **out,
                      struct error *err)
 {
-    struct sched_times times;
-    struct thread_names names = { 0 };
-    int code = sched_times_read(&times, report, request, err);
-
-    if (code != 0)
-        return code;
     struct table *table = table_new(sum_columns, SUM_COLUMNS);
-    code = thread_names_read(&names, report, err);
-    for (size_t i = 0; table && code == 0 && i < times.thread_count; i++)
-        code = add_thread(table, report, &names, &times.threads[i]) != 0 ? out_of_memory(err) : 0;
-    if (table && code == 0)
-        table_sort(table, by_running, NULL);
+    struct sched_times times = { 0 };
+    struct thread_names names = { 0 };
+    int code;
+
+    if ((code = sched_times_read(&times, report, request, err)) != 0)
+        goto done;
+    if ((code = thread_names_read(&names, report, err)) != 0)
+        goto done;
+    if (!table || fill_threads(table, report, &names, &times) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+done:
     thread_names_free(&names);
     sched_times_free(&times);
-    if (table && code == 0) {
-        *out = table;
-        return 0;
-    }
-    table_delete(table);
-    return code ? code : out_of_memory(err);
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
@@ -136,25 +131,30 @@ static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wal
     return 0;
 }
 
+static int fill_cpus(struct table *table, struct report *report, const struct sched_times *times)
+{
+    const struct report_table *switches = report_table(report, "SCHED_EVENTS");
+
+    for (size_t i = 0; i < times->cpu_count; i++)
+        if (add_cpu(table, &times->cpus[i], times->wall_ns, switches && switches->rows) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
 static int cpu_util(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    struct sched_times times;
+    struct table *table = table_new(util_columns, UTIL_COLUMNS);
+    struct sched_times times = { 0 };
     int code = sched_times_read(&times, report, request, err);
-    const struct report_table *switches = report_table(report, "SCHED_EVENTS");
 
     if (code != 0)
-        return code;
-    struct table *table = table_new(util_columns, UTIL_COLUMNS);
-    for (size_t i = 0; table && code == 0 && i < times.cpu_count; i++)
-        code = add_cpu(table, &times.cpus[i], times.wall_ns, switches && switches->rows) != 0 ? out_of_memory(err) : 0;
+        goto done;
+    if (!table || fill_cpus(table, report, &times) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+done:
     sched_times_free(&times);
-    if (table && code == 0) {
-        *out = table;
-        return 0;
-    }
-    table_delete(table);
-    return code ? code : out_of_memory(err);
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const util_tables[] = { "SCHED_EVENTS", "TACHO_CPU_TIME", NULL };

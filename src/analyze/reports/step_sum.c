@@ -1,7 +1,7 @@
 /* The reports step_sum and step_stats: what each step's time went to, and figures over all steps. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/model/torch/step_times.h"
 #include "analyze/model/torch/steps_read.h"
@@ -71,8 +71,7 @@ static void summary_free(struct summary *summary)
 {
     step_breakdown_free(&summary->times);
     steps_free(&summary->found);
-    if (summary->ranks.values)
-        report_columns_free(&summary->ranks);
+    report_columns_free(&summary->ranks);
 }
 
 static int summary_read(struct summary *summary, struct report *report, const struct analysis_request *request,
@@ -82,21 +81,20 @@ static int summary_read(struct summary *summary, struct report *report, const st
     const struct steps_request automatic = { 0 };
     struct analysis_filter only = request->filter ? *request->filter : (struct analysis_filter){ 0 };
     struct analysis_request all = { .filter = &only };
-    struct filter filter;
-    int code = 0;
+    struct filter filter = { 0 };
+    int code;
 
     *summary = (struct summary){ .report = report, .steps = only.steps ? only.steps : &summary->found };
-    if (!only.steps)
-        code = steps_read(&summary->found, report, &automatic, err);
-    /* which say what steps are shown, and not what happened in them */
-    only.only &= ~(ONLY_STEPS | ONLY_PID | ONLY_TID);
-    if (code == 0)
-        code = columns_read(report, "TACHO_PROCESS", names, 2, &summary->ranks, err);
-    if (code == 0)
-        code = filter_open(&filter, report, &all, err);
-    if (code != 0)
+    if (!only.steps && (code = steps_read(&summary->found, report, &automatic, err)) != 0)
         return code;
+    if ((code = columns_read(report, "TACHO_PROCESS", names, 2, &summary->ranks, err)) != 0)
+        return code;
+    /* These select the steps that are shown; the work in a step counts whatever its process and thread are. */
+    only.only &= ~(ONLY_STEPS | ONLY_PID | ONLY_TID);
+    if ((code = filter_open(&filter, report, &all, err)) != 0)
+        goto close_filter;
     code = step_breakdown_read(&summary->times, summary->steps, report, &filter, err);
+close_filter:
     filter_close(&filter);
     return code;
 }
@@ -132,8 +130,20 @@ static int add_step(struct table *table, const struct summary *summary, size_t a
         cell_set_int(&row[CELL_KERNELS], summary->times.list[at].kernels);
     set_process(summary, &row[CELL_PID], &row[CELL_RANK], step->process);
     step_label(label, summary->report, step);
-    return text_failed(label) ? ERR_NO_MEMORY
-                              : cell_set_text(table, &row[CELL_NAME], text_string(label), label->length);
+    return cell_set_built(table, &row[CELL_NAME], label);
+}
+
+static int fill_steps(struct table *table, const struct summary *summary, const struct analysis_request *request)
+{
+    struct text label = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < summary->steps->count; i++)
+        if (is_shown(&summary->steps->list[i], request) && (code = add_step(table, summary, i, &label)) != 0)
+            goto free_label;
+free_label:
+    text_free(&label);
+    return code;
 }
 
 static int step_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -144,20 +154,18 @@ static int step_sum(struct report *report, const struct analysis_request *reques
         [CELL_START] = { "Start", CELL_INT, UNIT_TIME, 0 }, [CELL_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
         [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 },     [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     };
+    struct table *table = NULL;
     struct summary summary;
-    struct text label = { 0 };
     int code = summary_read(&summary, report, request, err);
 
+    if (code != 0)
+        goto done;
     for (int i = 0; i < QUANTITIES; i++)
         columns[CELL_FIRST + i] = (struct table_column){ quantity_names[i], CELL_INT, UNIT_NS, 0 };
-    struct table *table = table_new(columns, CELLS);
-    if (code == 0 && !table)
-        code = ERR_NO_MEMORY;
-    for (size_t i = 0; code == 0 && i < summary.steps->count; i++)
-        if (is_shown(&summary.steps->list[i], request))
-            code = add_step(table, &summary, i, &label);
+    table = table_new(columns, CELLS);
+    code = table ? fill_steps(table, &summary, request) : ERR_NO_MEMORY;
+done:
     summary_free(&summary);
-    text_free(&label);
     return table_hand_over(table, code, out, err);
 }
 
@@ -181,10 +189,8 @@ enum {
 static int add_quantity(struct table *table, const struct summary *summary, enum quantity quantity,
                         const struct key_figures *figures, __int128 time, int64_t process)
 {
-    struct table_cell *row = figures->figures.count ? table_add_row(table) : NULL;
+    struct table_cell *row = table_add_row(table);
 
-    if (!figures->figures.count)
-        return 0;
     if (!row)
         return ERR_NO_MEMORY;
     if (time > 0)
@@ -197,7 +203,7 @@ static int add_quantity(struct table *table, const struct summary *summary, enum
     cell_set_int(&row[STAT_MAX], figures->figures.max);
     cell_set_real(&row[STAT_DEVIATION], statistics_deviation(&figures->figures));
     set_process(summary, &row[STAT_PID], &row[STAT_RANK], process);
-    return cell_set_text(table, &row[STAT_NAME], quantity_names[quantity], strlen(quantity_names[quantity]));
+    return cell_set_string(table, &row[STAT_NAME], quantity_names[quantity]);
 }
 
 /* The rows of one process, whose steps lie side by side. */
@@ -208,9 +214,11 @@ static int add_process(struct table *table, const struct summary *summary, const
     uint32_t *groups = malloc((room + 1) * sizeof *groups);
     int64_t *values = malloc((room + 1) * sizeof *values), quantities[QUANTITIES];
     struct key_figures figures[QUANTITIES];
-    int code = groups && values ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t at = first; at < behind && code == 0; at++) {
+    if (!groups || !values)
+        goto done;
+    for (size_t at = first; at < behind; at++) {
         if (!is_shown(&summary->steps->list[at], request))
             continue;
         fill_quantities(quantities, summary, at);
@@ -219,14 +227,31 @@ static int add_process(struct table *table, const struct summary *summary, const
             values[count] = quantities[i];
         }
     }
-    if (code == 0)
-        code = keys_summarize(figures, QUANTITIES, groups, values, count);
-    for (int i = 0; i < QUANTITIES && code == 0; i++)
-        code = add_quantity(table, summary, (enum quantity)i, &figures[i], figures[TIME].figures.total,
-                            summary->steps->list[first].process);
+    if ((code = keys_summarize(figures, QUANTITIES, groups, values, count)) != 0)
+        goto done;
+    for (int i = 0; i < QUANTITIES; i++)
+        if (figures[i].figures.count &&
+            (code = add_quantity(table, summary, (enum quantity)i, &figures[i], figures[TIME].figures.total,
+                                 summary->steps->list[first].process)) != 0)
+            goto done;
+done:
     free(groups);
     free(values);
     return code;
+}
+
+static int fill_stats(struct table *table, const struct summary *summary, const struct analysis_request *request)
+{
+    const struct steps *steps = summary->steps;
+
+    for (size_t first = 0, i = 1; i <= steps->count; i++) {
+        if (i < steps->count && steps->list[i].process == steps->list[first].process)
+            continue;
+        if (add_process(table, summary, request, first, i) != 0)
+            return ERR_NO_MEMORY;
+        first = i;
+    }
+    return 0;
 }
 
 static int step_stats(struct report *report, const struct analysis_request *request, struct table **out,
@@ -240,18 +265,14 @@ static int step_stats(struct report *report, const struct analysis_request *requ
         { "StdDev", CELL_REAL, UNIT_NS, 1 },     { "PID", CELL_INT, UNIT_ID, 0 },
         { "Rank", CELL_INT, UNIT_ID, 0 },
     };
-    struct summary summary;
     struct table *table = table_new(columns, STATS);
+    struct summary summary;
     int code = summary_read(&summary, report, request, err);
 
-    if (code == 0 && !table)
-        code = ERR_NO_MEMORY;
-    for (size_t first = 0, i = 1; code == 0 && i <= summary.steps->count; i++) {
-        if (i < summary.steps->count && summary.steps->list[i].process == summary.steps->list[first].process)
-            continue;
-        code = add_process(table, &summary, request, first, i);
-        first = i;
-    }
+    if (code != 0)
+        goto done;
+    code = table ? fill_stats(table, &summary, request) : ERR_NO_MEMORY;
+done:
     summary_free(&summary);
     return table_hand_over(table, code, out, err);
 }

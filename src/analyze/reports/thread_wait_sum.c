@@ -2,6 +2,7 @@
  * off its CPU outside of them. */
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/thread_spans.h"
@@ -42,32 +43,39 @@ static void waits_free(struct waits *waits)
     free(waits->list);
 }
 
-static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request,
+static int read_spans(struct waits *waits, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
     /* nsys keeps its own notes in the same table, in another class. */
     static const struct span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
                                                "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
-    struct filter filter;
+    struct filter filter = { 0 };
+    int code;
 
-    *waits = (struct waits){ .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
-    if (filter_open(&filter, report, request, err) != 0)
-        return err->code;
-    int code = thread_spans_read(&waits->calls, report, &source, &filter, err);
-    if (code == 0)
-        code = thread_spans_off_cpu(&waits->off_cpu, report, &filter, err);
-    if (code == 0)
-        code = stacks_open(&waits->stacks, report, err);
-    if (code == 0)
-        code = stack_chains_read(&waits->chains, &waits->stacks, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
-    if (code == 0)
-        code = stack_join_open(&waits->join, report, STACKS_WITH_LINES, err);
-    if (code == 0)
-        code = thread_names_read(&waits->names, report, err);
-    filter_close(&filter);
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto close_filter;
+    if ((code = thread_spans_read(&waits->calls, report, &source, &filter, err)) != 0)
+        goto close_filter;
+    if ((code = thread_spans_off_cpu(&waits->off_cpu, report, &filter, err)) != 0)
+        goto close_filter;
     thread_spans_keep_outermost(&waits->calls);
     thread_spans_keep_outermost(&waits->off_cpu);
+close_filter:
+    filter_close(&filter);
     return code;
+}
+
+static int read_callers(struct waits *waits, struct report *report, struct error *err)
+{
+    int code;
+
+    if ((code = stacks_open(&waits->stacks, report, err)) != 0)
+        return code;
+    if ((code = stack_chains_read(&waits->chains, &waits->stacks, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err)) != 0)
+        return code;
+    if ((code = stack_join_open(&waits->join, report, STACKS_WITH_LINES, err)) != 0)
+        return code;
+    return thread_names_read(&waits->names, report, err);
 }
 
 static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
@@ -135,20 +143,21 @@ static int find_caller(struct waits *waits, const struct thread_span *call, size
 static int sum_up(struct waits *waits)
 {
     size_t hints[2] = { 0, 0 };
-    int code = 0;
 
-    for (size_t i = 0; i < waits->calls.count && code == 0; i++) {
+    for (size_t i = 0; i < waits->calls.count; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         struct caller caller;
-        code = find_caller(waits, call, hints, &caller);
+        if (find_caller(waits, call, hints, &caller) != 0)
+            return ERR_NO_MEMORY;
         int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame,
                                    waits->with_stacks ? caller.stack : STACK_EMPTY };
-        if (code == 0)
-            code = add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call));
+        if (add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call)) != 0)
+            return ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < waits->off_cpu.count && code == 0; i++)
-        code = add_outside(waits, &waits->off_cpu.list[i]);
-    return code;
+    for (size_t i = 0; i < waits->off_cpu.count; i++)
+        if (add_outside(waits, &waits->off_cpu.list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -169,14 +178,6 @@ enum {
     CELL_STACK,
     CELLS
 };
-
-static int set_text(struct table *table, struct table_cell *cell, struct text *text)
-{
-    int code = text_failed(text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(text), text->length);
-
-    text_clear(text);
-    return code;
-}
 
 static void add_name(struct text *out, const struct waits *waits, int64_t name)
 {
@@ -221,6 +222,22 @@ static void add_stack(struct text *out, const struct stacks *stacks, uint32_t st
     }
 }
 
+/* The text of a column that names something; empty where nothing is known. */
+static void make_label(struct text *out, const struct waits *waits, const int64_t key[KEY_PARTS], int column)
+{
+    text_clear(out);
+    switch (column) {
+    case CELL_THREAD: add_thread_name(out, waits, key[KEY_THREAD]); break;
+    case CELL_NAME: add_name(out, waits, key[KEY_NAME]); break;
+    case CELL_HOLDER: add_holder(out, waits, key[KEY_HOLDER]); break;
+    case CELL_WHERE:
+        if (key[KEY_FRAME] != NO_KEY)
+            stack_frame_label(out, &waits->stacks, (uint32_t)key[KEY_FRAME]);
+        break;
+    case CELL_STACK: add_stack(out, &waits->stacks, (uint32_t)key[KEY_STACK]); break;
+    }
+}
+
 static int add_row(struct table *table, struct waits *waits, uint32_t number, int64_t whole_ns, struct text *text)
 {
     const struct wait *wait = &waits->list[number];
@@ -238,20 +255,12 @@ static int add_row(struct table *table, struct waits *waits, uint32_t number, in
         cell_set_int(&row[CELL_OFF_CPU], wait->off_cpu_ns);
     cell_set_int(&row[CELL_PID], global_pid_number(key[KEY_THREAD]));
     cell_set_int(&row[CELL_TID], global_tid_number(key[KEY_THREAD]));
-    add_thread_name(text, waits, key[KEY_THREAD]);
-    int code = set_text(table, &row[CELL_THREAD], text);
-    add_name(text, waits, key[KEY_NAME]);
-    code = code ? code : set_text(table, &row[CELL_NAME], text);
-    add_holder(text, waits, key[KEY_HOLDER]);
-    code = code ? code : set_text(table, &row[CELL_HOLDER], text);
-    if (key[KEY_FRAME] != NO_KEY)
-        stack_frame_label(text, &waits->stacks, (uint32_t)key[KEY_FRAME]);
-    code = code ? code : set_text(table, &row[CELL_WHERE], text);
-    if (waits->with_stacks && code == 0) {
-        add_stack(text, &waits->stacks, (uint32_t)key[KEY_STACK]);
-        code = set_text(table, &row[CELL_STACK], text);
+    for (int column = CELL_THREAD; column < (waits->with_stacks ? CELLS : CELL_STACK); column++) {
+        make_label(text, waits, key, column);
+        if (cell_set_built(table, &row[column], text) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
 }
 
 static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
@@ -277,11 +286,12 @@ static int fill(struct table *table, struct waits *waits)
 
     for (uint32_t i = 0; i < waits->keys.count; i++)
         whole = saturating_add(whole, waits->list[i].total_ns);
-    for (uint32_t i = 0; i < waits->keys.count && code == 0; i++)
-        code = add_row(table, waits, i, whole, &text);
+    for (uint32_t i = 0; i < waits->keys.count; i++)
+        if ((code = add_row(table, waits, i, whole, &text)) != 0)
+            goto free_text;
+    table_sort(table, by_total, NULL);
+free_text:
     text_free(&text);
-    if (code == 0)
-        table_sort(table, by_total, NULL);
     return code;
 }
 
@@ -297,18 +307,19 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 },
         { "Stack", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct waits waits;
-    int code = waits_read(&waits, report, request, err);
+    struct waits waits = { .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
     struct table *table = table_new(columns, waits.with_stacks ? CELLS : CELL_STACK);
+    int code;
 
-    if (code == 0 && (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0))
+    if ((code = read_spans(&waits, report, request, err)) != 0)
+        goto done;
+    if ((code = read_callers(&waits, report, err)) != 0)
+        goto done;
+    if (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
+done:
     waits_free(&waits);
-    if (code != 0)
-        table_delete(table);
-    else
-        *out = table;
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };

@@ -1,13 +1,12 @@
 /* The report torch_events: operators, annotations, CUDA calls and work on GPUs one by one, in the order and under the
  * names of the events of torch's own profiler. What belongs together is said by numbers of rows. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/model/torch/torch_stacks.h"
 #include "analyze/registry.h"
-#include "base/text.h"
 
 enum {
     CELL_START,
@@ -92,7 +91,7 @@ static int set_stack(struct table *table, struct table_cell *cell, struct intern
         text_add(&text, text.length ? ";" : "");
         text_add_bytes(&text, frame.bytes, frame.length);
     }
-    int code = text_failed(&text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&text), text.length);
+    int code = cell_set_built(table, cell, &text);
     text_free(&text);
     return code;
 }
@@ -100,60 +99,63 @@ static int set_stack(struct table *table, struct table_cell *cell, struct intern
 static int set_texts(struct table *table, struct table_cell *row, const struct operators *operators,
                      const struct operator* operator)
 {
-    const struct {
-        int cell;
-        uint32_t text;
-    } texts[] = { { CELL_NAME, operator->name },
-                    { CELL_SHAPES, operator->shapes },
-                      {
-                          CELL_VALUES,
-                          operator->values },
-                    };
-    int code = cell_set_text(table, &row[CELL_KIND_NAME], kinds[operator->kind], strlen(kinds[operator->kind]));
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && code == 0; i++)
-        code = operators_cell(table, &row[texts[i].cell], operators, texts[i].text);
-    if (code != 0 || operator->stack == NO_TEXT)
-        return code;
-    return set_stack(table, &row[CELL_STACK], operators_text(operators, operator->stack));
+    if (cell_set_string(table, &row[CELL_KIND_NAME], kinds[operator->kind]) != 0 ||
+        operators_cell(table, &row[CELL_NAME], operators, operator->name) != 0 ||
+        operators_cell(table, &row[CELL_SHAPES], operators, operator->shapes) != 0 ||
+        operators_cell(table, &row[CELL_VALUES], operators, operator->values) != 0)
+        return ERR_NO_MEMORY;
+    return operator->stack == NO_TEXT ? 0
+                                      : set_stack(table, &row[CELL_STACK], operators_text(operators, operator->stack));
 }
 
-static int fill(struct table *table, const struct operators *operators, uint32_t *rows)
+/* The number of each operator's row, from 1 on. */
+static void number_rows(uint32_t *rows, const struct operators *operators)
 {
-    int code = 0;
-
     for (size_t i = 0, number = 0; i < operators->count; i++) {
         number += !operators->list[i].is_collapsed;
-        rows[i] = (uint32_t)number; /* from 1 on */
+        rows[i] = (uint32_t)number;
     }
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator* operator= & operators->list[i];
-        if (operator->is_collapsed)
-            continue;
-        struct table_cell *row = table_add_row(table);
-        if (!row)
-            return ERR_NO_MEMORY;
-        set_numbers(row, operators, operator, rows);
-        code = set_texts(table, row, operators, operator);
-    }
+}
+
+static int add_row(struct table *table, const struct operators *operators, const struct operator* operator,
+                   const uint32_t * rows)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    set_numbers(row, operators, operator, rows);
+    return set_texts(table, row, operators, operator);
+}
+
+static int fill_table(struct table *table, struct operators *operators)
+{
+    uint32_t *rows = calloc(operators->count + 1, sizeof *rows);
+    int code = ERR_NO_MEMORY;
+
+    if (!rows)
+        return code;
+    if ((code = operators_nest(operators)) != 0)
+        goto free_rows;
+    number_rows(rows, operators);
+    for (size_t i = 0; i < operators->count; i++)
+        if (!operators->list[i].is_collapsed && (code = add_row(table, operators, &operators->list[i], rows)) != 0)
+            goto free_rows;
+free_rows:
+    free(rows);
     return code;
 }
 
 static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct operators operators;
+    struct table *table = table_new(columns, CELLS);
+    struct operators operators = { 0 };
     int code = operators_read(&operators, report, request, err);
 
-    if (code != 0) {
-        operators_free(&operators);
-        return code;
-    }
-    uint32_t *rows = calloc(operators.count + 1, sizeof *rows);
-    struct table *table = table_new(columns, CELLS);
-    code = rows && table ? operators_nest(&operators) : ERR_NO_MEMORY;
-    if (code == 0)
-        code = fill(table, &operators, rows);
-    free(rows);
+    if (code != 0)
+        goto done;
+    code = table ? fill_table(table, &operators) : ERR_NO_MEMORY;
+done:
     operators_free(&operators);
     return table_hand_over(table, code, out, err);
 }

@@ -4,7 +4,6 @@
  * A backward operator has the sequence number of the forward one that asked for it. Of several forward ones with that
  * number, one within the other, it is the one that began last, as in torch's own traces. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/forward_operators.h"
@@ -70,21 +69,22 @@ static int counts(const struct matching *matching, const struct operator* operat
         OPERATOR && !operator->is_collapsed && operator->sequence >= 0 && !torch_is_engine(name.bytes, name.length);
 }
 
+static int match_one(struct matching *matching, uint32_t at)
+{
+    const struct operator* operator= & matching->operators.list[at];
+
+    if (!operator->is_backward)
+        return forwards_add(&matching->forwards, operator, at);
+    uint32_t forward = forwards_of(&matching->forwards, operator).last;
+    return forward == NO_OPERATOR ? 0 /* it was not recorded */ : add_pair(matching, forward, at);
+}
+
 static int match(struct matching *matching)
 {
-    int code = 0;
-
-    for (size_t i = 0; i < matching->operators.count && code == 0; i++) {
-        const struct operator* operator= & matching->operators.list[i];
-        if (!counts(matching, operator))
-            continue;
-        uint32_t forward = operator->is_backward ? forwards_of(&matching->forwards, operator).last : NO_OPERATOR;
-        if (!operator->is_backward)
-            code = forwards_add(&matching->forwards, operator,(uint32_t) i);
-        else if (forward != NO_OPERATOR) /* else it was not recorded */
-            code = add_pair(matching, forward, (uint32_t)i);
-    }
-    return code;
+    for (size_t i = 0; i < matching->operators.count; i++)
+        if (counts(matching, &matching->operators.list[i]) && match_one(matching, (uint32_t)i) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -124,69 +124,65 @@ static int add_row(struct table *table, const struct matching *matching, uint32_
     const struct pair *pair = &matching->pairs[key];
     const int64_t *names = keys_get(&matching->names, key);
     struct table_cell *row = table_add_row(table);
-    int code = row ? 0 : ERR_NO_MEMORY;
 
-    if (code == 0) {
-        cell_set_real(&row[CELL_SHARE], share);
-        cell_set_int(&row[CELL_COUNT], pair->count);
-    }
-    for (int side = 0; side < SIDES && code == 0; side++) {
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[CELL_SHARE], share);
+    cell_set_int(&row[CELL_COUNT], pair->count);
+    for (int side = 0; side < SIDES; side++) {
         struct intern_string name = operators_text(&matching->operators, (uint32_t)names[side]);
         cell_set_int(&row[CELL_CPU + side], pair->cpu_ns[side]);
         cell_set_int(&row[CELL_GPU + side], pair->gpu_ns[side]);
-        code = cell_set_text(table, &row[CELL_NAMES + side], name.bytes, name.length);
+        if (cell_set_text(table, &row[CELL_NAMES + side], name.bytes, name.length) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
 }
 
 static int fill(struct table *table, const struct matching *matching)
 {
     int64_t totals[2] = { 0 };
-    int code = 0;
 
     for (uint32_t key = 0; key < matching->names.count; key++)
         for (int by_gpu = 0; by_gpu < 2; by_gpu++)
             totals[by_gpu] = saturating_add(totals[by_gpu], weight(&matching->pairs[key], by_gpu));
     int by_gpu = totals[1] > 0;
-    for (uint32_t key = 0; key < matching->names.count && code == 0; key++) {
-        double total = totals[by_gpu] ? (double)totals[by_gpu] : 1;
-        code = add_row(table, matching, key, 100.0 * (double)weight(&matching->pairs[key], by_gpu) / total);
-    }
-    if (code == 0)
-        table_sort(table, compare, NULL);
-    return code;
+    double total = totals[by_gpu] ? (double)totals[by_gpu] : 1;
+    for (uint32_t key = 0; key < matching->names.count; key++)
+        if (add_row(table, matching, key, 100.0 * (double)weight(&matching->pairs[key], by_gpu) / total) != 0)
+            return ERR_NO_MEMORY;
+    table_sort(table, compare, NULL);
+    return 0;
+}
+
+/* Finds all pairs, with the time of both operators. */
+static int find_pairs(struct matching *matching)
+{
+    matching->gpu_us = calloc(matching->operators.count + 1, sizeof *matching->gpu_us);
+    matching->pairs = calloc(matching->operators.count + 1, sizeof *matching->pairs);
+    if (!matching->gpu_us || !matching->pairs || operators_nest(&matching->operators) != 0)
+        return ERR_NO_MEMORY;
+    sum_gpu(matching);
+    return match(matching);
 }
 
 static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     struct matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
-    struct table *table = NULL;
+    struct table *table = table_new(columns, CELLS);
     int code = operators_read(&matching.operators, report, request, err);
 
     if (code != 0)
-        return code;
-    matching.gpu_us = calloc(matching.operators.count + 1, sizeof *matching.gpu_us);
-    matching.pairs = calloc(matching.operators.count + 1, sizeof *matching.pairs);
-    table = table_new(columns, CELLS);
-    code = matching.gpu_us && matching.pairs && table ? operators_nest(&matching.operators) : ERR_NO_MEMORY;
-    if (code == 0) {
-        sum_gpu(&matching);
-        code = match(&matching);
-    }
-    if (code == 0)
-        code = fill(table, &matching);
-    if (code != 0) {
-        table_delete(table);
-        error_set(err, code, "not enough memory for the operators");
-    } else {
-        *out = table;
-    }
+        goto done;
+    if (!table || find_pairs(&matching) != 0 || fill(table, &matching) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+done:
     operators_free(&matching.operators);
     forwards_free(&matching.forwards);
     keys_free(&matching.names);
     free(matching.gpu_us);
     free(matching.pairs);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/torch_frames.h"
 #include "analyze/model/torch/torch_memory.h"
 #include "analyze/registry.h"
-#include "base/text.h"
 
 static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid,
                      const struct memory_place *place)
@@ -16,7 +16,7 @@ static int set_place(struct table *table, struct table_cell *device, struct tabl
 
     memory_place_label(&label, place);
     cell_set_int(pid, global_pid_number(place->process));
-    int code = text_failed(&label) ? ERR_NO_MEMORY : cell_set_text(table, device, text_string(&label), label.length);
+    int code = cell_set_built(table, device, &label);
     text_free(&label);
     return code;
 }
@@ -88,33 +88,57 @@ static int is_counted(const struct operator* operator, const struct memory_place
            !operator->is_collapsed && global_process(operator->thread) == place->process;
 }
 
+/* Joins the figures of operators with the same name. */
+static int sum_names(struct sums *sums, struct keys *names, const struct torch_memory *memory, uint32_t place,
+                     const struct sums *by_operator)
+{
+    const struct operators *operators = &memory->operators;
+
+    for (size_t i = 0; i <= operators->count; i++) {
+        if (i < operators->count && !is_counted(&operators->list[i], &memory->places[place]))
+            continue;
+        uint32_t key = keys_add(names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
+        if (key == NO_KEY)
+            return ERR_NO_MEMORY;
+        for (int f = 0; f < SUM_FIGURES; f++)
+            add_to(&sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+    }
+    return 0;
+}
+
+static int add_sum_row(struct table *table, const struct torch_memory *memory, uint32_t place, uint32_t name,
+                       const struct sums *sums)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    for (int f = 0; f < SUM_FIGURES; f++)
+        cell_set_int(&row[f], sums->of[f]);
+    if (operators_cell(table, &row[SUM_NAME], &memory->operators, name) != 0)
+        return ERR_NO_MEMORY;
+    return set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
+}
+
 static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place,
                     const struct sums *by_operator)
 {
-    const struct operators *operators = &memory->operators;
     struct keys names = { .width = 1 };
-    struct sums *sums = calloc(operators->texts.count + 2, sizeof *sums);
-    int code = sums ? 0 : ERR_NO_MEMORY;
+    struct sums *sums = calloc(memory->operators.texts.count + 2, sizeof *sums);
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i <= operators->count && code == 0; i++) {
-        if (i < operators->count && !is_counted(&operators->list[i], &memory->places[place]))
+    if (!sums)
+        return code;
+    if ((code = sum_names(sums, &names, memory, place, by_operator)) != 0)
+        goto done;
+    for (uint32_t key = 0; key < names.count; key++) {
+        const int64_t *of = sums[key].of;
+        if (!of[TAKEN_TOTAL] && !of[GIVEN_SELF] && !of[NET_TOTAL])
             continue;
-        uint32_t key = keys_add(&names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        for (int f = 0; f < SUM_FIGURES && code == 0; f++)
-            sums[key].of[f] = saturating_add(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+        if ((code = add_sum_row(table, memory, place, (uint32_t)*keys_get(&names, key), &sums[key])) != 0)
+            goto done;
     }
-    for (uint32_t key = 0; key < names.count && code == 0; key++) {
-        if (!sums[key].of[TAKEN_TOTAL] && !sums[key].of[GIVEN_SELF] && !sums[key].of[NET_TOTAL])
-            continue;
-        struct table_cell *row = table_add_row(table);
-        for (int f = 0; row && f < SUM_FIGURES; f++)
-            cell_set_int(&row[f], sums[key].of[f]);
-        code = row ? operators_cell(table, &row[SUM_NAME], operators, (uint32_t)keys_get(&names, key)[0])
-                   : ERR_NO_MEMORY;
-        if (code == 0)
-            code = set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
-    }
+done:
     free(sums);
     keys_free(&names);
     return code;
@@ -129,6 +153,24 @@ static int by_use(const struct table_cell *a, const struct table_cell *b, void *
             return a[keys[i]].integer < b[keys[i]].integer ? 1 : -1;
     int order = cell_compare_text(&a[SUM_NAME], &b[SUM_NAME]);
     return order ? order : cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
+}
+
+static int fill_sums(struct table *table, const struct torch_memory *memory)
+{
+    struct sums *by_operator = malloc((memory->operators.count + 1) * sizeof *by_operator);
+    int code = 0;
+
+    if (!by_operator)
+        return ERR_NO_MEMORY;
+    for (uint32_t place = 0; place < memory->place_count; place++) {
+        sum_place(memory, place, by_operator);
+        if ((code = add_sums(table, memory, place, by_operator)) != 0)
+            goto free_sums;
+    }
+    table_sort(table, by_use, NULL);
+free_sums:
+    free(by_operator);
+    return code;
 }
 
 static int torch_memory_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -147,20 +189,14 @@ static int torch_memory_sum(struct report *report, const struct analysis_request
         { "Device", CELL_TEXT, UNIT_NONE, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 },
     };
-    struct torch_memory memory;
     struct table *table = table_new(columns, SUM_CELLS);
+    struct torch_memory memory = { 0 };
     int code = torch_memory_read(&memory, report, request, err);
-    struct sums *by_operator = code == 0 ? malloc((memory.operators.count + 1) * sizeof *by_operator) : NULL;
 
-    if (code == 0 && (!table || !by_operator))
-        code = ERR_NO_MEMORY;
-    for (uint32_t place = 0; code == 0 && place < memory.place_count; place++) {
-        sum_place(&memory, place, by_operator);
-        code = add_sums(table, &memory, place, by_operator);
-    }
-    if (code == 0)
-        table_sort(table, by_use, NULL);
-    free(by_operator);
+    if (code != 0)
+        goto done;
+    code = table ? fill_sums(table, &memory) : ERR_NO_MEMORY;
+done:
     torch_memory_free(&memory);
     return table_hand_over(table, code, out, err);
 }
@@ -307,27 +343,28 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
     struct keys keys = { .width = KEY_WIDTH };
     struct group *groups = calloc(memory->count + 1, sizeof *groups);
     int64_t *known = calloc(memory->place_count + 1, sizeof *known);
-    int code = groups && known ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < memory->count && code == 0; i++) {
+    if (!groups || !known)
+        goto done;
+    for (size_t i = 0; i < memory->count; i++) {
         const struct memory_event *event = &memory->list[i];
         if (!memory_is_at_peak(memory, i))
             continue;
         uint32_t key = peak_key(&keys, memory, frames, event);
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (code != 0)
-            break;
+        if (key == NO_KEY)
+            goto done;
         if (groups[key].count++ == 0)
             groups[key].since_ns = event->time_ns;
-        groups[key].bytes = saturating_add(groups[key].bytes, event->bytes);
-        known[event->place] = saturating_add(known[event->place], event->bytes);
+        add_to(&groups[key].bytes, event->bytes);
+        add_to(&known[event->place], event->bytes);
     }
-    if (code == 0)
-        code = add_groups(table, memory, frames, &keys, groups);
-    if (code == 0)
-        code = add_older(table, memory, known);
-    if (code == 0)
-        table_sort(table, by_bytes, NULL);
+    if ((code = add_groups(table, memory, frames, &keys, groups)) != 0)
+        goto done;
+    if ((code = add_older(table, memory, known)) != 0)
+        goto done;
+    table_sort(table, by_bytes, NULL);
+done:
     free(groups);
     free(known);
     keys_free(&keys);
@@ -337,15 +374,17 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
 static int torch_memory_peak(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    struct torch_memory memory;
-    struct torch_frames frames = { 0 };
     struct table *table = table_new(peak_columns, PEAK_CELLS);
-    int code = torch_memory_read(&memory, report, request, err);
+    struct torch_memory memory = { 0 };
+    struct torch_frames frames = { 0 };
+    int code;
 
-    if (code == 0)
-        code = torch_frames_read(&frames, &memory.operators, report, request, err);
-    if (code == 0)
-        code = table ? fill_peak(table, &memory, &frames) : ERR_NO_MEMORY;
+    if ((code = torch_memory_read(&memory, report, request, err)) != 0)
+        goto done;
+    if ((code = torch_frames_read(&frames, &memory.operators, report, request, err)) != 0)
+        goto done;
+    code = table ? fill_peak(table, &memory, &frames) : ERR_NO_MEMORY;
+done:
     torch_frames_free(&frames);
     torch_memory_free(&memory);
     return table_hand_over(table, code, out, err);
@@ -353,41 +392,66 @@ static int torch_memory_peak(struct report *report, const struct analysis_reques
 
 /* ---- torch_memory_trace ---------------------------------------------------------------------------------------- */
 
+enum {
+    TRACE_TIME,
+    TRACE_BYTES,
+    TRACE_ALLOCATED,
+    TRACE_RESERVED,
+    TRACE_LIFETIME,
+    TRACE_ADDRESS,
+    TRACE_NAME,
+    TRACE_DEVICE,
+    TRACE_PID,
+    TRACE_TID,
+    TRACE_CELLS
+};
+
+static int add_event(struct table *table, const struct torch_memory *memory, const struct memory_event *event)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[TRACE_TIME], event->time_ns);
+    cell_set_int(&row[TRACE_BYTES], event->bytes);
+    cell_set_int(&row[TRACE_ALLOCATED], event->allocated);
+    if (event->reserved != MEMORY_UNKNOWN)
+        cell_set_int(&row[TRACE_RESERVED], event->reserved);
+    if (event->until != NO_EVENT_INDEX)
+        cell_set_int(&row[TRACE_LIFETIME], saturating_duration(event->time_ns, memory->list[event->until].time_ns));
+    cell_set_int(&row[TRACE_ADDRESS], event->address);
+    cell_set_int(&row[TRACE_TID], global_tid_number(event->thread));
+    if (operators_cell(table, &row[TRACE_NAME], &memory->operators, name_of(&memory->operators, event->operator)) != 0)
+        return ERR_NO_MEMORY;
+    return set_place(table, &row[TRACE_DEVICE], &row[TRACE_PID], &memory->places[event->place]);
+}
+
+static int fill_trace(struct table *table, const struct torch_memory *memory)
+{
+    for (size_t i = 0; i < memory->count; i++)
+        if (add_event(table, memory, &memory->list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
 static int torch_memory_trace(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    enum { TIME, BYTES, ALLOCATED, RESERVED, LIFETIME, ADDRESS, NAME, DEVICE, PID, TID, CELLS };
-    static const struct table_column columns[CELLS] = {
+    static const struct table_column columns[TRACE_CELLS] = {
         { "Time", CELL_INT, UNIT_TIME, 0 },       { "Bytes", CELL_INT, UNIT_BYTES, 0 },
         { "Allocated", CELL_INT, UNIT_BYTES, 0 }, { "Reserved", CELL_INT, UNIT_BYTES, 0 },
         { "Lifetime", CELL_INT, UNIT_NS, 0 },     { "Address", CELL_INT, UNIT_ID, 0 },
         { "Operator", CELL_TEXT, UNIT_NAME, 0 },  { "Device", CELL_TEXT, UNIT_NONE, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 },          { "TID", CELL_INT, UNIT_ID, 0 },
     };
-    struct torch_memory memory;
-    struct table *table = table_new(columns, CELLS);
+    struct table *table = table_new(columns, TRACE_CELLS);
+    struct torch_memory memory = { 0 };
     int code = torch_memory_read(&memory, report, request, err);
 
-    for (size_t i = 0; code == 0 && i < memory.count; i++) {
-        const struct memory_event *event = &memory.list[i];
-        struct table_cell *row = table ? table_add_row(table) : NULL;
-        if (!row) {
-            code = ERR_NO_MEMORY;
-            break;
-        }
-        cell_set_int(&row[TIME], event->time_ns);
-        cell_set_int(&row[BYTES], event->bytes);
-        cell_set_int(&row[ALLOCATED], event->allocated);
-        if (event->reserved != MEMORY_UNKNOWN)
-            cell_set_int(&row[RESERVED], event->reserved);
-        if (event->until != NO_EVENT_INDEX)
-            cell_set_int(&row[LIFETIME], saturating_duration(event->time_ns, memory.list[event->until].time_ns));
-        cell_set_int(&row[ADDRESS], event->address);
-        cell_set_int(&row[TID], global_tid_number(event->thread));
-        code = operators_cell(table, &row[NAME], &memory.operators, name_of(&memory.operators, event->operator));
-        if (code == 0)
-            code = set_place(table, &row[DEVICE], &row[PID], &memory.places[event->place]);
-    }
+    if (code != 0)
+        goto done;
+    code = table ? fill_trace(table, &memory) : ERR_NO_MEMORY;
+done:
     torch_memory_free(&memory);
     return table_hand_over(table, code, out, err);
 }

@@ -1,6 +1,5 @@
 /* The reports torch_module_sum and torch_kern_sum: where in the program time goes, by module and by line. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
@@ -19,12 +18,13 @@ struct places {
 static int places_read(struct places *places, struct report *report, const struct analysis_request *request,
                        struct error *err)
 {
-    *places = (struct places){ 0 };
     int code = operators_read(&places->operators, report, request, err);
 
-    if (code == 0 && operators_nest(&places->operators) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    return code ? code : torch_frames_read(&places->frames, &places->operators, report, request, err);
+    if (code != 0)
+        return code;
+    if (operators_nest(&places->operators) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    return torch_frames_read(&places->frames, &places->operators, report, request, err);
 }
 
 static void places_free(struct places *places)
@@ -122,29 +122,72 @@ static int by_time(const struct table_cell *a, const struct table_cell *b, void 
     return x != y ? (x < y) - (x > y) : cell_compare_text(&a[MODULE_NAME], &b[MODULE_NAME]);
 }
 
+static int add_module(struct table *table, const struct operators *modules, const int64_t *key,
+                      const struct module_figures *sums)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    for (int f = 0; f < MODULE_FIGURES; f++)
+        cell_set_int(&row[f], sums->of[f]);
+    cell_set_int(&row[MODULE_PID], global_pid_number(key[1]));
+    return operators_cell(table, &row[MODULE_NAME], modules, (uint32_t)key[0]);
+}
+
+/* Joins the figures of all calls of a module in a process. */
+static int sum_calls(struct module_figures *sums, struct keys *names, const struct operators *modules,
+                     const struct module_figures *figures)
+{
+    for (size_t i = 0; i < modules->count; i++) {
+        uint32_t key = keys_add(names, (int64_t[]){ modules->list[i].name, global_process(modules->list[i].thread) });
+        if (key == NO_KEY)
+            return ERR_NO_MEMORY;
+        for (int f = 0; f < MODULE_FIGURES; f++)
+            add(&sums[key].of[f], figures[i].of[f]);
+    }
+    return 0;
+}
+
 static int add_modules(struct table *table, const struct operators *modules, const struct module_figures *figures)
 {
     struct keys names = { .width = 2 };
     struct module_figures *sums = calloc(modules->count + 1, sizeof *sums);
-    int code = sums ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < modules->count && code == 0; i++) {
-        uint32_t key = keys_add(&names, (int64_t[]){ modules->list[i].name, global_process(modules->list[i].thread) });
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        for (int f = 0; f < MODULE_FIGURES && code == 0; f++)
-            add(&sums[key].of[f], figures[i].of[f]);
-    }
-    for (uint32_t key = 0; key < names.count && code == 0; key++) {
-        struct table_cell *row = table_add_row(table);
-        for (int f = 0; row && f < MODULE_FIGURES; f++)
-            cell_set_int(&row[f], sums[key].of[f]);
-        code = row ? operators_cell(table, &row[MODULE_NAME], modules, (uint32_t)keys_get(&names, key)[0])
-                   : ERR_NO_MEMORY;
-        if (code == 0)
-            cell_set_int(&row[MODULE_PID], global_pid_number(keys_get(&names, key)[1]));
-    }
+    if (!sums)
+        return code;
+    if ((code = sum_calls(sums, &names, modules, figures)) != 0)
+        goto done;
+    for (uint32_t key = 0; key < names.count; key++)
+        if ((code = add_module(table, modules, keys_get(&names, key), &sums[key])) != 0)
+            goto done;
+done:
     free(sums);
     keys_free(&names);
+    return code;
+}
+
+static int fill_modules(struct table *table, const struct places *places)
+{
+    const struct operators *modules = &places->frames.modules;
+    struct module_figures *figures = calloc(modules->count + 1, sizeof *figures);
+    int code;
+
+    if (!figures)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < places->operators.count; i++) {
+        if (places->operators.list[i].kind == OPERATOR_GPU)
+            count_work(places, figures, i);
+        else
+            count_operator(places, figures, i);
+    }
+    sum_modules(modules, figures);
+    if ((code = add_modules(table, modules, figures)) != 0)
+        goto free_figures;
+    table_sort(table, by_time, NULL);
+free_figures:
+    free(figures);
     return code;
 }
 
@@ -158,28 +201,14 @@ static int torch_module_sum(struct report *report, const struct analysis_request
         { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
         { "Module", CELL_TEXT, UNIT_NONE, 0 },    { "PID", CELL_INT, UNIT_ID, 0 },
     };
-    struct places places;
     struct table *table = table_new(columns, MODULE_CELLS);
-    struct module_figures *figures = NULL;
+    struct places places = { 0 };
     int code = places_read(&places, report, request, err);
 
-    if (code == 0) {
-        figures = calloc(places.frames.modules.count + 1, sizeof *figures);
-        code = figures && table ? 0 : ERR_NO_MEMORY;
-    }
-    for (size_t i = 0; code == 0 && i < places.operators.count; i++) {
-        if (places.operators.list[i].kind == OPERATOR_GPU)
-            count_work(&places, figures, i);
-        else
-            count_operator(&places, figures, i);
-    }
-    if (code == 0) {
-        sum_modules(&places.frames.modules, figures);
-        code = add_modules(table, &places.frames.modules, figures);
-    }
-    if (code == 0)
-        table_sort(table, by_time, NULL);
-    free(figures);
+    if (code != 0)
+        goto done;
+    code = table ? fill_modules(table, &places) : ERR_NO_MEMORY;
+done:
     places_free(&places);
     return table_hand_over(table, code, out, err);
 }
@@ -213,12 +242,11 @@ static int add_kernel_row(struct table *table, const struct places *places, cons
     cell_set_int(&row[LEAST], figures->figures.min);
     cell_set_int(&row[GREATEST], figures->figures.max);
     cell_set_int(&row[PID], global_pid_number(key[KEY_PROCESS]));
-    return operators_cell(table, &row[KERNEL], &places->operators, (uint32_t)key[KEY_KERNEL]) ||
-                   operators_cell(table, &row[OPERATOR_NAME], &places->operators, (uint32_t)key[KEY_OPERATOR]) ||
-                   operators_cell(table, &row[MODULE], &places->frames.modules, (uint32_t)key[KEY_MODULE]) ||
-                   operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE])
-               ? ERR_NO_MEMORY
-               : 0;
+    if (operators_cell(table, &row[KERNEL], &places->operators, (uint32_t)key[KEY_KERNEL]) != 0 ||
+        operators_cell(table, &row[OPERATOR_NAME], &places->operators, (uint32_t)key[KEY_OPERATOR]) != 0 ||
+        operators_cell(table, &row[MODULE], &places->frames.modules, (uint32_t)key[KEY_MODULE]) != 0)
+        return ERR_NO_MEMORY;
+    return operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE]);
 }
 
 static uint32_t kernel_key(struct keys *keys, const struct places *places, size_t i)
@@ -237,7 +265,7 @@ static uint32_t kernel_key(struct keys *keys, const struct places *places, size_
     return keys_add(keys, key);
 }
 
-static int add_kernels(struct table *table, const struct places *places)
+static int fill_kernels(struct table *table, const struct places *places)
 {
     size_t room = places->operators.count + 1, count = 0;
     struct keys keys = { .width = KEY_WIDTH };
@@ -245,22 +273,28 @@ static int add_kernels(struct table *table, const struct places *places)
     int64_t *values = malloc(room * sizeof *values);
     struct key_figures *figures = NULL;
     __int128 all = 0;
-    int code = groups && values ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < places->operators.count && code == 0; i++) {
+    if (!groups || !values)
+        goto done;
+    for (size_t i = 0; i < places->operators.count; i++) {
         if (places->operators.list[i].kind != OPERATOR_GPU)
             continue;
         groups[count] = kernel_key(&keys, places, i);
         values[count] = duration(&places->operators.list[i]);
         all += values[count];
-        code = groups[count++] == NO_KEY ? ERR_NO_MEMORY : 0;
+        if (groups[count++] == NO_KEY)
+            goto done;
     }
-    if (code == 0) {
-        figures = calloc(keys.count + 1, sizeof *figures);
-        code = figures ? keys_summarize(figures, keys.count, groups, values, count) : ERR_NO_MEMORY;
-    }
-    for (uint32_t key = 0; key < keys.count && code == 0; key++)
-        code = add_kernel_row(table, places, keys_get(&keys, key), &figures[key], all);
+    if (!(figures = calloc(keys.count + 1, sizeof *figures)))
+        goto done;
+    if ((code = keys_summarize(figures, keys.count, groups, values, count)) != 0)
+        goto done;
+    for (uint32_t key = 0; key < keys.count; key++)
+        if ((code = add_kernel_row(table, places, keys_get(&keys, key), &figures[key], all)) != 0)
+            goto done;
+    table_sort(table, by_total, NULL);
+done:
     free(groups);
     free(values);
     free(figures);
@@ -279,14 +313,14 @@ static int torch_kern_sum(struct report *report, const struct analysis_request *
         { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
         { "Line", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
     };
-    struct places places;
     struct table *table = table_new(columns, KERNEL_CELLS);
+    struct places places = { 0 };
     int code = places_read(&places, report, request, err);
 
-    if (code == 0)
-        code = table ? add_kernels(table, &places) : ERR_NO_MEMORY;
-    if (code == 0)
-        table_sort(table, by_total, NULL);
+    if (code != 0)
+        goto done;
+    code = table ? fill_kernels(table, &places) : ERR_NO_MEMORY;
+done:
     places_free(&places);
     return table_hand_over(table, code, out, err);
 }

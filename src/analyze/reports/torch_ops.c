@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/model/torch/torch_stacks.h"
 #include "base/array.h"
-#include "base/text.h"
 
 enum { KEY_NAME, KEY_ON_DEVICE, KEY_ANNOTATION, KEY_SHAPES, KEY_STACK, KEY_WIDTH };
 
@@ -64,13 +64,18 @@ static int find_stacks(struct averaging *averaging)
     struct operators *operators = &averaging->operators;
     struct text text = { 0 };
     uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
+    int code = ERR_NO_MEMORY;
 
     averaging->stacks = malloc((operators->count + 1) * sizeof *averaging->stacks);
-    int code = averaging->stacks && owners ? torch_stack_owners(operators, owners) : ERR_NO_MEMORY;
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
+    if (!averaging->stacks || !owners)
+        goto done;
+    if ((code = torch_stack_owners(operators, owners)) != 0)
+        goto done;
+    for (size_t i = 0; i < operators->count; i++) {
         uint32_t stack = owners[i] == NO_OPERATOR ? NO_TEXT : operators->list[owners[i]].stack;
         averaging->stacks[i] = stack == NO_TEXT ? NO_TEXT : first_frames(averaging, stack, &text);
     }
+done:
     free(owners);
     text_free(&text);
     return code;
@@ -206,14 +211,8 @@ static const struct table_column columns[TORCH_COLUMNS] = {
     { "is_top_level", CELL_INT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct averaging *averaging, struct table *table, uint32_t key)
+static void set_numbers(struct table_cell *row, const struct average *average, const int64_t *parts)
 {
-    const int64_t *parts = keys_get(&averaging->keys, key);
-    const struct average *average = &averaging->list[key];
-    struct table_cell *row = table_add_row(table);
-
-    if (!row || operators_cell(table, &row[TORCH_KEY], &averaging->operators, (uint32_t)parts[KEY_NAME]) != 0)
-        return ERR_NO_MEMORY;
     const struct {
         int column;
         int64_t value;
@@ -234,18 +233,35 @@ static int add_row(struct averaging *averaging, struct table *table, uint32_t ke
     cell_set_real(&row[TORCH_SELF_CPU], average->self_cpu_us);
     cell_set_real(&row[TORCH_DEVICE_TOTAL], average->device_us);
     cell_set_real(&row[TORCH_SELF_DEVICE], average->self_device_us);
-    if (averaging->request->by_shapes) {
-        int code = parts[KEY_SHAPES] == NO_TEXT
-                       ? cell_set_text(table, &row[TORCH_SHAPES], "[]", 2)
-                       : operators_cell(table, &row[TORCH_SHAPES], &averaging->operators, (uint32_t)parts[KEY_SHAPES]);
-        if (code != 0)
-            return code;
-    }
-    if (!averaging->request->stack_frames)
-        return 0;
-    /* "" is a stack that is not known */
-    struct intern_string stack = operators_text(&averaging->operators, (uint32_t)parts[KEY_STACK]);
-    return cell_set_text(table, &row[TORCH_STACK], stack.bytes, stack.length);
+}
+
+static int set_shapes(struct table *table, struct table_cell *cell, const struct operators *operators, int64_t shapes)
+{
+    return shapes == NO_TEXT ? cell_set_string(table, cell, "[]")
+                             : operators_cell(table, cell, operators, (uint32_t)shapes);
+}
+
+/* A stack that is not known becomes "", not an empty cell. */
+static int set_stack(struct table *table, struct table_cell *cell, const struct operators *operators, int64_t stack)
+{
+    struct intern_string text = operators_text(operators, (uint32_t)stack);
+
+    return cell_set_text(table, cell, text.bytes, text.length);
+}
+
+static int add_row(struct averaging *averaging, struct table *table, uint32_t key)
+{
+    const struct torch_ops_request *request = averaging->request;
+    const struct operators *operators = &averaging->operators;
+    const int64_t *parts = keys_get(&averaging->keys, key);
+    struct table_cell *row = table_add_row(table);
+
+    if (!row || operators_cell(table, &row[TORCH_KEY], operators, (uint32_t)parts[KEY_NAME]) != 0)
+        return ERR_NO_MEMORY;
+    set_numbers(row, &averaging->list[key], parts);
+    if (request->by_shapes && set_shapes(table, &row[TORCH_SHAPES], operators, parts[KEY_SHAPES]) != 0)
+        return ERR_NO_MEMORY;
+    return request->stack_frames ? set_stack(table, &row[TORCH_STACK], operators, parts[KEY_STACK]) : 0;
 }
 
 /* What is sorted by: a column, or its average over the calls; largest first. */
@@ -308,20 +324,21 @@ static void sort(struct table *table, const char *sort_by)
 
 static int fill(struct averaging *averaging, struct table *table)
 {
-    int code = table ? operators_nest(&averaging->operators) : ERR_NO_MEMORY;
-
-    if (code == 0 && averaging->request->stack_frames)
-        code = find_stacks(averaging);
-    if (code == 0)
-        code = sum_all(averaging);
-    for (size_t i = 0; i < averaging->operators.count && code == 0; i++)
-        if (!averaging->operators.list[i].is_collapsed && averaging->operators.list[i].kind != OPERATOR_PYTHON)
-            code = add_operator(averaging, i);
-    for (uint32_t key = 0; key < averaging->keys.count && code == 0; key++)
-        code = add_row(averaging, table, key);
-    if (code == 0)
-        sort(table, averaging->request->sort_by);
-    return code;
+    if (operators_nest(&averaging->operators) != 0)
+        return ERR_NO_MEMORY;
+    if (averaging->request->stack_frames && find_stacks(averaging) != 0)
+        return ERR_NO_MEMORY;
+    if (sum_all(averaging) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < averaging->operators.count; i++)
+        if (!averaging->operators.list[i].is_collapsed && averaging->operators.list[i].kind != OPERATOR_PYTHON &&
+            add_operator(averaging, i) != 0)
+            return ERR_NO_MEMORY;
+    for (uint32_t key = 0; key < averaging->keys.count; key++)
+        if (add_row(averaging, table, key) != 0)
+            return ERR_NO_MEMORY;
+    sort(table, averaging->request->sort_by);
+    return 0;
 }
 
 static void find_what_is_told(struct torch_ops *out, const struct operators *operators)
@@ -332,31 +349,35 @@ static void find_what_is_told(struct torch_ops *out, const struct operators *ope
     }
 }
 
+static void averaging_free(struct averaging *averaging)
+{
+    operators_free(&averaging->operators);
+    free(averaging->figures);
+    free(averaging->stacks);
+    free(averaging->list);
+    free(averaging->flops);
+    keys_free(&averaging->keys);
+    keys_free(&averaging->flop_keys);
+}
+
 int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part,
               const struct torch_ops_request *request, struct error *err)
 {
     struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
     struct table *table = table_new(columns, TORCH_COLUMNS);
-    int code = operators_read_listed(&averaging.operators, report, part, err);
+    int code;
 
-    if (code == 0 && fill(&averaging, table) != 0)
+    *out = (struct torch_ops){ 0 };
+    if ((code = operators_read_listed(&averaging.operators, report, part, err)) != 0)
+        goto done;
+    if (!table || fill(&averaging, table) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    *out = (struct torch_ops){
-        .table = table,
-        .has_memory = averaging.operators.has_memory,
-        .has_flops = request->with_flops || averaging.operators.has_flops,
-    };
-    find_what_is_told(out, &averaging.operators);
-    operators_free(&averaging.operators);
-    free(averaging.figures);
-    free(averaging.stacks);
-    free(averaging.list);
-    free(averaging.flops);
-    keys_free(&averaging.keys);
-    keys_free(&averaging.flop_keys);
-    if (code != 0) {
-        table_delete(table);
-        out->table = NULL;
+        goto done;
     }
-    return code;
+    out->has_memory = averaging.operators.has_memory;
+    out->has_flops = request->with_flops || averaging.operators.has_flops;
+    find_what_is_told(out, &averaging.operators);
+done:
+    averaging_free(&averaging);
+    return table_hand_over(table, code, &out->table, err);
 }

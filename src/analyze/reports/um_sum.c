@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -54,33 +56,33 @@ static int add_copies(struct pages *pages, const struct gpu_ops *ops)
     return 0;
 }
 
-/* Faults of one side: the table's rows, or the numbers in one of its columns. */
-static int add_faults(struct pages *pages, struct report *report, const char *name, const char *count_column,
+/* Adds the faults of one side: one for each row of the table, or the numbers in one of its columns. */
+static int add_faults(struct pages *pages, struct report *report, const char *table, const char *count_column,
                       struct error *err)
 {
-    const struct report_table *table = report_table(report, name);
-    struct report_columns columns;
-    int code = 0;
+    enum { START, PROCESS, ADDRESS, COUNT };
+    const char *const names[] = { "start", "globalPid", "address", count_column, NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, table, names, err);
 
-    if (!table || !table->rows)
-        return 0;
-    int wanted[4] = { report_column(table, "start"), report_column(table, "globalPid"), report_column(table, "address"),
-                      count_column ? report_column(table, count_column) : -1 };
-    if (report_read(report, table, wanted, 4, &columns, err) != 0)
-        return err->code;
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        int64_t start = columns.values[0][row];
-        if (!filter_process(&pages->filter, columns.values[1][row], start, start))
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t start = row_int(&rows, START);
+        if (!filter_process(&pages->filter, row_int(&rows, PROCESS), start, start))
             continue;
-        struct page *page = find_page(pages, columns.values[2][row]);
-        if (!page)
+        struct page *page = find_page(pages, row_int(&rows, ADDRESS));
+        if (!page) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
-        else if (count_column)
-            page->gpu_faults = saturating_add(page->gpu_faults, columns.values[3][row]);
+            goto close_rows;
+        }
+        if (count_column)
+            page->gpu_faults = saturating_add(page->gpu_faults, row_int(&rows, COUNT));
         else
             page->cpu_faults++;
     }
-    report_columns_free(&columns);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -89,17 +91,23 @@ static int pages_read(struct pages *pages, struct report *report, const struct a
 {
     static const char *const extra[] = { "copyKind", "bytes", "virtualAddress", NULL };
     struct gpu_ops ops = { 0 };
+    int code;
 
     *pages = (struct pages){ .addresses.width = 1 };
-    int code = filter_open(&pages->filter, report, request, err);
-    if (code == 0)
-        code = gpu_read(&ops, report, GPU_MEMCPY, extra, err);
-    if (code == 0 && add_copies(pages, &ops) != 0)
+    if ((code = filter_open(&pages->filter, report, request, err)) != 0)
+        goto free_ops;
+    if ((code = gpu_read(&ops, report, GPU_MEMCPY, extra, err)) != 0)
+        goto free_ops;
+    if (add_copies(pages, &ops) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
+        goto free_ops;
+    }
+    if ((code = add_faults(pages, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL, err)) != 0)
+        goto free_ops;
+    code = add_faults(pages, report, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "numberOfPageFaults", err);
+free_ops:
     gpu_free(&ops);
-    if (code == 0)
-        code = add_faults(pages, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL, err);
-    return code ? code : add_faults(pages, report, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "numberOfPageFaults", err);
+    return code;
 }
 
 static void pages_free(struct pages *pages)
@@ -153,31 +161,61 @@ static int compare_pages(const struct table_cell *a, const struct table_cell *b,
     return x != y ? (x < y) - (x > y) : cell_compare_text(&a[ADDRESS], &b[ADDRESS]);
 }
 
-static int um_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int fill_pages(struct table *table, const struct pages *pages, int64_t limit)
 {
-    struct table *table = table_new(columns, COLUMNS);
-    struct pages pages;
-    int64_t limit;
-    int code = option_number(request, "rows", 10, -1, INT64_MAX, &limit, err);
-
-    if (code != 0) {
-        table_delete(table);
-        return code;
-    }
-    code = pages_read(&pages, report, request, err);
-    for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++)
-        if (!table || add_page(table, *keys_get(&pages.addresses, i), &pages.list[i]) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    pages_free(&pages);
-    if (code != 0 || !table) {
-        table_delete(table);
-        return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    }
+    for (uint32_t i = 0; i < pages->addresses.count; i++)
+        if (add_page(table, *keys_get(&pages->addresses, i), &pages->list[i]) != 0)
+            return ERR_NO_MEMORY;
     table_sort(table, compare_pages, NULL);
     if (limit >= 0)
         table_limit(table, (size_t)limit);
-    *out = table;
     return 0;
+}
+
+static int um_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct table *table = table_new(columns, COLUMNS);
+    struct pages pages = { 0 };
+    int64_t limit;
+    int code;
+
+    if ((code = option_number(request, "rows", 10, -1, INT64_MAX, &limit, err)) != 0)
+        goto done;
+    if ((code = pages_read(&pages, report, request, err)) != 0)
+        goto done;
+    code = table ? fill_pages(table, &pages, limit) : ERR_NO_MEMORY;
+done:
+    pages_free(&pages);
+    return table_hand_over(table, code, out, err);
+}
+
+static int fill_totals(struct table *table, const struct pages *pages)
+{
+    struct table_cell *row = table_add_row(table);
+    struct page total = { 0 };
+    uint64_t least = UINT64_MAX, greatest = 0;
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < pages->addresses.count; i++) {
+        const struct page *page = &pages->list[i];
+        uint64_t address = (uint64_t)*keys_get(&pages->addresses, i);
+        total.to_device_bytes = saturating_add(total.to_device_bytes, page->to_device_bytes);
+        total.to_host_bytes = saturating_add(total.to_host_bytes, page->to_host_bytes);
+        total.cpu_faults += page->cpu_faults;
+        total.gpu_faults = saturating_add(total.gpu_faults, page->gpu_faults);
+        least = page->moved && address < least ? address : least;
+        greatest = page->moved && address > greatest ? address : greatest;
+    }
+    cell_set_real(&row[0], (double)total.to_device_bytes / 1e6);
+    cell_set_real(&row[1], (double)total.to_host_bytes / 1e6);
+    cell_set_int(&row[2], total.cpu_faults);
+    cell_set_int(&row[3], total.gpu_faults);
+    if (least > greatest)
+        return 0;
+    if (set_address(table, &row[4], (int64_t)least) != 0)
+        return ERR_NO_MEMORY;
+    return set_address(table, &row[5], (int64_t)greatest);
 }
 
 static int um_total_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -192,37 +230,15 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
         { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(totals, sizeof totals / sizeof totals[0]);
-    struct table_cell *row = table ? table_add_row(table) : NULL;
-    struct pages pages;
-    struct page total = { 0 };
-    uint64_t least = UINT64_MAX, greatest = 0;
+    struct pages pages = { 0 };
     int code = pages_read(&pages, report, request, err);
 
-    for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++) {
-        const struct page *page = &pages.list[i];
-        uint64_t address = (uint64_t)*keys_get(&pages.addresses, i);
-        total.to_device_bytes = saturating_add(total.to_device_bytes, page->to_device_bytes);
-        total.to_host_bytes = saturating_add(total.to_host_bytes, page->to_host_bytes);
-        total.cpu_faults += page->cpu_faults;
-        total.gpu_faults = saturating_add(total.gpu_faults, page->gpu_faults);
-        least = page->moved && address < least ? address : least;
-        greatest = page->moved && address > greatest ? address : greatest;
-    }
+    if (code != 0)
+        goto done;
+    code = table ? fill_totals(table, &pages) : ERR_NO_MEMORY;
+done:
     pages_free(&pages);
-    if (code == 0 && row) {
-        cell_set_real(&row[0], (double)total.to_device_bytes / 1e6);
-        cell_set_real(&row[1], (double)total.to_host_bytes / 1e6);
-        cell_set_int(&row[2], total.cpu_faults);
-        cell_set_int(&row[3], total.gpu_faults);
-    }
-    if (code == 0 && (!row || (least <= greatest && (set_address(table, &row[4], (int64_t)least) != 0 ||
-                                                     set_address(table, &row[5], (int64_t)greatest) != 0))))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 enum { FAULTS, FUNCTION, FILE_NAME, LINE, FAULT_COLUMNS };
@@ -238,43 +254,54 @@ static int compare_faults(const struct table_cell *a, const struct table_cell *b
     return order ? order : (a[LINE].integer > b[LINE].integer) - (a[LINE].integer < b[LINE].integer);
 }
 
-static int set_string(struct report *report, struct table *table, struct table_cell *cell, int64_t id)
-{
-    size_t length;
-    const char *bytes = report_string(report, id, &length);
+/* Faults by the place in the program. */
+struct fault_places {
+    struct keys keys; /* function, file, line */
+    int64_t *counts;  /* owned; by key */
+    size_t room;
+};
 
-    return cell_set_text(table, cell, bytes, length);
-}
-
-/* Groups of rows; key: function, file, line. */
-static int fill_faults(struct report *report, struct table *table, const struct keys *keys, const int64_t *counts)
+static int fill_faults(struct report *report, struct table *table, const struct fault_places *places)
 {
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const int64_t *key = keys_get(keys, i);
+    for (uint32_t i = 0; i < places->keys.count; i++) {
+        const int64_t *key = keys_get(&places->keys, i);
         struct table_cell *row = table_add_row(table);
-        if (!row || set_string(report, table, &row[FUNCTION], key[0]) != 0 ||
-            set_string(report, table, &row[FILE_NAME], key[1]) != 0)
+        if (!row || cell_set_pooled(table, &row[FUNCTION], report, key[0]) != 0 ||
+            cell_set_pooled(table, &row[FILE_NAME], report, key[1]) != 0)
             return ERR_NO_MEMORY;
-        cell_set_int(&row[FAULTS], counts[i]);
+        cell_set_int(&row[FAULTS], places->counts[i]);
         cell_set_int(&row[LINE], key[2]);
     }
     table_sort(table, compare_faults, NULL);
     return 0;
 }
 
-static int count_faults(const struct report_columns *rows, const struct filter *filter, struct keys *keys,
-                        int64_t *counts)
+static int count_faults(struct fault_places *places, struct report *report, const struct filter *filter,
+                        struct error *err)
 {
-    for (size_t row = 0; row < rows->rows; row++) {
-        int64_t start = rows->values[0][row];
-        if (!filter_process(filter, rows->values[1][row], start, start))
+    enum { START, PROCESS, INSTRUCTION, SOURCE_FILE, SOURCE_LINE };
+    static const char *const names[] = { "start", "globalPid", "CpuInstruction", "sourceFile", "sourceLine", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t start = row_int(&rows, START);
+        if (!filter_process(filter, row_int(&rows, PROCESS), start, start))
             continue;
-        uint32_t key = keys_add(keys, (int64_t[]){ rows->values[2][row], rows->values[3][row], rows->values[4][row] });
-        if (key == NO_KEY)
-            return ERR_NO_MEMORY;
-        counts[key]++;
+        int64_t place[] = { row_int(&rows, INSTRUCTION), row_int(&rows, SOURCE_FILE), row_int(&rows, SOURCE_LINE) };
+        uint32_t key = keys_add(&places->keys, place);
+        if (key == NO_KEY ||
+            array_reserve_zeroed(&places->counts, &places->room, key + 1u, sizeof *places->counts) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+            goto close_rows;
+        }
+        places->counts[key]++;
     }
-    return 0;
+close_rows:
+    row_cursor_close(&rows);
+    return code;
 }
 
 static int um_cpu_page_faults_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -286,32 +313,21 @@ static int um_cpu_page_faults_sum(struct report *report, const struct analysis_r
         { "Source File", CELL_TEXT, UNIT_NONE, 0 },
         { "Source Line", CELL_INT, UNIT_ID, 0 },
     };
-    const struct report_table *faults = report_table(report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS");
-    int wanted[] = { report_column(faults, "start"), report_column(faults, "globalPid"),
-                     report_column(faults, "CpuInstruction"), report_column(faults, "sourceFile"),
-                     report_column(faults, "sourceLine") };
-    struct report_columns rows;
-    struct keys keys = { .width = 3 };
-    struct filter filter;
-    int code = report_read(report, faults, wanted, 5, &rows, err);
-
-    if (code != 0)
-        return code;
     struct table *table = table_new(fault_columns, FAULT_COLUMNS);
-    int64_t *counts = calloc(rows.rows + 1, sizeof *counts);
-    code = filter_open(&filter, report, request, err);
-    if (code == 0 && (!table || !counts || count_faults(&rows, &filter, &keys, counts) != 0 ||
-                      fill_faults(report, table, &keys, counts) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    struct fault_places places = { .keys.width = 3 };
+    struct filter filter = { 0 };
+    int code;
+
+    if ((code = filter_open(&filter, report, request, err)) != 0)
+        goto done;
+    if ((code = count_faults(&places, report, &filter, err)) != 0)
+        goto done;
+    code = table ? fill_faults(report, table, &places) : ERR_NO_MEMORY;
+done:
     filter_close(&filter);
-    report_columns_free(&rows);
-    keys_free(&keys);
-    free(counts);
-    if (code == 0)
-        *out = table;
-    else
-        table_delete(table);
-    return code;
+    keys_free(&places.keys);
+    free(places.counts);
+    return table_hand_over(table, code, out, err);
 }
 
 static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };
