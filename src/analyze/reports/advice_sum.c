@@ -1,4 +1,4 @@
-/* The report advice_sum: which rules found something, and what following each could gain; the most first. */
+/* advice_sum: the rules that found something, with the time that following their advice could gain; largest first. */
 #include "analyze/engine/cell_text.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"

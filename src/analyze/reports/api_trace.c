@@ -14,16 +14,16 @@ static const char *const column_names[COLUMNS] = {
     "start", "end", "globalTid", "correlationId", "nameId", "returnValue", "eventClass", "contextId",
 };
 
-struct trace {
+struct api_trace {
     struct report *report;
     struct report_columns columns;
     struct thread_names threads;
     struct filter filter;
-    uint32_t *order; /* owned; rows that count */
+    uint32_t *order; /* owned; the rows that pass the filter, in order of time */
     size_t count;
 };
 
-static int sort_calls(struct trace *trace)
+static int sort_calls(struct api_trace *trace)
 {
     int64_t *const *values = trace->columns.values;
 
@@ -36,7 +36,7 @@ static int sort_calls(struct trace *trace)
     return order_by_time(trace->order, trace->count, values[START]);
 }
 
-static int open_trace(struct trace *trace, struct report *report, const struct analysis_request *request,
+static int open_trace(struct api_trace *trace, struct report *report, const struct analysis_request *request,
                       const char *name, struct error *err)
 {
     const struct report_table *table = report_table(report, name);
@@ -55,7 +55,7 @@ static int open_trace(struct trace *trace, struct report *report, const struct a
     return sort_calls(trace) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");
 }
 
-static void close_trace(struct trace *trace)
+static void close_trace(struct api_trace *trace)
 {
     filter_close(&trace->filter);
     thread_names_free(&trace->threads);
@@ -63,14 +63,14 @@ static void close_trace(struct trace *trace)
     free(trace->order);
 }
 
-static void set_number(const struct trace *trace, struct table_cell *cell, int column, size_t row)
+static void set_number(const struct api_trace *trace, struct table_cell *cell, int column, size_t row)
 {
     if (!columns_is_null(&trace->columns, (size_t)column, row))
         cell_set_int(cell, trace->columns.values[column][row]);
 }
 
 /* Process, thread, priority and name of the thread. */
-static int set_thread(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int set_thread(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     int64_t id = trace->columns.values[THREAD][row];
     const struct thread_name *thread = thread_name_find(&trace->threads, id);
@@ -84,7 +84,7 @@ static int set_thread(const struct trace *trace, struct table *table, struct tab
     return cell_set_pooled(table, &cells[3], trace->report, thread->name);
 }
 
-static int set_name(const struct trace *trace, struct table *table, struct table_cell *cell, size_t row)
+static int set_name(const struct api_trace *trace, struct table *table, struct table_cell *cell, size_t row)
 {
     size_t length;
     const char *name = report_string(trace->report, trace->columns.values[NAME][row], &length);
@@ -92,7 +92,7 @@ static int set_name(const struct trace *trace, struct table *table, struct table
     return cell_set_text(table, cell, name, call_name_length(name, length));
 }
 
-static void set_times(const struct trace *trace, struct table_cell *cells, size_t row)
+static void set_times(const struct api_trace *trace, struct table_cell *cells, size_t row)
 {
     int64_t start = trace->columns.values[START][row];
 
@@ -100,7 +100,7 @@ static void set_times(const struct trace *trace, struct table_cell *cells, size_
     cell_set_int(&cells[1], saturating_duration(start, trace->columns.values[END][row]));
 }
 
-static int add_cuda_row(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int add_cuda_row(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     set_times(trace, cells, row);
     set_number(trace, &cells[3], RESULT, row);
@@ -108,7 +108,7 @@ static int add_cuda_row(const struct trace *trace, struct table *table, struct t
     return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[5], row);
 }
 
-static int add_vulkan_row(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int add_vulkan_row(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     set_times(trace, cells, row);
     set_number(trace, &cells[3], CLASS, row);
@@ -117,33 +117,33 @@ static int add_vulkan_row(const struct trace *trace, struct table *table, struct
     return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[6], row);
 }
 
-struct kind {
+struct api_trace_layout {
     const char *table;
     const struct table_column *columns;
     size_t column_count;
-    int (*add_row)(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row);
+    int (*add_row)(const struct api_trace *trace, struct table *table, struct table_cell *cells, size_t row);
 };
 
-static int fill_table(const struct trace *trace, struct table *table, const struct kind *kind)
+static int fill_table(const struct api_trace *trace, struct table *table, const struct api_trace_layout *layout)
 {
     for (size_t i = 0; i < trace->count; i++) {
         struct table_cell *cells = table_add_row(table);
-        if (!cells || kind->add_row(trace, table, cells, trace->order[i]) != 0)
+        if (!cells || layout->add_row(trace, table, cells, trace->order[i]) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int run(struct report *report, const struct analysis_request *request, const struct kind *kind,
+static int run(struct report *report, const struct analysis_request *request, const struct api_trace_layout *layout,
                struct table **out, struct error *err)
 {
-    struct trace trace = { 0 };
-    struct table *table = table_new(kind->columns, kind->column_count);
-    int code = open_trace(&trace, report, request, kind->table, err);
+    struct api_trace trace = { 0 };
+    struct table *table = table_new(layout->columns, layout->column_count);
+    int code = open_trace(&trace, report, request, layout->table, err);
 
     if (code != 0)
         goto done;
-    code = table ? fill_table(&trace, table, kind) : ERR_NO_MEMORY;
+    code = table ? fill_table(&trace, table, layout) : ERR_NO_MEMORY;
 done:
     close_trace(&trace);
     return table_hand_over(table, code, out, err);
@@ -163,10 +163,10 @@ static int cuda_api_trace(struct report *report, const struct analysis_request *
         { "T-Pri", CELL_INT, UNIT_ID, 0 },
         { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const struct kind kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, sizeof columns / sizeof columns[0],
-                                      add_cuda_row };
+    static const struct api_trace_layout layout = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns,
+                                                    sizeof columns / sizeof columns[0], add_cuda_row };
 
-    return run(report, request, &kind, out, err);
+    return run(report, request, &layout, out, err);
 }
 
 static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out,
@@ -179,9 +179,10 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
         { "Pid", CELL_INT, UNIT_ID, 0 },     { "Tid", CELL_INT, UNIT_ID, 0 },
         { "T-Pri", CELL_INT, UNIT_ID, 0 },   { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const struct kind kind = { "VULKAN_API", columns, sizeof columns / sizeof columns[0], add_vulkan_row };
+    static const struct api_trace_layout layout = { "VULKAN_API", columns, sizeof columns / sizeof columns[0],
+                                                    add_vulkan_row };
 
-    return run(report, request, &kind, out, err);
+    return run(report, request, &layout, out, err);
 }
 
 const struct analysis analysis_cuda_api_trace = {

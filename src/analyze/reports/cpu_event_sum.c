@@ -1,4 +1,4 @@
-/* cpu_event_sum: what counters of the CPU and the kernel counted, and the metrics that are made of them. */
+/* cpu_event_sum: totals and rates of the counters of CPU and kernel, and metrics that are ratios of two of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,22 +15,22 @@ const struct cpu_metric cpu_metrics[CPU_METRICS] = {
     { "branch-miss-rate", "branch-misses", "branches" },
 };
 
-struct total {
-    int64_t request, name;         /* PMU_EVENT_REQUESTS.id; in the string pool */
+struct counter_total {
+    int64_t request, name;         /* PMU_EVENT_REQUESTS.id; a string id */
     int64_t value;
-    int64_t start_ns, end_ns, sum; /* of the reading at hand: all CPUs are read at one time */
-    double most;                   /* a second, in the busiest one */
+    int64_t start_ns, end_ns, sum; /* of the current reading, over all CPUs: they are read at the same time */
+    double most;                   /* events per second, in the busiest reading */
 };
 
-struct totals {
-    struct total *list; /* owned */
+struct counter_totals {
+    struct counter_total *list; /* owned */
     size_t count;
     int64_t first_ns, last_ns;
 };
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static int read_requests(struct totals *totals, struct report *report, struct error *err)
+static int read_requests(struct counter_totals *totals, struct report *report, struct error *err)
 {
     enum { ID, NAME };
     static const char *const names[] = { "id", "event_name", NULL };
@@ -45,14 +45,14 @@ static int read_requests(struct totals *totals, struct report *report, struct er
     }
     while (row_cursor_next(&rows))
         if (!row_is_null(&rows, NAME))
-            totals->list[totals->count++] = (struct total){ .request = row_int(&rows, ID),
-                                                            .name = row_int(&rows, NAME) };
+            totals->list[totals->count++] = (struct counter_total){ .request = row_int(&rows, ID),
+                                                                    .name = row_int(&rows, NAME) };
 close_rows:
     row_cursor_close(&rows);
     return code;
 }
 
-static void end_reading(struct total *total)
+static void end_reading(struct counter_total *total)
 {
     int64_t length = saturating_duration(total->start_ns, total->end_ns);
     double rate = length > 0 ? (double)total->sum * 1e9 / (double)length : 0;
@@ -61,10 +61,10 @@ static void end_reading(struct total *total)
     total->sum = 0;
 }
 
-static void add(struct totals *totals, int64_t request, int64_t value, int64_t start_ns, int64_t end_ns)
+static void add(struct counter_totals *totals, int64_t request, int64_t value, int64_t start_ns, int64_t end_ns)
 {
     for (size_t i = 0; i < totals->count; i++) {
-        struct total *total = &totals->list[i];
+        struct counter_total *total = &totals->list[i];
         if (total->request != request)
             continue;
         if (total->start_ns != start_ns)
@@ -82,7 +82,8 @@ struct reading_times {
     struct report_span *list; /* owned; by key. A file may have several readings of an id: the first counts */
 };
 
-static int read_times(struct reading_times *times, struct totals *totals, struct report *report, struct error *err)
+static int read_times(struct reading_times *times, struct counter_totals *totals, struct report *report,
+                      struct error *err)
 {
     enum { START, END, COUNTER };
     static const char *const names[] = { "start", "end", "counter_id", NULL };
@@ -116,7 +117,8 @@ close_events:
 }
 
 /* Adds the readings that lie at least in part within the requested span of time. */
-static int read_values(struct totals *totals, struct report *report, const struct report_span *span, struct error *err)
+static int read_values(struct counter_totals *totals, struct report *report, const struct report_span *span,
+                       struct error *err)
 {
     enum { ID, REQUEST, VALUE };
     static const char *const names[] = { "id", "idx", "value", NULL };
@@ -147,7 +149,7 @@ done:
 
 enum { CELL_TOTAL, CELL_RATE, CELL_MOST, CELL_RATIO, CELL_EVENT, CELLS };
 
-static int add_event(struct table *table, struct report *report, struct total *total, int64_t length_ns)
+static int add_event(struct table *table, struct report *report, struct counter_total *total, int64_t length_ns)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -161,7 +163,7 @@ static int add_event(struct table *table, struct report *report, struct total *t
     return cell_set_pooled(table, &row[CELL_EVENT], report, total->name);
 }
 
-static const struct total *find(const struct totals *totals, struct report *report, const char *name)
+static const struct counter_total *find(const struct counter_totals *totals, struct report *report, const char *name)
 {
     for (size_t i = 0; i < totals->count; i++)
         if (strcmp(report_string(report, totals->list[i].name, NULL), name) == 0)
@@ -169,10 +171,10 @@ static const struct total *find(const struct totals *totals, struct report *repo
     return NULL;
 }
 
-static int add_metric(struct table *table, struct report *report, const struct totals *totals,
+static int add_metric(struct table *table, struct report *report, const struct counter_totals *totals,
                       const struct cpu_metric *metric)
 {
-    const struct total *of = find(totals, report, metric->of), *per = find(totals, report, metric->per);
+    const struct counter_total *of = find(totals, report, metric->of), *per = find(totals, report, metric->per);
 
     if (!of || !per || per->value <= 0)
         return 0;
@@ -183,7 +185,8 @@ static int add_metric(struct table *table, struct report *report, const struct t
     return cell_set_string(table, &row[CELL_EVENT], metric->name);
 }
 
-static int fill_table(struct table *table, struct report *report, struct totals *totals, const struct report_span *span)
+static int fill_table(struct table *table, struct report *report, struct counter_totals *totals,
+                      const struct report_span *span)
 {
     int64_t length_ns = span ? saturating_duration(span->from_ns, span->to_ns)
                              : saturating_duration(totals->first_ns, totals->last_ns);
@@ -206,7 +209,7 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
         { "Event", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(columns, CELLS);
-    struct totals totals = { 0 };
+    struct counter_totals totals = { 0 };
     int code;
 
     if ((code = read_requests(&totals, report, err)) != 0)

@@ -1,4 +1,4 @@
-/* cpu_sample_sum, cpu_topdown, cpu_bottomup: where samples of threads were taken, flat and along the calls. */
+/* cpu_sample_sum, cpu_topdown, cpu_bottomup: samples of threads by function, and along their call stacks. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -7,17 +7,17 @@
 #include "analyze/model/stacks/stacks_tree.h"
 #include "analyze/registry.h"
 
-struct view {
+struct sample_tree {
     struct stacks stacks;
     struct stack_tree tree;
     struct text name;
 };
 
-static void view_free(struct view *view)
+static void sample_tree_free(struct sample_tree *samples)
 {
-    stack_tree_free(&view->tree);
-    stacks_free(&view->stacks);
-    text_free(&view->name);
+    stack_tree_free(&samples->tree);
+    stacks_free(&samples->stacks);
+    text_free(&samples->name);
 }
 
 static enum stack_source source_of(struct report *report, const struct analysis_request *request)
@@ -38,8 +38,8 @@ static int read_samples(struct stacks *stacks, struct report *report, const stru
                : stacks_read_samples(stacks, source, lines, filter, err);
 }
 
-static int view_read(struct view *view, struct report *report, const struct analysis_request *request,
-                     const struct stack_tree_request *shape, struct error *err)
+static int sample_tree_read(struct sample_tree *samples, struct report *report, const struct analysis_request *request,
+                            const struct stack_tree_request *shape, struct error *err)
 {
     struct stack_tree_request wanted = *shape;
     struct filter filter = { 0 };
@@ -48,11 +48,11 @@ static int view_read(struct view *view, struct report *report, const struct anal
     wanted.with_waiting = option_given(request, "waiting");
     if ((code = filter_open(&filter, report, request, err)) != 0)
         goto close_filter;
-    if ((code = stacks_open(&view->stacks, report, err)) != 0)
+    if ((code = stacks_open(&samples->stacks, report, err)) != 0)
         goto close_filter;
-    if ((code = read_samples(&view->stacks, report, request, &filter, err)) != 0)
+    if ((code = read_samples(&samples->stacks, report, request, &filter, err)) != 0)
         goto close_filter;
-    code = stack_tree_read(&view->tree, &view->stacks, &wanted, err);
+    code = stack_tree_read(&samples->tree, &samples->stacks, &wanted, err);
 close_filter:
     filter_close(&filter);
     return code;
@@ -63,22 +63,23 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static int set_module(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame)
+static int set_module(struct table *table, struct sample_tree *samples, struct table_cell *cell, uint32_t frame)
 {
-    text_clear(&view->name);
-    stack_frame_module(&view->name, &view->stacks, frame);
-    return cell_set_built(table, cell, &view->name);
+    text_clear(&samples->name);
+    stack_frame_module(&samples->name, &samples->stacks, frame);
+    return cell_set_built(table, cell, &samples->name);
 }
 
-static int set_name(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame, size_t indent)
+static int set_name(struct table *table, struct sample_tree *samples, struct table_cell *cell, uint32_t frame,
+                    size_t indent)
 {
-    text_clear(&view->name);
-    text_add_repeat(&view->name, ' ', indent);
-    if (stack_frame(&view->stacks, frame)[FRAME_LINE] != FRAME_NO_LINE)
-        stack_frame_label(&view->name, &view->stacks, frame);
+    text_clear(&samples->name);
+    text_add_repeat(&samples->name, ' ', indent);
+    if (stack_frame(&samples->stacks, frame)[FRAME_LINE] != FRAME_NO_LINE)
+        stack_frame_label(&samples->name, &samples->stacks, frame);
     else
-        stack_frame_name(&view->name, &view->stacks, frame);
-    return cell_set_built(table, cell, &view->name);
+        stack_frame_name(&samples->name, &samples->stacks, frame);
+    return cell_set_built(table, cell, &samples->name);
 }
 
 /* ---- flat ------------------------------------------------------------------------------------------------------ */
@@ -96,23 +97,23 @@ static int by_self(const struct table_cell *a, const struct table_cell *b, void 
 }
 
 /* Sets the cells that name the frame. */
-static int set_flat(struct table *table, struct view *view, struct table_cell *row, uint32_t frame,
+static int set_flat(struct table *table, struct sample_tree *samples, struct table_cell *row, uint32_t frame,
                     enum stack_unit unit)
 {
     if (unit == STACK_BY_MODULE)
-        return set_module(table, view, &row[FLAT_NAME], frame);
-    if (set_name(table, view, &row[FLAT_NAME], frame, 0) != 0)
+        return set_module(table, samples, &row[FLAT_NAME], frame);
+    if (set_name(table, samples, &row[FLAT_NAME], frame, 0) != 0)
         return ERR_NO_MEMORY;
-    return unit == STACK_BY_THREAD ? 0 : set_module(table, view, &row[FLAT_MODULE], frame);
+    return unit == STACK_BY_THREAD ? 0 : set_module(table, samples, &row[FLAT_MODULE], frame);
 }
 
-static int add_frame(struct table *table, struct view *view, enum stack_unit unit, uint32_t frame,
+static int add_frame(struct table *table, struct sample_tree *samples, enum stack_unit unit, uint32_t frame,
                      const struct frame_figures *figures)
 {
-    int64_t whole = view->tree.total[TREE_ROOT].weight;
+    int64_t whole = samples->tree.total[TREE_ROOT].weight;
     struct table_cell *row = table_add_row(table);
 
-    if (!row || set_flat(table, view, row, frame, unit) != 0)
+    if (!row || set_flat(table, samples, row, frame, unit) != 0)
         return ERR_NO_MEMORY;
     cell_set_real(&row[FLAT_SELF], percent(figures->self.weight, whole));
     cell_set_real(&row[FLAT_TOTAL], percent(figures->total.weight, whole));
@@ -121,15 +122,15 @@ static int add_frame(struct table *table, struct view *view, enum stack_unit uni
     return 0;
 }
 
-static int fill_flat(struct table *table, struct view *view, enum stack_unit unit, struct error *err)
+static int fill_flat(struct table *table, struct sample_tree *samples, enum stack_unit unit, struct error *err)
 {
     struct frame_figures *figures;
-    int code = stack_tree_flatten(&view->tree, &view->stacks, &figures, err);
+    int code = stack_tree_flatten(&samples->tree, &samples->stacks, &figures, err);
 
     if (code != 0)
         return code;
-    for (uint32_t frame = 0; frame < view->stacks.frames.count; frame++)
-        if (figures[frame].total.samples && (code = add_frame(table, view, unit, frame, &figures[frame])) != 0)
+    for (uint32_t frame = 0; frame < samples->stacks.frames.count; frame++)
+        if (figures[frame].total.samples && (code = add_frame(table, samples, unit, frame, &figures[frame])) != 0)
             goto free_figures;
     table_sort(table, by_self, unit == STACK_BY_FUNCTION ? table : NULL);
 free_figures:
@@ -154,16 +155,16 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
                                                   : STACK_BY_FUNCTION,
     };
     struct table *table = NULL;
-    struct view view = { 0 };
-    int code = view_read(&view, report, request, &shape, err);
+    struct sample_tree samples = { 0 };
+    int code = sample_tree_read(&samples, report, request, &shape, err);
 
     if (code != 0)
         goto done;
     columns[FLAT_NAME].name = names[shape.unit];
     table = table_new(columns, shape.unit == STACK_BY_FUNCTION ? FLAT_CELLS : FLAT_MODULE);
-    code = table ? fill_flat(table, &view, shape.unit, err) : ERR_NO_MEMORY;
+    code = table ? fill_flat(table, &samples, shape.unit, err) : ERR_NO_MEMORY;
 done:
-    view_free(&view);
+    sample_tree_free(&samples);
     return table_hand_over(table, code, out, err);
 }
 
@@ -174,9 +175,9 @@ enum { INDENT = 2, DEEPEST_INDENT = 64 };
 
 /* The table of an inverted tree has no columns of self: below its root a node stands for callers, and its self would be
  * that of stacks that begin there. */
-static int add_node(struct table *table, struct view *view, int is_inverted, uint32_t node, size_t level)
+static int add_node(struct table *table, struct sample_tree *samples, int is_inverted, uint32_t node, size_t level)
 {
-    const struct stack_tree *tree = &view->tree;
+    const struct stack_tree *tree = &samples->tree;
     int64_t whole = tree->total[TREE_ROOT].weight;
     size_t indent = (level - 1 < DEEPEST_INDENT ? level - 1 : DEEPEST_INDENT) * INDENT, gone = is_inverted ? 2 : 0;
     struct table_cell *row = table_add_row(table);
@@ -190,22 +191,23 @@ static int add_node(struct table *table, struct view *view, int is_inverted, uin
         cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
     }
     cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
-    if (set_name(table, view, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
+    if (set_name(table, samples, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
         return ERR_NO_MEMORY;
-    return set_module(table, view, &row[TREE_MODULE - gone], tree_frame(tree, node));
+    return set_module(table, samples, &row[TREE_MODULE - gone], tree_frame(tree, node));
 }
 
 /* Adds the nodes from the root down, but none with a share below least_percent or deeper than depth. */
-static int fill_tree(struct table *table, struct view *view, int is_inverted, int64_t least_percent, int64_t depth)
+static int fill_tree(struct table *table, struct sample_tree *samples, int is_inverted, int64_t least_percent,
+                     int64_t depth)
 {
-    const struct stack_tree *tree = &view->tree;
+    const struct stack_tree *tree = &samples->tree;
     int64_t whole = tree->total[TREE_ROOT].weight;
     size_t level = 0;
     int skip = 0;
 
     for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT;) {
         skip = percent(tree->total[node].weight, whole) < (double)least_percent || (int64_t)level > depth;
-        if (!skip && add_node(table, view, is_inverted, node, level) != 0)
+        if (!skip && add_node(table, samples, is_inverted, node, level) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -227,7 +229,7 @@ static int show_tree(struct report *report, const struct analysis_request *reque
     };
     struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
     struct table *table = NULL;
-    struct view view = { 0 };
+    struct sample_tree samples = { 0 };
     int64_t least_percent, depth;
     int code;
 
@@ -235,12 +237,12 @@ static int show_tree(struct report *report, const struct analysis_request *reque
         goto done;
     if ((code = option_number(request, "depth", INT64_MAX, 1, INT64_MAX, &depth, err)) != 0)
         goto done;
-    if ((code = view_read(&view, report, request, &shape, err)) != 0)
+    if ((code = sample_tree_read(&samples, report, request, &shape, err)) != 0)
         goto done;
     table = is_inverted ? table_new(callers, TREE_CELLS - 2) : table_new(called, TREE_CELLS);
-    code = table ? fill_tree(table, &view, is_inverted, least_percent, depth) : ERR_NO_MEMORY;
+    code = table ? fill_tree(table, &samples, is_inverted, least_percent, depth) : ERR_NO_MEMORY;
 done:
-    view_free(&view);
+    sample_tree_free(&samples);
     return table_hand_over(table, code, out, err);
 }
 

@@ -1,4 +1,4 @@
-/* The report cuda_gpu_busy: how much of the time each GPU had work. */
+/* cuda_gpu_busy: the share of the time in which each GPU had work. */
 #include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
 #include "base/saturating.h"

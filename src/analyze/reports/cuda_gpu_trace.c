@@ -13,22 +13,22 @@ enum { NAME = SHARED, FULL_NAME, REGISTERS, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLO
 enum { COPY_BYTES = SHARED, COPY_KIND, SOURCE_KIND, TARGET_KIND };
 enum { FILL_BYTES = SHARED, FILL_KIND };
 
-/* Names of GPUs as the process numbers them; pid ANY_PROCESS where the file does not say. */
+/* The name of a GPU under the number that a process gives it; ANY_PROCESS where the file does not name the process. */
 enum { ANY_PROCESS = -1 };
-struct device {
+struct device_name {
     int64_t pid, id;
     int64_t name; /* a string id, or -1 */
 };
 
-struct trace {
+struct gpu_trace {
     struct report *report;
     struct gpu_ops ops[GPU_KINDS];
     struct filter filter;
     struct kernel_ranges ranges;
-    struct device *devices; /* owned */
+    struct device_name *devices; /* owned */
     size_t device_count;
-    struct device last;     /* that was looked for */
-    int64_t *starts;        /* owned, as the next two are; of all three tables, one after another */
+    struct device_name last;     /* the last one that was looked up */
+    int64_t *starts;             /* owned, as is order; start times of all three tables, one after another */
     uint32_t *order;
     size_t count;
     struct text text;
@@ -86,7 +86,7 @@ static int64_t gpu_name(const struct report_columns *gpus, int64_t id)
     return -1;
 }
 
-static int read_devices(struct trace *trace, struct error *err)
+static int read_devices(struct gpu_trace *trace, struct error *err)
 {
     static const char *const gpu_columns[] = { "id", "name" };
     static const char *const device_columns[] = { "gpuId", "cudaId", "pid" };
@@ -102,11 +102,11 @@ static int read_devices(struct trace *trace, struct error *err)
         goto done;
     }
     for (size_t row = 0; row < devices.rows; row++)
-        trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
-                                                                 gpu_name(&gpus, devices.values[0][row]) };
+        trace->devices[trace->device_count++] = (struct device_name){ devices.values[2][row], devices.values[1][row],
+                                                                      gpu_name(&gpus, devices.values[0][row]) };
     for (size_t row = 0; row < gpus.rows; row++)
-        trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row],
-                                                                 gpus.values[1][row] };
+        trace->devices[trace->device_count++] = (struct device_name){ ANY_PROCESS, gpus.values[0][row],
+                                                                      gpus.values[1][row] };
 done:
     report_columns_free(&gpus);
     report_columns_free(&devices);
@@ -114,12 +114,13 @@ done:
 }
 
 /* "NVIDIA H200 (0)": the process's own number for it. */
-static int set_device(struct trace *trace, struct table *table, struct table_cell *cell, int64_t process, int64_t id)
+static int set_device(struct gpu_trace *trace, struct table *table, struct table_cell *cell, int64_t process,
+                      int64_t id)
 {
     int64_t pid = global_pid_number(process);
 
     if (trace->last.pid != pid || trace->last.id != id)
-        trace->last = (struct device){ pid, id, -1 };
+        trace->last = (struct device_name){ pid, id, -1 };
     for (size_t i = 0; i < trace->device_count && trace->last.name < 0; i++)
         if (trace->devices[i].id == id && (trace->devices[i].pid == pid || trace->devices[i].pid == ANY_PROCESS))
             trace->last.name = trace->devices[i].name;
@@ -140,7 +141,7 @@ static void set_bytes(struct table_cell *cells, const struct gpu_ops *ops, size_
     int64_t duration = saturating_duration(ops->start[row], ops->end[row]);
 
     set_megabytes(&cells[CELL_BYTES], bytes);
-    if (duration > 0) /* times how often it would fit into a second, in whole numbers: nsys's figure to the digit */
+    if (duration > 0) /* the bytes times the whole number of durations in a second: nsys's figure to the digit */
         cell_set_real(&cells[CELL_THROUGHPUT], (double)bytes * (double)(1000000000 / duration) / 1e6);
 }
 
@@ -152,7 +153,7 @@ static int set_memory_kind(struct table *table, struct table_cell *cell, const s
     return name ? cell_set_string(table, cell, name) : 0;
 }
 
-static int set_kernel(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int set_kernel(struct gpu_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     const struct gpu_ops *ops = &trace->ops[GPU_KERNEL];
     uint32_t label = row < trace->ranges.count ? trace->ranges.by_row[row] : NO_KEY;
@@ -167,7 +168,7 @@ static int set_kernel(struct trace *trace, struct table *table, struct table_cel
     return cell_set_built(table, &cells[CELL_NAME], &trace->text);
 }
 
-static int set_copy(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int set_copy(struct gpu_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     const struct gpu_ops *ops = &trace->ops[GPU_MEMCPY];
 
@@ -179,7 +180,7 @@ static int set_copy(struct trace *trace, struct table *table, struct table_cell 
     return cell_set_built(table, &cells[CELL_NAME], &trace->text);
 }
 
-static int set_fill(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+static int set_fill(struct gpu_trace *trace, struct table *table, struct table_cell *cells, size_t row)
 {
     const struct gpu_ops *ops = &trace->ops[GPU_MEMSET];
 
@@ -195,9 +196,9 @@ static void set_unless_0(struct table_cell *cell, int64_t id)
         cell_set_int(cell, id);
 }
 
-static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind, size_t row)
+static int add_row(struct gpu_trace *trace, struct table *table, enum gpu_kind kind, size_t row)
 {
-    static int (*const setters[GPU_KINDS])(struct trace *, struct table *, struct table_cell *, size_t) = {
+    static int (*const setters[GPU_KINDS])(struct gpu_trace *, struct table *, struct table_cell *, size_t) = {
         [GPU_KERNEL] = set_kernel,
         [GPU_MEMCPY] = set_copy,
         [GPU_MEMSET] = set_fill,
@@ -221,7 +222,7 @@ static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind,
     return setters[kind](trace, table, cells, row);
 }
 
-static int read_tables(struct trace *trace, const struct analysis_request *request, struct error *err)
+static int read_tables(struct gpu_trace *trace, const struct analysis_request *request, struct error *err)
 {
     const char *kernel[] = {
         "contextId",
@@ -257,7 +258,7 @@ static int read_tables(struct trace *trace, const struct analysis_request *reque
 }
 
 /* Rows of all three tables in one numbering: kernels first, then copies, then fills. */
-static int sort_rows(struct trace *trace)
+static int sort_rows(struct gpu_trace *trace)
 {
     size_t total = 0;
 
@@ -279,7 +280,7 @@ static int sort_rows(struct trace *trace)
     return order_by_time(trace->order, trace->count, trace->starts);
 }
 
-static int fill_table(struct trace *trace, struct table *table)
+static int fill_table(struct gpu_trace *trace, struct table *table)
 {
     if (sort_rows(trace) != 0)
         return ERR_NO_MEMORY;
@@ -294,7 +295,7 @@ static int fill_table(struct trace *trace, struct table *table)
     return 0;
 }
 
-static void trace_free(struct trace *trace)
+static void trace_free(struct gpu_trace *trace)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&trace->ops[kind]);
@@ -309,7 +310,7 @@ static void trace_free(struct trace *trace)
 static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    struct trace trace = { .report = report, .last.name = -1 };
+    struct gpu_trace trace = { .report = report, .last.name = -1 };
     struct table *table = table_new(trace_columns, CELLS);
     int code = read_tables(&trace, request, err);
 

@@ -1,5 +1,5 @@
-/* cuda_kern_exec_sum: launches and their kernels by thread, device, call and kernel: figures of the whole, of the call,
- * of the wait between both, and of the kernel. */
+/* cuda_kern_exec_sum: launches and their kernels by thread, device, call and kernel: statistics of the total time, of
+ * the call, of the wait in the queue, and of the kernel. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -11,18 +11,18 @@
 enum measure { WHOLE, CALL, QUEUE, KERNEL, MEASURES };
 enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
 
-struct summary {
+struct launch_summary {
     struct executions executions;
     struct keys keys;
-    struct intern calls;                   /* what calls are shown as */
-    uint32_t *groups[2];                   /* owned; of each execution, and the same with NO_KEY where nothing waited */
+    struct intern calls;                   /* names of calls as they are shown */
+    uint32_t *groups[2];                   /* owned; the group of each execution; in [1] NO_KEY if it did not wait */
     int64_t *values[MEASURES];             /* owned */
     struct key_figures *figures[MEASURES]; /* owned; by group */
     int codes[MEASURES];
 };
 
-/* The numbers of names as they are shown, by string id; -1 when memory is short. Launches of one kind come in runs. */
-static int64_t shown_call(struct summary *summary, int64_t name)
+/* The number of a call's name as it is shown; -1 when memory is short. */
+static int64_t intern_call(struct launch_summary *summary, int64_t name)
 {
     size_t length;
     const char *bytes = report_string(summary->executions.report, name, &length);
@@ -30,7 +30,7 @@ static int64_t shown_call(struct summary *summary, int64_t name)
     return intern_add_borrowed(&summary->calls, bytes, call_name_length(bytes, length));
 }
 
-static int make_room(struct summary *summary)
+static int make_room(struct launch_summary *summary)
 {
     size_t count = summary->executions.count + 1;
     int failed = 0;
@@ -42,7 +42,7 @@ static int make_room(struct summary *summary)
     return failed ? ERR_NO_MEMORY : 0;
 }
 
-static int collect(struct summary *summary)
+static int collect(struct launch_summary *summary)
 {
     const struct executions *executions = &summary->executions;
     const struct calls *calls = &executions->calls;
@@ -54,9 +54,9 @@ static int collect(struct summary *summary)
     for (size_t i = 0; i < executions->count; i++) {
         const struct execution *execution = &executions->list[i];
         uint32_t call = execution->call, kernel = execution->kernel;
-        if (last_shown < 0 || calls->name[call] != last_name) {
+        if (last_shown < 0 || calls->name[call] != last_name) { /* calls of one name come in runs */
             last_name = calls->name[call];
-            last_shown = shown_call(summary, last_name);
+            last_shown = intern_call(summary, last_name);
         }
         int64_t key[KEY_WIDTH] = { calls->thread[call], kernels->device[kernel], last_shown,
                                    execution_kernel_name(executions, execution),
@@ -77,7 +77,7 @@ static int collect(struct summary *summary)
 
 static void summarize_one(void *argument, int worker, size_t measure)
 {
-    struct summary *summary = argument;
+    struct launch_summary *summary = argument;
     size_t groups = summary->keys.count;
 
     summary->figures[measure] = malloc((groups + 1) * sizeof *summary->figures[measure]);
@@ -87,7 +87,7 @@ static void summarize_one(void *argument, int worker, size_t measure)
                                                    summary->values[measure], summary->executions.count);
 }
 
-static int summarize(struct summary *summary)
+static int summarize(struct launch_summary *summary)
 {
     struct parallel *pool = parallel_new(0);
 
@@ -149,7 +149,7 @@ static void set_figures(struct table_cell *cells, const struct key_figures *figu
     cell_set_int(&cells[3], figures->figures.max);
 }
 
-static int add_row(struct summary *summary, struct table *table, struct text *text, uint32_t group)
+static int add_row(struct launch_summary *summary, struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct intern_string *call = &summary->calls.strings[key[KEY_CALL]];
@@ -171,13 +171,13 @@ static int add_row(struct summary *summary, struct table *table, struct text *te
     return cell_set_built(table, &row[NAME], text);
 }
 
-/* Largest mean of the whole first, then as they were met: by the first kernel of each. */
+/* Largest mean total first. Groups with the same mean keep the order of their first kernels. */
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     return (a[FIGURES].real < b[FIGURES].real) - (a[FIGURES].real > b[FIGURES].real);
 }
 
-static int fill_table(struct summary *summary, struct table *table)
+static int fill_table(struct launch_summary *summary, struct table *table)
 {
     struct text text = { 0 };
     int code;
@@ -195,7 +195,7 @@ free_text:
     return code;
 }
 
-static void summary_free(struct summary *summary)
+static void summary_free(struct launch_summary *summary)
 {
     executions_free(&summary->executions);
     keys_free(&summary->keys);
@@ -211,7 +211,7 @@ static void summary_free(struct summary *summary)
 static int cuda_kern_exec_sum(struct report *report, const struct analysis_request *request, struct table **out,
                               struct error *err)
 {
-    struct summary summary = { .keys.width = KEY_WIDTH };
+    struct launch_summary summary = { .keys.width = KEY_WIDTH };
     struct table *table = new_table();
     int code = executions_read(&summary.executions, report, request, 0, err);
 

@@ -1,8 +1,9 @@
-/* cuda_stream_wait: which stream waited for which, and what for.
+/* cuda_stream_wait: waits of a stream for another one: the work that a wait delayed, and the work that it waited for.
  *
- * cudaEventRecord() puts an event behind the work of one stream, cudaStreamWaitEvent() holds another stream until the
- * GPU is there. Both carry the same eventSyncId. What was put on a stream before or after a call is told by correlation
- * ids, which count the calls of a process, and never by times: the GPU is late. */
+ * cudaEventRecord() places an event behind the work of one stream. cudaStreamWaitEvent() holds another stream until the
+ * GPU has reached the event. Both records carry the same eventSyncId. Correlation ids, which count the calls of a
+ * process, tell which work was put on a stream before or after a call. Times cannot tell that, because the GPU runs
+ * behind the calls. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -18,15 +19,15 @@ enum { SYNC_STREAM_WAIT = 2, NO_EVENT = UINT32_MAX, NO_WORK = UINT32_MAX };
 
 enum { KEY_PROCESS, KEY_CONTEXT, KEY_STREAM, KEY_WIDTH };
 
-/* All work of the GPUs, stream by stream, as it was put there. */
-struct work {
+/* All work on GPUs, by stream and in the order of submission. */
+struct stream_work {
     struct gpu_ops ops[GPU_KINDS];
-    size_t first[GPU_KINDS + 1];           /* of each kind, in the list of all */
+    size_t first[GPU_KINDS + 1];           /* index of the first work of each kind */
     struct keys streams;                   /* process, context, stream */
-    int64_t *start, *correlation, *stream; /* owned, as all below; of all work */
-    uint32_t *order;                       /* by stream, then by call, then by start */
-    uint32_t *last_to_end;                 /* at a place in order: which of its stream, up to there, ended last */
-    uint32_t *begin;                       /* of a stream in order; one more at the end */
+    int64_t *start, *correlation, *stream; /* owned, as all below; by work */
+    uint32_t *order;                       /* work by stream, then by call, then by start */
+    uint32_t *last_to_end;                 /* by position in order: the stream's work that ended last up to there */
+    uint32_t *begin;                       /* by stream: its first position in order; one entry more marks the end */
     size_t count;
 };
 
@@ -45,13 +46,13 @@ enum {
 };
 enum { EVENT_PROCESS, EVENT_CONTEXT, EVENT_STREAM, EVENT_CORRELATION, EVENT_ID, EVENT_COLUMNS };
 
-struct join {
+struct wait_join {
     struct report *report;
-    struct work work;
+    struct stream_work work;
     struct calls calls;
     struct report_columns waits, events;
     struct keys event_ids; /* process and eventSyncId */
-    uint32_t *event_rows;  /* owned; of an id, its row */
+    uint32_t *event_rows;  /* owned; the row of each id */
     struct filter filter;
     struct text text;
 };
@@ -82,7 +83,7 @@ static const struct table_column wait_columns[CELLS] = {
 
 /* ---- work by stream -------------------------------------------------------------------------------------------- */
 
-static enum gpu_kind kind_of(const struct work *work, uint32_t at)
+static enum gpu_kind kind_of(const struct stream_work *work, uint32_t at)
 {
     int kind = GPU_KERNEL;
 
@@ -91,14 +92,14 @@ static enum gpu_kind kind_of(const struct work *work, uint32_t at)
     return (enum gpu_kind)kind;
 }
 
-static int64_t end_of(const struct work *work, uint32_t at)
+static int64_t end_of(const struct stream_work *work, uint32_t at)
 {
     enum gpu_kind kind = kind_of(work, at);
 
     return work->ops[kind].end[at - work->first[kind]];
 }
 
-static int number_streams(struct work *work)
+static int number_streams(struct stream_work *work)
 {
     size_t at = 0;
 
@@ -118,9 +119,9 @@ static int number_streams(struct work *work)
     return 0;
 }
 
-/* Where each stream begins, and for each place what ended last up to there. Numbers of streams are in order, since they
- * are the threads that the list was ordered by. */
-static void mark_streams(struct work *work)
+/* Finds where each stream begins and, for each position, the work that ended last up to there. The list was sorted by
+ * the numbers of the streams, so they come in order. */
+static void mark_streams(struct stream_work *work)
 {
     size_t at = 0;
 
@@ -140,7 +141,7 @@ static void mark_streams(struct work *work)
     work->begin[work->streams.count] = (uint32_t)at;
 }
 
-static int put_in_order(struct work *work)
+static int put_in_order(struct stream_work *work)
 {
     size_t room = work->count + 1;
 
@@ -161,7 +162,7 @@ static int put_in_order(struct work *work)
     return 0;
 }
 
-static int work_read(struct work *work, struct report *report, const struct analysis_request *request,
+static int work_read(struct stream_work *work, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
     static const char *const copy_extra[] = { "contextId", "copyKind", NULL }, *const fill_extra[] = { "contextId",
@@ -170,7 +171,7 @@ static int work_read(struct work *work, struct report *report, const struct anal
     const char *const *const extra[GPU_KINDS] = { kernel_extra, copy_extra, fill_extra };
     int code;
 
-    *work = (struct work){ .streams.width = KEY_WIDTH };
+    *work = (struct stream_work){ .streams.width = KEY_WIDTH };
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         if ((code = gpu_read(&work->ops[kind], report, (enum gpu_kind)kind, extra[kind], err)) != 0)
             return code;
@@ -180,7 +181,7 @@ static int work_read(struct work *work, struct report *report, const struct anal
     return put_in_order(work) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
 }
 
-static void work_free(struct work *work)
+static void work_free(struct stream_work *work)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&work->ops[kind]);
@@ -193,9 +194,10 @@ static void work_free(struct work *work)
     free(work->begin);
 }
 
-/* The place in order of the first work that calls from this one on put on the stream; *begin is where the stream
- * begins, and *end where it ends. A stream without work is empty. */
-static size_t find_work(const struct work *work, const int64_t *stream, int64_t correlation, size_t *begin, size_t *end)
+/* The position in order of the first work that this call or a later one put on the stream. The stream lies between
+ * *begin and *end; both are 0 for a stream without work. */
+static size_t find_work(const struct stream_work *work, const int64_t *stream, int64_t correlation, size_t *begin,
+                        size_t *end)
 {
     uint32_t number = keys_find(&work->streams, stream);
 
@@ -215,7 +217,7 @@ static size_t find_work(const struct work *work, const int64_t *stream, int64_t 
 
 /* ---- waits and what they wait for ------------------------------------------------------------------------------ */
 
-static int index_events(struct join *join)
+static int index_events(struct wait_join *join)
 {
     int64_t *const *values = join->events.values;
 
@@ -234,7 +236,7 @@ static int index_events(struct join *join)
     return 0;
 }
 
-static int read_waits(struct join *join, struct error *err)
+static int read_waits(struct wait_join *join, struct error *err)
 {
     static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
                                               "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId" };
@@ -252,8 +254,8 @@ static int read_waits(struct join *join, struct error *err)
     return index_events(join) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
 }
 
-/* Whether a row is a stream that waits for an event; nsys has some of this type without one. */
-static int counts(const struct join *join, size_t row)
+/* Whether a row is a wait of a stream for an event. nsys writes some rows of this type without an event. */
+static int counts(const struct wait_join *join, size_t row)
 {
     int64_t *const *values = join->waits.values;
     struct gpu_place place = { values[WAIT_START][row],       values[WAIT_END][row],    values[WAIT_PROCESS][row],
@@ -264,7 +266,7 @@ static int counts(const struct join *join, size_t row)
            filter_gpu(&join->filter, &place);
 }
 
-static int set_name(struct join *join, struct table *table, struct table_cell *cell, uint32_t at)
+static int set_name(struct wait_join *join, struct table *table, struct table_cell *cell, uint32_t at)
 {
     enum gpu_kind kind = kind_of(&join->work, at);
     const struct gpu_ops *ops = &join->work.ops[kind];
@@ -279,9 +281,9 @@ static int set_name(struct join *join, struct table *table, struct table_cell *c
     return cell_set_built(table, cell, &join->text);
 }
 
-/* When the work could have run, had nobody told its stream to wait: its call has returned, and what its stream had to
- * do before is done. INT64_MIN if nothing is known of either. */
-static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
+/* When the work could have run without the wait: its call had returned, and the previous work of its stream was done.
+ * INT64_MIN if neither is known. */
+static int64_t ready_ns(const struct wait_join *join, uint32_t at, uint32_t before)
 {
     enum gpu_kind kind = kind_of(&join->work, at);
     const struct gpu_ops *ops = &join->work.ops[kind];
@@ -294,8 +296,9 @@ static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
     return ready;
 }
 
-/* What the event stood behind on its stream. */
-static int set_source(struct join *join, struct table *table, struct table_cell *cells, size_t row, uint32_t *source)
+/* Finds the last work before the event on the stream of the event. */
+static int set_source(struct wait_join *join, struct table *table, struct table_cell *cells, size_t row,
+                      uint32_t *source)
 {
     int64_t *const *waits = join->waits.values, *const *events = join->events.values;
     uint32_t id = keys_find(&join->event_ids, (int64_t[]){ waits[WAIT_PROCESS][row], waits[WAIT_ID][row] });
@@ -303,7 +306,7 @@ static int set_source(struct join *join, struct table *table, struct table_cell 
 
     *source = NO_WORK;
     if (id == NO_KEY)
-        return 0; /* it was recorded before the capture */
+        return 0; /* the event was recorded before the capture */
     uint32_t event = join->event_rows[id];
     int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event],
                                   events[EVENT_STREAM][event] };
@@ -316,7 +319,7 @@ static int set_source(struct join *join, struct table *table, struct table_cell 
     return set_name(join, table, &cells[CELL_SOURCE], *source);
 }
 
-static int add_row(struct join *join, struct table *table, size_t row)
+static int add_row(struct wait_join *join, struct table *table, size_t row)
 {
     int64_t *const *waits = join->waits.values;
     int64_t stream[KEY_WIDTH] = { waits[WAIT_PROCESS][row], waits[WAIT_CONTEXT][row], waits[WAIT_STREAM][row] };
@@ -348,7 +351,7 @@ static int add_row(struct join *join, struct table *table, size_t row)
     return set_name(join, table, &cells[CELL_OP], work);
 }
 
-/* Held up for longest first; then by the time of the call. */
+/* Longest delay first, then by the time of the call. */
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1,
@@ -359,7 +362,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
 }
 
-static int fill_table(struct join *join, struct table *table)
+static int fill_table(struct wait_join *join, struct table *table)
 {
     for (size_t row = 0; row < join->waits.rows; row++)
         if (counts(join, row) && add_row(join, table, row) != 0)
@@ -368,7 +371,7 @@ static int fill_table(struct join *join, struct table *table)
     return 0;
 }
 
-static int join_read(struct join *join, const struct analysis_request *request, struct error *err)
+static int join_read(struct wait_join *join, const struct analysis_request *request, struct error *err)
 {
     int code;
 
@@ -381,7 +384,7 @@ static int join_read(struct join *join, const struct analysis_request *request, 
     return read_waits(join, err);
 }
 
-static void join_free(struct join *join)
+static void join_free(struct wait_join *join)
 {
     work_free(&join->work);
     calls_free(&join->calls);
@@ -396,7 +399,7 @@ static void join_free(struct join *join)
 static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    struct join join = { .report = report, .event_ids.width = 2 };
+    struct wait_join join = { .report = report, .event_ids.width = 2 };
     struct table *table = table_new(wait_columns, CELLS);
     int code = join_read(&join, request, err);
 

@@ -1,6 +1,5 @@
-/* Summaries of CUDA calls, kernels and memory operations: cuda_api_sum, cuda_gpu_kern_sum,
- * cuda_gpu_kern_gb_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All
- * are choices of the same sources. */
+/* Summaries of CUDA calls, kernels and memory operations: cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum,
+ * cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All choose from the same sources. */
 #include <string.h>
 
 #include "analyze/engine/report_options.h"
@@ -9,14 +8,14 @@
 #include "base/intern.h"
 #include "event_sum.h"
 
-enum kind { KIND_CALL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
+enum cuda_event_kind { KIND_CALL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
 
-struct labelling {
+struct cuda_labels {
     struct report *report;
     struct kernel_ranges ranges;
-    struct intern calls; /* what calls are shown as, where those that are shown alike are one group */
+    struct intern calls; /* names of calls as they are shown; empty unless they are the groups */
     struct text name, grid, block;
-    int failed;          /* for want of memory */
+    int failed;          /* memory ran out in join_versions(), which cannot return an error */
 };
 
 static struct summary_text text_of(const struct text *text)
@@ -24,27 +23,26 @@ static struct summary_text text_of(const struct text *text)
     return (struct summary_text){ text_string(text), text->length };
 }
 
-static struct summary_text name_of(struct labelling *labelling, const struct group *group)
+static struct summary_text name_of(struct cuda_labels *labels, const struct group *group)
 {
     struct summary_text name = { MEMSET_LABEL, strlen(MEMSET_LABEL) };
 
     switch (event_kind(group)) {
     case KIND_CALL:
-        if (labelling->calls.count) {
-            const struct intern_string *shown = &labelling->calls.strings[group->key.part[KEY_NAME]];
+        if (labels->calls.count) {
+            const struct intern_string *shown = &labels->calls.strings[group->key.part[KEY_NAME]];
             return (struct summary_text){ shown->bytes, shown->length };
         }
-        name.bytes = report_string(labelling->report, group->key.part[KEY_NAME], &name.length);
+        name.bytes = report_string(labels->report, group->key.part[KEY_NAME], &name.length);
         name.length = call_name_length(name.bytes, name.length);
         break;
     case KIND_KERNEL:
-        kernel_label(&labelling->name, labelling->report, &labelling->ranges, event_extra(group),
-                     group->key.part[KEY_NAME]);
-        name = text_of(&labelling->name);
+        kernel_label(&labels->name, labels->report, &labels->ranges, event_extra(group), group->key.part[KEY_NAME]);
+        name = text_of(&labels->name);
         break;
     case KIND_MEMCPY:
-        memcpy_label(&labelling->name, group->key.part[KEY_NAME]);
-        name = text_of(&labelling->name);
+        memcpy_label(&labels->name, group->key.part[KEY_NAME]);
+        name = text_of(&labels->name);
         break;
     }
     return name;
@@ -71,36 +69,36 @@ static void label_with_category(void *context, const struct group *group, struct
 
 static void label_with_dimensions(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    struct labelling *labelling = context;
+    struct cuda_labels *labels = context;
     int64_t grid[3], block[3];
 
     event_dimensions(group->key.part[KEY_GRID], grid);
     event_dimensions(group->key.part[KEY_BLOCK], block);
-    dimensions_label(&labelling->grid, grid[0], grid[1], grid[2]);
-    dimensions_label(&labelling->block, block[0], block[1], block[2]);
-    texts[0] = text_of(&labelling->grid);
-    texts[1] = text_of(&labelling->block);
-    texts[2] = name_of(labelling, group);
+    dimensions_label(&labels->grid, grid[0], grid[1], grid[2]);
+    dimensions_label(&labels->block, block[0], block[1], block[2]);
+    texts[0] = text_of(&labels->grid);
+    texts[1] = text_of(&labels->block);
+    texts[2] = name_of(labels, group);
 }
 
-/* cuda_api_sum keeps calls of another version apart, though it shows them alike; cuda_api_gpu_sum
- * does not. So nsys has it. */
+/* cuda_api_sum keeps the versions of a call apart although it shows them under one name; cuda_api_gpu_sum joins them.
+ * nsys does the same. */
 static void join_versions(void *context, struct group_key *key)
 {
-    struct labelling *labelling = context;
+    struct cuda_labels *labels = context;
     size_t length;
 
     if (event_kind(&(struct group){ .key = *key }) != KIND_CALL)
         return;
-    const char *name = report_string(labelling->report, key->part[KEY_NAME], &length);
-    int64_t shown = intern_add_borrowed(&labelling->calls, name, call_name_length(name, length));
-    labelling->failed |= shown < 0;
+    const char *name = report_string(labels->report, key->part[KEY_NAME], &length);
+    int64_t shown = intern_add_borrowed(&labels->calls, name, call_name_length(name, length));
+    labels->failed |= shown < 0;
     key->part[KEY_NAME] = shown < 0 ? 0 : shown;
 }
 
 enum { CALLS = 1, KERNELS = 2, MEMORY = 4 };
 
-struct choice {
+struct source_choice {
     int what;
     struct summary_shape shape;
 };
@@ -108,7 +106,7 @@ struct choice {
 enum { MOST_SOURCES = 4 };
 
 /* Fills in the sources of the choice and returns how many they are. */
-static size_t choose_sources(struct event_source sources[MOST_SOURCES], const struct choice *choice,
+static size_t choose_sources(struct event_source sources[MOST_SOURCES], const struct source_choice *choice,
                              const struct analysis_request *request)
 {
     int by_dimensions = choice->shape.label == label_with_dimensions;
@@ -141,51 +139,51 @@ static size_t choose_sources(struct event_source sources[MOST_SOURCES], const st
     return count;
 }
 
-static void labelling_free(struct labelling *labelling)
+static void cuda_labels_free(struct cuda_labels *labels)
 {
-    kernel_ranges_free(&labelling->ranges);
-    intern_free(&labelling->calls);
-    text_free(&labelling->name);
-    text_free(&labelling->grid);
-    text_free(&labelling->block);
+    kernel_ranges_free(&labels->ranges);
+    intern_free(&labels->calls);
+    text_free(&labels->name);
+    text_free(&labels->grid);
+    text_free(&labels->block);
 }
 
-static int summarize(struct report *report, const struct analysis_request *request, const struct choice *choice,
+static int summarize(struct report *report, const struct analysis_request *request, const struct source_choice *choice,
                      struct table **out, struct error *err)
 {
     struct event_source sources[MOST_SOURCES];
-    struct labelling labelling = { .report = report };
+    struct cuda_labels labels = { .report = report };
     struct event_extra extra = { .table = gpu_tables[GPU_KERNEL] };
     struct event_summary summary = {
         .sources = sources,
         .source_count = choose_sources(sources, choice, request),
         .shape = &choice->shape,
-        .context = &labelling,
+        .context = &labels,
         .map = choice->what == (CALLS | KERNELS | MEMORY) ? join_versions : NULL,
     };
     struct table *table = NULL;
     int code = 0;
 
     if (option_given(request, "nvtx-name")) {
-        if ((code = kernel_ranges_read(&labelling.ranges, report, err)) != 0)
+        if ((code = kernel_ranges_read(&labels.ranges, report, err)) != 0)
             goto done;
-        extra.numbers = labelling.ranges.by_row;
-        extra.count = labelling.ranges.count;
+        extra.numbers = labels.ranges.by_row;
+        extra.count = labels.ranges.count;
         summary.extra = &extra;
     }
     if ((code = event_summarize(report, request, &summary, &table, err)) != 0)
         goto done;
-    if (labelling.failed)
+    if (labels.failed)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of the calls");
 done:
-    labelling_free(&labelling);
+    cuda_labels_free(&labels);
     return table_hand_over(table, code, out, err);
 }
 
 static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    static const struct choice choice = { CALLS, { "Num Calls", { "Name" }, label, 0 } };
+    static const struct source_choice choice = { CALLS, { "Num Calls", { "Name" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
@@ -193,7 +191,7 @@ static int cuda_api_sum(struct report *report, const struct analysis_request *re
 static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    static const struct choice choice = { KERNELS, { "Instances", { "Name" }, label, 0 } };
+    static const struct source_choice choice = { KERNELS, { "Instances", { "Name" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
@@ -201,7 +199,7 @@ static int cuda_gpu_kern_sum(struct report *report, const struct analysis_reques
 static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    static const struct choice choice = {
+    static const struct source_choice choice = {
         KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0 }
     };
 
@@ -211,7 +209,7 @@ static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_req
 static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 0 } };
+    static const struct source_choice choice = { MEMORY, { "Count", { "Operation" }, label, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
@@ -219,7 +217,7 @@ static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_re
 static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 1 } };
+    static const struct source_choice choice = { MEMORY, { "Count", { "Operation" }, label, 1 } };
 
     return summarize(report, request, &choice, out, err);
 }
@@ -227,8 +225,8 @@ static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_re
 static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    static const struct choice choice = { KERNELS | MEMORY,
-                                          { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
+    static const struct source_choice choice = { KERNELS | MEMORY,
+                                                 { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }
@@ -236,8 +234,8 @@ static int cuda_gpu_sum(struct report *report, const struct analysis_request *re
 static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    static const struct choice choice = { CALLS | KERNELS | MEMORY,
-                                          { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
+    static const struct source_choice choice = { CALLS | KERNELS | MEMORY,
+                                                 { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
 
     return summarize(report, request, &choice, out, err);
 }

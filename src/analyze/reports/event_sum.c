@@ -4,7 +4,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/model/gpu.h"
 
-enum role {
+enum column_role {
     START,
     END,
     THREAD,
@@ -25,15 +25,15 @@ enum role {
     ROLES
 };
 
-struct scan {
+struct event_scan {
     const struct event_source *source;
     struct groups *groups;
     struct filter filter;
     const struct event_extra *extra;
-    int columns[ROLES]; /* of the file, those that are read */
-    int places[ROLES];  /* of a role among them, or -1 */
+    int columns[ROLES]; /* columns of the file that are read */
+    int places[ROLES];  /* the position of each role in columns, or -1 */
     size_t column_count;
-    int64_t last_ns;    /* of the table */
+    int64_t last_ns;    /* the last moment of the table */
 };
 
 enum { KIND_BITS = 8 };
@@ -61,17 +61,20 @@ void event_dimensions(int64_t packed, int64_t xyz[3])
     xyz[2] = packed & 0xffff;
 }
 
-static inline int64_t at(const struct report_block *block, const struct scan *scan, enum role role, size_t row)
+static inline int64_t at(const struct report_block *block, const struct event_scan *scan, enum column_role role,
+                         size_t row)
 {
     return scan->places[role] < 0 ? 0 : block->values[scan->places[role]][row];
 }
 
-static inline int is_null(const struct report_block *block, const struct scan *scan, enum role role, size_t row)
+static inline int is_null(const struct report_block *block, const struct event_scan *scan, enum column_role role,
+                          size_t row)
 {
     return block_is_null(block, (size_t)scan->places[role], row);
 }
 
-static int counts(const struct report_block *block, const struct scan *scan, size_t row, int64_t start, int64_t end)
+static int counts(const struct report_block *block, const struct event_scan *scan, size_t row, int64_t start,
+                  int64_t end)
 {
     if (scan->places[CLASS] >= 0 && at(block, scan, CLASS, row) != scan->source->class_value)
         return 0;
@@ -92,15 +95,16 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
     return filter_gpu(&scan->filter, &place);
 }
 
-static int64_t kind_of(const struct scan *scan, uint64_t row)
+static int64_t kind_of(const struct event_scan *scan, uint64_t row)
 {
     uint32_t extra = scan->extra && row < scan->extra->count ? scan->extra->numbers[row] : NO_KEY;
 
     return scan->source->kind | ((int64_t)(uint32_t)(extra + 1) << KIND_BITS);
 }
 
-/* For a row without a name. */
-static void use_other_name(struct group_key *key, const struct report_block *block, const struct scan *scan, size_t row)
+/* Names the group of a row without a name. */
+static void use_other_name(struct group_key *key, const struct report_block *block, const struct event_scan *scan,
+                           size_t row)
 {
     if (scan->places[NUMBER_OR] >= 0 && !is_null(block, scan, NUMBER_OR, row)) {
         key->part[KEY_KIND] = scan->source->number_kind;
@@ -112,7 +116,7 @@ static void use_other_name(struct group_key *key, const struct report_block *blo
 
 static int visit(void *context, int worker, const struct report_block *block)
 {
-    struct scan *scan = context;
+    struct event_scan *scan = context;
     const int64_t *starts = block->values[START], *ends = block->values[END];
 
     for (size_t row = 0; row < block->rows; row++) {
@@ -137,8 +141,8 @@ static int visit(void *context, int worker, const struct report_block *block)
     return 0;
 }
 
-/* Only what is needed is decoded. */
-static void choose_columns(struct scan *scan, const struct report_table *table)
+/* Chooses the columns that the source needs; no others are decoded. */
+static void choose_columns(struct event_scan *scan, const struct report_table *table)
 {
     const struct event_source *source = scan->source;
     int filtered = scan->filter.only.only != 0, on_gpu = filtered && source->process;
@@ -170,7 +174,7 @@ static void choose_columns(struct scan *scan, const struct report_table *table)
 }
 
 static int scan_sources(struct report *report, const struct analysis_request *request,
-                        const struct event_summary *summary, struct scan *scan, struct error *err)
+                        const struct event_summary *summary, struct event_scan *scan, struct error *err)
 {
     for (size_t i = 0; i < summary->source_count; i++) {
         const struct report_table *table = report_table(report, summary->sources[i].table);
@@ -192,7 +196,7 @@ static int scan_sources(struct report *report, const struct analysis_request *re
 int event_summarize(struct report *report, const struct analysis_request *request, const struct event_summary *summary,
                     struct table **out, struct error *err)
 {
-    struct scan scan = { .groups = groups_new(report_workers(report)) };
+    struct event_scan scan = { .groups = groups_new(report_workers(report)) };
     struct group *groups;
     size_t count;
     int code;

@@ -14,26 +14,25 @@ struct event_source {
     int kind;                 /* the group's KEY_KIND */
     const char *name;         /* column of the name; NULL: all are one group */
     const char *name_or;      /* column used where the name is empty, or NULL */
-    const char *number_or;    /* column of a number that is used where the name is empty, or NULL;
-                               * such a group's KEY_KIND is */
-    int number_kind;          /* this, and its KEY_NAME the number */
-    const char *process;      /* for work on a GPU: the column of the process; such rows have a device, a stream and a
+    const char *number_or;    /* column of a number that names rows without a name, or NULL */
+    int number_kind;          /* KEY_KIND of groups that number_or names; their KEY_NAME is the number */
+    const char *process;      /* for work on a GPU, the column of the process; such rows have a device, a stream and a
                                  correlation id. NULL: rows with a globalTid */
     const char *value;        /* a column to sum instead of the duration, or NULL; rows
                                * where it is empty do not count */
-    const char *class_column; /* where only rows of one class count: eventClass or the like; NULL: all do */
+    const char *class_column; /* a column such as eventClass: only rows with class_value there count; NULL: all rows */
     int64_t class_value;
     int named_only;           /* rows without a name do not count */
     int open_to_last;         /* a row without an end counts up to the last moment of the
                                * table; else it has no duration */
-    int by_dimensions;        /* kernels of another grid or block are other groups */
+    int by_dimensions;        /* kernels with different grids or blocks are different groups */
 };
 
-/* What a group is: parts of its key. Dimensions are packed; see event_dimensions(). */
+/* The parts of a group's key. Dimensions are packed; see event_dimensions(). */
 enum { KEY_KIND, KEY_NAME, KEY_GRID, KEY_BLOCK };
 
-/* For each row of the source's table, by number, a number above -1 that tells groups apart and becomes KEY_KIND's upper
- * part; see event_kind() and event_extra(). */
+/* A number for each row of a table, from 0 on, that separates groups further. It becomes the upper part of KEY_KIND;
+ * see event_kind() and event_extra(). */
 struct event_extra {
     const char *table;
     const uint32_t *numbers; /* NO_KEY: none */

@@ -1,7 +1,7 @@
-/* gpu_idle_sum: for each gap on a GPU what the thread did then that launched the work which ended it, summed by cause.
+/* gpu_idle_sum: gaps of GPUs by cause, which is the activity of the thread that launched the work after the gap.
  *
- * A gap is handed from layer to layer, the most telling first. Each takes the stretches that it knows something of, and
- * leaves the others to the next; what nobody takes is unknown. */
+ * The layers of thread activity are asked in order, the most telling first. Each layer explains the parts of a gap that
+ * it covers and leaves the rest to the next one. Parts that no layer covers are unknown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,42 +13,42 @@
 #include "base/array.h"
 #include "idle_layers.h"
 
-/* Time to be explained, by what one thread did. */
-struct stretch {
+/* A span of time to explain by the activity of one thread. */
+struct idle_stretch {
     int64_t owner;       /* the GPU, or the thread itself */
     int64_t thread, start_ns, end_ns;
     int64_t launched_ns; /* when the launch had returned */
 };
 
-struct piece {
+struct time_piece {
     int64_t start_ns, end_ns;
 };
-struct pieces {
-    struct piece *list;
+struct time_pieces {
+    struct time_piece *list;
     size_t count, capacity;
 };
 
 enum { KEY_OWNER, KEY_CAUSE, KEY_WHAT, KEY_WHERE, KEY_PARTS };
-struct cause {
+struct cause_sum {
     int64_t total_ns, longest_ns, gaps;
-    size_t last_gap; /* 1 more than its number */
-    uint32_t range;  /* in which the longest lay */
+    size_t last_gap; /* number of the last gap that counted, plus 1 */
+    uint32_t range;  /* the innermost range around the longest gap */
 };
 
-struct idle {
+struct idle_summary {
     struct report *report;
     struct idle_layers layers;
-    struct stretch *stretches; /* owned, as all below */
+    struct idle_stretch *stretches; /* owned, as all below */
     size_t stretch_count, stretch_room;
     struct keys keys;
-    struct cause *causes;
+    struct cause_sum *causes;
     size_t cause_room;
-    struct pieces left, next;
-    size_t gap; /* at hand */
+    struct time_pieces left, next;
+    size_t gap; /* number of the stretch that is being explained */
     int of_threads;
 };
 
-static void idle_free(struct idle *idle)
+static void idle_free(struct idle_summary *idle)
 {
     idle_layers_free(&idle->layers);
     free(idle->stretches);
@@ -58,7 +58,7 @@ static void idle_free(struct idle *idle)
     free(idle->next.list);
 }
 
-static int add_stretch(struct idle *idle, const struct stretch *stretch)
+static int add_stretch(struct idle_summary *idle, const struct idle_stretch *stretch)
 {
     if (array_reserve(&idle->stretches, &idle->stretch_room, idle->stretch_count + 1, sizeof *stretch) != 0)
         return ERR_NO_MEMORY;
@@ -68,8 +68,8 @@ static int add_stretch(struct idle *idle, const struct stretch *stretch)
 
 /* ---- from gap to causes ---------------------------------------------------------------------------------------- */
 
-static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_cause cause,
-                    const struct thread_span *span, struct piece piece)
+static int add_time(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
+                    const struct thread_span *span, struct time_piece piece)
 {
     int64_t length = saturating_duration(piece.start_ns, piece.end_ns),
             middle = saturating_add(piece.start_ns, length / 2);
@@ -80,9 +80,9 @@ static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_
 
     if (number == NO_KEY || array_reserve(&idle->causes, &idle->cause_room, number + 1u, sizeof *idle->causes) != 0)
         return ERR_NO_MEMORY;
-    struct cause *sum = &idle->causes[number];
+    struct cause_sum *sum = &idle->causes[number];
     if (number == before)
-        *sum = (struct cause){ .range = IDLE_NO_TEXT };
+        *sum = (struct cause_sum){ .range = IDLE_NO_TEXT };
     sum->total_ns = saturating_add(sum->total_ns, length);
     sum->gaps += sum->last_gap != idle->gap + 1;
     sum->last_gap = idle->gap + 1;
@@ -93,19 +93,19 @@ static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_
     return 0;
 }
 
-static int leave(struct pieces *pieces, int64_t start_ns, int64_t end_ns)
+static int leave(struct time_pieces *pieces, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns >= end_ns)
         return 0;
     if (array_reserve(&pieces->list, &pieces->capacity, pieces->count + 1, sizeof *pieces->list) != 0)
         return ERR_NO_MEMORY;
-    pieces->list[pieces->count++] = (struct piece){ start_ns, end_ns };
+    pieces->list[pieces->count++] = (struct time_piece){ start_ns, end_ns };
     return 0;
 }
 
-/* Takes from one piece what the spans from *at on cover. */
-static int take_piece(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, struct piece piece,
-                      size_t *at, size_t behind)
+/* Attributes the parts of a piece that the spans from *at on cover, and leaves the rest. */
+static int take_piece(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause,
+                      struct time_piece piece, size_t *at, size_t behind)
 {
     const struct thread_span *spans = idle->layers.spans[cause].list;
 
@@ -113,8 +113,8 @@ static int take_piece(struct idle *idle, const struct stretch *stretch, enum idl
         ++*at;
     while (*at < behind && spans[*at].start_ns < piece.end_ns) {
         const struct thread_span *span = &spans[*at];
-        struct piece taken = { span->start_ns > piece.start_ns ? span->start_ns : piece.start_ns,
-                               span->end_ns < piece.end_ns ? span->end_ns : piece.end_ns };
+        struct time_piece taken = { span->start_ns > piece.start_ns ? span->start_ns : piece.start_ns,
+                                    span->end_ns < piece.end_ns ? span->end_ns : piece.end_ns };
         if (leave(&idle->next, piece.start_ns, taken.start_ns) != 0 || add_time(idle, stretch, cause, span, taken) != 0)
             return ERR_NO_MEMORY;
         piece.start_ns = taken.end_ns;
@@ -125,8 +125,8 @@ static int take_piece(struct idle *idle, const struct stretch *stretch, enum idl
     return leave(&idle->next, piece.start_ns, piece.end_ns);
 }
 
-/* Takes from all pieces that are left what the layer of the cause covers. */
-static int take_layer(struct idle *idle, const struct stretch *stretch, enum idle_cause cause)
+/* The same for all pieces that are left and the layer of the cause. */
+static int take_layer(struct idle_summary *idle, const struct idle_stretch *stretch, enum idle_cause cause)
 {
     size_t behind, at = thread_spans_from(&idle->layers.spans[cause], stretch->thread, stretch->start_ns, &behind);
 
@@ -134,19 +134,19 @@ static int take_layer(struct idle *idle, const struct stretch *stretch, enum idl
     for (size_t i = 0; i < idle->left.count; i++)
         if (take_piece(idle, stretch, cause, idle->left.list[i], &at, behind) != 0)
             return ERR_NO_MEMORY;
-    struct pieces swap = idle->left;
+    struct time_pieces swap = idle->left;
     idle->left = idle->next;
     idle->next = swap;
     return 0;
 }
 
-static int explain(struct idle *idle, const struct stretch *stretch)
+static int explain(struct idle_summary *idle, const struct idle_stretch *stretch)
 {
     int64_t end = stretch->end_ns;
 
     if (stretch->launched_ns < end) {
         end = stretch->launched_ns > stretch->start_ns ? stretch->launched_ns : stretch->start_ns;
-        if (add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct piece){ end, stretch->end_ns }) != 0)
+        if (add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct time_piece){ end, stretch->end_ns }) != 0)
             return ERR_NO_MEMORY;
     }
     idle->left.count = 0;
@@ -163,14 +163,14 @@ static int explain(struct idle *idle, const struct stretch *stretch)
 
 /* ---- what is to be explained ----------------------------------------------------------------------------------- */
 
-/* The columns of a table of work, read when a gap first needs them. */
-struct work {
+/* The rows of a table of GPU work, read when a gap first needs them. */
+struct work_rows {
     const char *table;
     struct report_columns rows;
 };
 enum { WORK_TABLES = 4, WORK_PROCESS = 0, WORK_CORRELATION = 1 };
 
-static int work_of(struct work *works, struct report *report, const char *table, const struct report_columns **out,
+static int work_of(struct work_rows *works, struct report *report, const char *table, const struct report_columns **out,
                    struct error *err)
 {
     static const char *const names[] = { "globalPid", "correlationId" };
@@ -185,8 +185,8 @@ static int work_of(struct work *works, struct report *report, const char *table,
     return 0;
 }
 
-/* Who launched the work that ended the gap; the main thread of its process if nothing is known of a launch. */
-static void find_launch(struct stretch *stretch, const struct report_columns *rows, size_t row,
+/* Finds the thread that launched the work which ended the gap; the main thread of the process if no launch is known. */
+static void find_launch(struct idle_stretch *stretch, const struct report_columns *rows, size_t row,
                         const struct calls *calls)
 {
     int64_t process = row < rows->rows ? rows->values[WORK_PROCESS][row] : 0;
@@ -198,11 +198,11 @@ static void find_launch(struct stretch *stretch, const struct report_columns *ro
     stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
 }
 
-static int add_gap(struct idle *idle, const struct gpu_gap *gap, struct work *works, const struct calls *calls,
-                   struct error *err)
+static int add_gap(struct idle_summary *idle, const struct gpu_gap *gap, struct work_rows *works,
+                   const struct calls *calls, struct error *err)
 {
     const struct report_columns *rows;
-    struct stretch stretch = {
+    struct idle_stretch stretch = {
         .owner = gap->gpu,
         .start_ns = gap->start_ns,
         .end_ns = saturating_add(gap->start_ns, gap->length_ns),
@@ -215,11 +215,12 @@ static int add_gap(struct idle *idle, const struct gpu_gap *gap, struct work *wo
     return add_stretch(idle, &stretch) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
 }
 
-static int add_gaps(struct idle *idle, const struct analysis_request *request, int64_t least_ns, struct error *err)
+static int add_gaps(struct idle_summary *idle, const struct analysis_request *request, int64_t least_ns,
+                    struct error *err)
 {
     struct gpu_busy busy = { 0 };
     struct calls calls = { 0 };
-    struct work works[WORK_TABLES] = { { 0 } };
+    struct work_rows works[WORK_TABLES] = { { 0 } };
     int code = gpu_busy_read_gaps(&busy, idle->report, request, least_ns, err);
 
     if (code != 0)
@@ -254,7 +255,7 @@ static int is_wanted(const struct thread_names *names, struct report *report, co
 }
 
 /* The stretch of a thread, or NULL while there is none. */
-static struct stretch *find_stretch(const struct idle *idle, int64_t thread)
+static struct idle_stretch *find_stretch(const struct idle_summary *idle, int64_t thread)
 {
     for (size_t i = 0; i < idle->stretch_count; i++)
         if (idle->stretches[i].thread == thread)
@@ -263,12 +264,12 @@ static struct stretch *find_stretch(const struct idle *idle, int64_t thread)
 }
 
 /* Extends the stretches of the wanted threads to all spans of a layer. */
-static int add_layer(struct idle *idle, const struct thread_spans *spans, const struct thread_names *names,
+static int add_layer(struct idle_summary *idle, const struct thread_spans *spans, const struct thread_names *names,
                      const char *wanted)
 {
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *at = &spans->list[i];
-        struct stretch *stretch = find_stretch(idle, at->thread);
+        struct idle_stretch *stretch = find_stretch(idle, at->thread);
         if (stretch) {
             stretch->start_ns = at->start_ns < stretch->start_ns ? at->start_ns : stretch->start_ns;
             stretch->end_ns = at->end_ns > stretch->end_ns ? at->end_ns : stretch->end_ns;
@@ -277,7 +278,7 @@ static int add_layer(struct idle *idle, const struct thread_spans *spans, const 
         /* the spans of a thread lie side by side: its name is compared once */
         if ((i && at->thread == spans->list[i - 1].thread) || !is_wanted(names, idle->report, wanted, at->thread))
             continue;
-        struct stretch first = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
+        struct idle_stretch first = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
         if (add_stretch(idle, &first) != 0)
             return ERR_NO_MEMORY;
     }
@@ -285,7 +286,7 @@ static int add_layer(struct idle *idle, const struct thread_spans *spans, const 
 }
 
 /* Adds each thread of this number or name, from the first moment that is known of it to the last. */
-static int add_threads(struct idle *idle, const char *wanted, const struct report_span *span, struct error *err)
+static int add_threads(struct idle_summary *idle, const char *wanted, const struct report_span *span, struct error *err)
 {
     struct thread_names names = { 0 };
     int code = thread_names_read(&names, idle->report, err);
@@ -300,7 +301,7 @@ static int add_threads(struct idle *idle, const char *wanted, const struct repor
     if (!idle->stretch_count)
         code = error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
     for (size_t i = 0; i < idle->stretch_count && span; i++) {
-        struct stretch *stretch = &idle->stretches[i];
+        struct idle_stretch *stretch = &idle->stretches[i];
         stretch->start_ns = stretch->start_ns < span->from_ns ? span->from_ns : stretch->start_ns;
         stretch->end_ns = stretch->end_ns > span->to_ns ? span->to_ns : stretch->end_ns;
     }
@@ -331,10 +332,10 @@ static int set_text(struct table *table, struct table_cell *cell, const struct i
     return cell_set_text(table, cell, layers->texts.strings[text].bytes, layers->texts.strings[text].length);
 }
 
-static int add_row(struct table *table, const struct idle *idle, uint32_t number, int64_t whole_ns)
+static int add_row(struct table *table, const struct idle_summary *idle, uint32_t number, int64_t whole_ns)
 {
     const int64_t *key = keys_get(&idle->keys, number);
-    const struct cause *cause = &idle->causes[number];
+    const struct cause_sum *cause = &idle->causes[number];
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -365,12 +366,12 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return 0;
 }
 
-static int fill(struct table *table, struct idle *idle)
+static int fill(struct table *table, struct idle_summary *idle)
 {
     int64_t whole = 0;
 
     for (idle->gap = 0; idle->gap < idle->stretch_count; idle->gap++) {
-        const struct stretch *stretch = &idle->stretches[idle->gap];
+        const struct idle_stretch *stretch = &idle->stretches[idle->gap];
         whole = saturating_add(whole, saturating_duration(stretch->start_ns, stretch->end_ns));
         if (explain(idle, stretch) != 0)
             return ERR_NO_MEMORY;
@@ -382,8 +383,9 @@ static int fill(struct table *table, struct idle *idle)
     return 0;
 }
 
-/* Reads the gaps of GPUs with what is known of threads, or the threads of a number or name. */
-static int idle_read(struct idle *idle, const struct analysis_request *request, const char *thread, struct error *err)
+/* Reads the stretches and the layers: gaps of GPUs, or the threads of a number or name. */
+static int idle_read(struct idle_summary *idle, const struct analysis_request *request, const char *thread,
+                     struct error *err)
 {
     int64_t least_us;
     int code = option_number(request, "gap", 50, 0, INT64_MAX / 1000, &least_us, err);
@@ -410,7 +412,7 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
         { "Range", CELL_TEXT, UNIT_NAME, 0 },
     };
     const char *thread = option_text(request, "thread");
-    struct idle idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };
+    struct idle_summary idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };
     struct table *table = NULL;
     int code = idle_read(&idle, request, thread, err);
 

@@ -1,4 +1,4 @@
-/* What is known of threads, put into layers, and the names of it: see idle_layers.h. */
+/* Reads the layers of thread activity, and names their spans: see idle_layers.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-/* Calls that wait for a GPU. */
+/* Whether a call waits for a GPU. */
 static int waits(const char *call)
 {
     int is_copy = strncmp(call, "cudaMemcpy", 10) == 0 || strncmp(call, "cuMemcpy", 8) == 0;
@@ -181,7 +181,7 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
                                             : length);
 }
 
-/* Each is made once. */
+/* The number of a text. Each text is made once. */
 static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t number)
 {
     size_t before = layers->known.count;

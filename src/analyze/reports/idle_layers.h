@@ -1,12 +1,12 @@
-/* Why GPUs had nothing to do: the time of gaps, and what the thread that launched the next work did in them. */
+/* The activity of threads in layers, which explains why GPUs were idle. */
 #ifndef TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 #define TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 
 #include "analyze/model/stacks/thread_spans.h"
 #include "base/intern.h"
 
-/* In the order in which they are asked: what is known of a moment from the first of them counts. A CUDA call comes
- * before the calls into libc that it makes, and those before the line of Python that they came from. */
+/* In the order in which the layers are asked: the first one that covers a moment explains it. A CUDA call comes before
+ * the calls into libc that it makes, and those before the line of Python that they came from. */
 enum idle_cause {
     IDLE_LAUNCHED, /* the launch had returned, but the work did not begin */
     IDLE_SYNC,
@@ -36,14 +36,14 @@ enum {
 };
 extern const char *const idle_cause_names[IDLE_CAUSES];
 
-/* What is known of threads, a layer for each cause that has one. */
+/* The activity of threads: a layer of spans for each cause that has one. */
 struct idle_layers {
     struct report *report;
     struct thread_spans spans[IDLE_CAUSES];
     struct stacks native, python; /* of samples; native of call chains too */
     struct stack_chains cuda_chains, os_chains, python_chains;
     struct intern texts;
-    struct keys known;            /* where a text comes from: enum idle_text and a number there */
+    struct keys known;            /* the sources of texts: enum idle_text and a number of that kind */
     uint32_t *text_ids;           /* owned; by known */
     size_t text_room;
 };
@@ -53,8 +53,8 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
                      struct error *err);
 void idle_layers_free(struct idle_layers *layers);
 
-/* What a span of a layer is called; and where in the program the thread was then: a line of Python, or a function.
- * Numbers in texts, IDLE_NO_TEXT for none. */
+/* The name of a span, and the place in the program where its thread was at that time: a line of Python, or a function.
+ * Both return a number in texts, or IDLE_NO_TEXT. */
 uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span);
 uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span, int64_t time_ns);
 /* The innermost range or operator around a moment. */

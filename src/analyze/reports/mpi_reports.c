@@ -9,7 +9,7 @@
 #include "analyze/registry.h"
 #include "event_sum.h"
 
-enum source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
+enum mpi_source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
 static const char *const mpi_tables[SOURCES + 1] = {
     [P2P] = "MPI_P2P_EVENTS",
     [COLLECTIVES] = "MPI_COLLECTIVES_EVENTS",
@@ -56,16 +56,16 @@ static const char *const column_names[COLUMNS] = {
     "start", "end", "globalTid", "textId", "tag", "remoteRank", "rootRank", "size", "recvSize",
 };
 
-struct trace {
+struct mpi_trace {
     struct report *report;
     struct filter filter;
     struct report_columns events[SOURCES], ranks;
-    int64_t *starts; /* owned; of all tables, one after another */
+    int64_t *starts; /* owned; start times of all tables, one after another */
     uint32_t *order; /* owned */
     size_t count;
 };
 
-static int read_tables(struct trace *trace, struct error *err)
+static int read_tables(struct mpi_trace *trace, struct error *err)
 {
     static const char *const rank_names[] = { "globalTid", "rank" };
     int code = columns_read(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
@@ -85,7 +85,7 @@ static int read_tables(struct trace *trace, struct error *err)
 }
 
 /* Puts the rows that count in order of time. All tables share one numbering of rows. */
-static int sort_rows(struct trace *trace, struct error *err)
+static int sort_rows(struct mpi_trace *trace, struct error *err)
 {
     size_t total = 0;
 
@@ -137,7 +137,7 @@ static void set_size(struct table_cell *cell, const struct report_columns *colum
         cell_set_real(cell, (double)columns->values[column][row] / 1e6);
 }
 
-static int add_row(const struct trace *trace, struct table *table, int source, size_t row)
+static int add_row(const struct mpi_trace *trace, struct table *table, int source, size_t row)
 {
     const struct report_columns *columns = &trace->events[source];
     int64_t start = columns->values[START][row],
@@ -163,7 +163,7 @@ static int add_row(const struct trace *trace, struct table *table, int source, s
     return cell_set_pooled(table, &cells[EVENT], trace->report, columns->values[NAME][row]);
 }
 
-static int fill_table(const struct trace *trace, struct table *table)
+static int fill_table(const struct mpi_trace *trace, struct table *table)
 {
     for (size_t i = 0; i < trace->count; i++) {
         size_t row = trace->order[i];
@@ -176,7 +176,7 @@ static int fill_table(const struct trace *trace, struct table *table)
     return 0;
 }
 
-static void trace_free(struct trace *trace)
+static void trace_free(struct mpi_trace *trace)
 {
     filter_close(&trace->filter);
     for (int i = 0; i < SOURCES; i++)
@@ -189,7 +189,7 @@ static void trace_free(struct trace *trace)
 static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out,
                            struct error *err)
 {
-    struct trace trace = { .report = report };
+    struct mpi_trace trace = { .report = report };
     struct table *table = table_new(trace_columns, CELLS);
     int code;
 

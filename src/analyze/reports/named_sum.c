@@ -1,5 +1,5 @@
-/* Summaries of events that have nothing but a name: OpenMP and OpenACC, marks of graphics programs, calls of Vulkan
- * and of the video library. */
+/* Summaries of events that only have a name: OpenMP and OpenACC, debug ranges of graphics programs, calls of Vulkan and
+ * of the video library. */
 #include <string.h>
 
 #include "analyze/registry.h"

@@ -7,15 +7,15 @@
 #include "analyze/model/filter.h"
 #include "analyze/registry.h"
 
-enum { TICKS_THRESHOLD = 10000 }; /* ticks a millisecond from which on it is congestion */
+enum { TICKS_THRESHOLD = 10000 }; /* ticks per millisecond above which a span counts as congestion */
 enum { START, END, INTERFACE, LIST, INDEX, VALUE, SAMPLE_COLUMNS };
 
-struct network {
+struct network_metrics {
     struct report *report;
     struct report_columns samples, metrics, interfaces, map;
 };
 
-static int network_read(struct network *network, struct error *err)
+static int network_read(struct network_metrics *network, struct error *err)
 {
     static const char *const samples[] = { "start", "end", "globalId", "metricsListId", "metricsIdx", "value" };
     static const char *const metrics[] = { "metricsListId", "metricsIdx", "name" };
@@ -33,7 +33,7 @@ static int network_read(struct network *network, struct error *err)
     return columns_read(report, "NIC_ID_MAP", map, 2, &network->map, err);
 }
 
-static void network_free(struct network *network)
+static void network_free(struct network_metrics *network)
 {
     report_columns_free(&network->samples);
     report_columns_free(&network->metrics);
@@ -41,8 +41,8 @@ static void network_free(struct network *network)
     report_columns_free(&network->map);
 }
 
-/* Whether a sample is of the time that sending had to wait, told by the metric's name. */
-static int is_send_wait(const struct network *network, size_t row)
+/* Whether a sample counts the time that sends waited, which only the name of its metric tells. */
+static int is_send_wait(const struct network_metrics *network, size_t row)
 {
     for (size_t i = 0; i < network->metrics.rows; i++) {
         if (network->metrics.values[0][i] != network->samples.values[LIST][row] ||
@@ -56,8 +56,8 @@ static int is_send_wait(const struct network *network, size_t row)
 
 enum { AT, UNTIL, TIME, RATE, GUID, NAME, COLUMNS };
 
-/* The row of the interface that a sample is of, or -1. */
-static int64_t find_interface(const struct network *network, int64_t global_id)
+/* The row of the interface that a sample belongs to, or -1. */
+static int64_t find_interface(const struct network_metrics *network, int64_t global_id)
 {
     for (size_t i = 0; i < network->map.rows; i++)
         for (size_t j = 0; network->map.values[1][i] == global_id && j < network->interfaces.rows; j++)
@@ -66,7 +66,7 @@ static int64_t find_interface(const struct network *network, int64_t global_id)
     return -1;
 }
 
-static int add_row(const struct network *network, struct table *table, size_t row, double rate)
+static int add_row(const struct network_metrics *network, struct table *table, size_t row, double rate)
 {
     int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
     int64_t interface = find_interface(network, network->samples.values[INTERFACE][row]);
@@ -89,7 +89,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
 }
 
-static int fill_table(const struct network *network, struct table *table, const struct report_span *span,
+static int fill_table(const struct network_metrics *network, struct table *table, const struct report_span *span,
                       int64_t threshold)
 {
     for (size_t row = 0; row < network->samples.rows; row++) {
@@ -113,7 +113,7 @@ static int network_congestion(struct report *report, const struct analysis_reque
         { "GUID", CELL_INT, UNIT_ID, 0 },     { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(columns, COLUMNS);
-    struct network network = { .report = report };
+    struct network_metrics network = { .report = report };
     int64_t threshold;
     int code;
 

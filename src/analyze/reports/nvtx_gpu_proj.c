@@ -8,17 +8,18 @@
 #include "analyze/model/launches.h"
 #include "analyze/registry.h"
 
-struct projection {
+struct gpu_projection {
     struct report *report;
     struct calls calls;
-    struct ranges ranges;        /* those with work only, once projected */
+    struct ranges ranges;        /* after project() only those with work */
     struct gpu_work *range_work; /* owned; by range */
     uint32_t *launches;          /* owned; calls with work, by thread and time */
     size_t launch_count;
 };
 
-/* Work by call. Of several calls of an id the first has it, so that nothing counts twice. */
-static int add_ops(struct projection *projection, struct gpu_work *by_call, const struct filter *filter,
+/* Collects the work of each call. If several calls share a correlation id, the first one gets the work, so that nothing
+ * counts twice. */
+static int add_ops(struct gpu_projection *projection, struct gpu_work *by_call, const struct filter *filter,
                    struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
@@ -38,7 +39,7 @@ static int add_ops(struct projection *projection, struct gpu_work *by_call, cons
     return 0;
 }
 
-static int sort_launches(struct projection *projection, const struct gpu_work *by_call)
+static int sort_launches(struct gpu_projection *projection, const struct gpu_work *by_call)
 {
     const struct calls *calls = &projection->calls;
     size_t count = 0;
@@ -53,8 +54,8 @@ static int sort_launches(struct projection *projection, const struct gpu_work *b
     return order_by_thread(projection->launches, count, calls->thread, calls->start) != 0 ? ERR_NO_MEMORY : 0;
 }
 
-/* The launches of a thread, from the one that *next says on, which then says the first of a later thread. */
-static int open_run(struct launch_run *run, const struct projection *projection, const struct gpu_work *by_call,
+/* Opens the launches of a thread. The search starts at *next, which moves to the first launch of a later thread. */
+static int open_run(struct launch_run *run, const struct gpu_projection *projection, const struct gpu_work *by_call,
                     int64_t thread, size_t *next)
 {
     const struct calls *calls = &projection->calls;
@@ -75,7 +76,7 @@ static int open_run(struct launch_run *run, const struct projection *projection,
 }
 
 /* Finds the work of each range and drops the ranges without any. */
-static int project(struct projection *projection, const struct gpu_work *by_call)
+static int project(struct gpu_projection *projection, const struct gpu_work *by_call)
 {
     struct ranges *ranges = &projection->ranges;
     struct launch_run run = { 0 };
@@ -106,14 +107,14 @@ close_run:
     return code;
 }
 
-static int projection_read(struct projection *projection, struct report *report, const struct analysis_request *request,
-                           struct error *err)
+static int projection_read(struct gpu_projection *projection, struct report *report,
+                           const struct analysis_request *request, struct error *err)
 {
     struct filter filter = { 0 };
     struct gpu_work *by_call = NULL;
     int code;
 
-    *projection = (struct projection){ .report = report };
+    *projection = (struct gpu_projection){ .report = report };
     if ((code = filter_open(&filter, report, request, err)) != 0)
         goto done;
     if ((code = ranges_read(&projection->ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &filter, err)) != 0)
@@ -136,7 +137,7 @@ done:
     return code;
 }
 
-static void projection_free(struct projection *projection)
+static void projection_free(struct gpu_projection *projection)
 {
     calls_free(&projection->calls);
     ranges_free(&projection->ranges);
@@ -144,7 +145,7 @@ static void projection_free(struct projection *projection)
     free(projection->launches);
 }
 
-static int64_t projected_ns(const struct projection *projection, size_t range)
+static int64_t projected_ns(const struct gpu_projection *projection, size_t range)
 {
     return saturating_duration(projection->range_work[range].first_ns, projection->range_work[range].last_ns);
 }
@@ -183,7 +184,7 @@ static const struct table_column trace_columns[TRACE_COLUMNS] = {
     { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_trace_row(const struct projection *projection, struct table *table, struct text *text, size_t i)
+static int add_trace_row(const struct gpu_projection *projection, struct table *table, struct text *text, size_t i)
 {
     const struct range *range = &projection->ranges.list[i];
     struct table_cell *row = table_add_row(table);
@@ -211,8 +212,8 @@ static int add_trace_row(const struct projection *projection, struct table *tabl
     return cell_set_built(table, &row[STACK], text);
 }
 
-/* By the projected start, then by the start. */
-static int sort_ranges(const struct projection *projection, uint32_t *order, int64_t *times)
+/* By projected start, then by original start. */
+static int sort_ranges(const struct gpu_projection *projection, uint32_t *order, int64_t *times)
 {
     size_t count = projection->ranges.count;
 
@@ -227,7 +228,7 @@ static int sort_ranges(const struct projection *projection, uint32_t *order, int
     return order_by_time(order, count, times);
 }
 
-static int fill_trace(const struct projection *projection, struct table *table)
+static int fill_trace(const struct gpu_projection *projection, struct table *table)
 {
     size_t count = projection->ranges.count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
@@ -276,20 +277,20 @@ static const struct table_column sum_columns[SUM_COLUMNS] = {
     { "Avg Range Lvl", CELL_REAL, UNIT_NONE, 1 },  { "Avg Num Child", CELL_REAL, UNIT_NONE, 1 },
 };
 
-/* What else is summed of a group. */
-struct sums {
+/* The sums of a group besides the projected times. */
+struct range_sums {
     int64_t original_ns, ops, levels, children;
 };
 
-struct summary {
+struct range_summary {
     struct keys keys;            /* domain, name and style */
     uint32_t *groups;            /* owned; by range */
     int64_t *values;             /* owned; projected times */
-    struct sums *sums;           /* owned */
+    struct range_sums *sums;     /* owned */
     struct key_figures *figures; /* owned */
 };
 
-static int group_ranges(const struct projection *projection, struct summary *summary)
+static int group_ranges(const struct gpu_projection *projection, struct range_summary *summary)
 {
     size_t count = projection->ranges.count;
 
@@ -310,7 +311,7 @@ static int group_ranges(const struct projection *projection, struct summary *sum
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const struct range *range = &projection->ranges.list[i];
-        struct sums *sums = &summary->sums[summary->groups[i]];
+        struct range_sums *sums = &summary->sums[summary->groups[i]];
         sums->original_ns = saturating_add(sums->original_ns, saturating_duration(range->start_ns, range->end_ns));
         sums->ops += (int64_t)projection->range_work[i].ops;
         sums->levels += range->level;
@@ -319,12 +320,12 @@ static int group_ranges(const struct projection *projection, struct summary *sum
     return keys_summarize(summary->figures, summary->keys.count, summary->groups, summary->values, count);
 }
 
-static int add_sum_row(const struct projection *projection, const struct summary *summary, struct table *table,
-                       struct text *text, uint32_t group)
+static int add_sum_row(const struct gpu_projection *projection, const struct range_summary *summary,
+                       struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct key_figures *figures = &summary->figures[group];
-    const struct sums *sums = &summary->sums[group];
+    const struct range_sums *sums = &summary->sums[group];
     struct table_cell *row = table_add_row(table);
     double count = (double)figures->figures.count;
 
@@ -359,9 +360,9 @@ static int compare_sums(const struct table_cell *a, const struct table_cell *b, 
     return order ? order : cell_compare_text(&a[SUM_STYLE], &b[SUM_STYLE]);
 }
 
-static int fill_sum(const struct projection *projection, struct table *table)
+static int fill_sum(const struct gpu_projection *projection, struct table *table)
 {
-    struct summary summary = { .keys.width = 3 };
+    struct range_summary summary = { .keys.width = 3 };
     struct text text = { 0 };
     int code = group_ranges(projection, &summary);
 
@@ -382,10 +383,10 @@ done:
 }
 
 static int run(struct report *report, const struct analysis_request *request, struct table *table,
-               int (*fill)(const struct projection *projection, struct table *table), struct table **out,
+               int (*fill)(const struct gpu_projection *projection, struct table *table), struct table **out,
                struct error *err)
 {
-    struct projection projection;
+    struct gpu_projection projection;
     int code = projection_read(&projection, report, request, err);
 
     if (code != 0)

@@ -11,34 +11,34 @@ enum { KEY_DOMAIN, KEY_RANGE, KEY_STYLE, KEY_THREAD, KEY_KERNEL, KEY_WIDTH };
 enum { NO_STYLE = 0 };
 
 /* One kernel of one call in one range. */
-struct entry {
-    uint32_t group, kernel, range; /* range NO_RANGE: in none */
+struct range_kernel {
+    uint32_t group, kernel, range; /* range NO_RANGE: outside of all */
 };
 
-struct summary {
+struct range_kernels {
     struct executions executions;
     struct ranges ranges;
     struct keys keys;
-    uint32_t *first, *next;      /* owned; executions of a call as chains: by call, by execution */
-    struct entry *entries;       /* owned */
+    uint32_t *first, *next;       /* owned; chains of the executions of a call: by call, by execution */
+    struct range_kernel *entries; /* owned */
     size_t count, capacity;
-    int64_t *instances[2];       /* owned; by group: ranges, kernels */
-    struct key_figures *figures; /* owned; by group */
+    int64_t *instances[2];        /* owned; by group: numbers of different ranges, and of kernels */
+    struct key_figures *figures;  /* owned; by group */
 };
 
-static int add_entry(struct summary *summary, uint32_t group, uint32_t kernel, uint32_t range)
+static int add_entry(struct range_kernels *summary, uint32_t group, uint32_t kernel, uint32_t range)
 {
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
     if (array_reserve(&summary->entries, &summary->capacity, summary->count + 1, sizeof *summary->entries) != 0)
         return ERR_NO_MEMORY;
-    summary->entries[summary->count++] = (struct entry){ group, kernel, range };
+    summary->entries[summary->count++] = (struct range_kernel){ group, kernel, range };
     return 0;
 }
 
 static int add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
 {
-    struct summary *summary = context;
+    struct range_kernels *summary = context;
     int64_t thread = summary->executions.calls.thread[call];
 
     for (uint32_t i = summary->first[call]; i != NO_CALL; i = summary->next[i]) {
@@ -57,7 +57,7 @@ static int add_call(void *context, uint32_t call, const uint32_t *around, size_t
     return 0;
 }
 
-static int collect(struct summary *summary)
+static int collect(struct range_kernels *summary)
 {
     const struct executions *executions = &summary->executions;
     uint32_t *list = malloc((executions->calls.count + 1) * sizeof *list);
@@ -89,7 +89,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many different ones there are. They come from a sweep in order of time and are nearly always in order. */
+/* The number of different ids. They come from a sweep in order of time and are nearly always in order. */
 static int64_t count_different(uint32_t *ids, size_t count)
 {
     int64_t different = count > 0;
@@ -104,18 +104,18 @@ static int64_t count_different(uint32_t *ids, size_t count)
     return different;
 }
 
-static uint32_t entry_id(const struct entry *entry, int of_kernels)
+static uint32_t range_or_kernel(const struct range_kernel *entry, int of_kernels)
 {
     return of_kernels ? entry->kernel : entry->range;
 }
 
-/* How many different ranges, or kernels, each group has. A kernel with two calls is there twice, and its time counts
- * twice, but it is one kernel: that is how nsys has it. */
-static int count_instances(struct summary *summary, int of_kernels)
+/* Counts the different ranges, or kernels, of each group. A kernel with two calls has two entries, and its time counts
+ * twice, but it is one kernel: nsys counts in the same way. */
+static int count_instances(struct range_kernels *summary, int of_kernels)
 {
     size_t groups = summary->keys.count;
     uint32_t *ids = malloc((summary->count + 1) * sizeof *ids);
-    size_t *next = calloc(groups + 2, sizeof *next); /* where a group's next id goes, one place further on */
+    size_t *next = calloc(groups + 2, sizeof *next); /* [group + 1]: the position of the group's next id */
     int code = ERR_NO_MEMORY;
 
     if (!ids || !next)
@@ -125,7 +125,7 @@ static int count_instances(struct summary *summary, int of_kernels)
     for (size_t g = 0; g < groups; g++)
         next[g + 2] += next[g + 1];
     for (size_t i = 0; i < summary->count; i++)
-        ids[next[summary->entries[i].group + 1]++] = entry_id(&summary->entries[i], of_kernels);
+        ids[next[summary->entries[i].group + 1]++] = range_or_kernel(&summary->entries[i], of_kernels);
     for (size_t g = 0; g < groups; g++)
         summary->instances[of_kernels][g] = count_different(ids + next[g], next[g + 1] - next[g]);
     code = 0;
@@ -135,7 +135,7 @@ done:
     return code;
 }
 
-static int summarize(struct summary *summary)
+static int summarize(struct range_kernels *summary)
 {
     const struct gpu_ops *kernels = &summary->executions.kernels;
     uint32_t *groups = malloc((summary->count + 1) * sizeof *groups);
@@ -178,8 +178,8 @@ static const struct table_column columns[COLUMNS] = {
     { "Kernel Name", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int set_range(const struct summary *summary, struct table *table, struct table_cell *row, struct text *text,
-                     const int64_t *key)
+static int set_range(const struct range_kernels *summary, struct table *table, struct table_cell *row,
+                     struct text *text, const int64_t *key)
 {
     if (key[KEY_STYLE] == NO_STYLE)
         return 0;
@@ -189,7 +189,7 @@ static int set_range(const struct summary *summary, struct table *table, struct 
     return cell_set_string(table, &row[STYLE], range_style_name((uint32_t)key[KEY_STYLE]));
 }
 
-static int add_row(const struct summary *summary, struct table *table, struct text *text, uint32_t group)
+static int add_row(const struct range_kernels *summary, struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
     const struct key_figures *figures = &summary->figures[group];
@@ -224,7 +224,7 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return order ? order : cell_compare_text(&a[NAME], &b[NAME]);
 }
 
-static int fill_table(struct summary *summary, struct table *table)
+static int fill_table(struct range_kernels *summary, struct table *table)
 {
     struct text text = { 0 };
     int code;
@@ -242,7 +242,7 @@ free_text:
     return code;
 }
 
-static void summary_free(struct summary *summary)
+static void summary_free(struct range_kernels *summary)
 {
     executions_free(&summary->executions);
     ranges_free(&summary->ranges);
@@ -258,9 +258,9 @@ static void summary_free(struct summary *summary)
 static int nvtx_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
-    struct summary summary = { .keys.width = KEY_WIDTH };
+    struct range_kernels summary = { .keys.width = KEY_WIDTH };
     struct table *table = table_new(columns, COLUMNS);
-    struct filter everything = { 0 }; /* which kernels count is for the executions to say */
+    struct filter everything = { 0 }; /* executions_read() has filtered the kernels */
     int code;
 
     if ((code = executions_read(&summary.executions, report, request, 0, err)) != 0)

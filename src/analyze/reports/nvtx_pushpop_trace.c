@@ -1,20 +1,20 @@
-/* nvtx_pushpop_trace: every push/pop range, where it lies in its thread's stack, and what time was its own.
+/* nvtx_pushpop_trace: every push/pop range with its place in its thread's stack and its own time.
  *
- * Which range lies in which is found from times alone, thread by thread and across domains, as nsys does. */
+ * The nesting follows from times alone, thread by thread and across domains, as in nsys. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
 
-struct trace {
+struct range_trace {
     struct report *report;
     struct ranges ranges;
     int64_t *children_ns; /* owned; by range */
     struct text label, scratch;
 };
 
-static int sum_children(struct trace *trace)
+static int sum_children(struct range_trace *trace)
 {
     trace->children_ns = calloc(trace->ranges.count + 1, sizeof *trace->children_ns);
     if (!trace->children_ns)
@@ -37,7 +37,8 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y); /* by thread, outer before inner */
 }
 
-static int set_name_tree(struct trace *trace, struct table *table, struct table_cell *cell, const struct range *range)
+static int set_name_tree(struct range_trace *trace, struct table *table, struct table_cell *cell,
+                         const struct range *range)
 {
     text_clear(&trace->scratch);
     text_add_repeat(&trace->scratch, '-',
@@ -65,7 +66,7 @@ static const struct table_column trace_columns[COLUMNS] = {
     [TREE] = { "NameTree", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct trace *trace, struct table *table, const struct range *range)
+static int add_row(struct range_trace *trace, struct table *table, const struct range *range)
 {
     int64_t duration = saturating_duration(range->start_ns, range->end_ns);
     int64_t children_ns = trace->children_ns[range - trace->ranges.list];
@@ -93,7 +94,7 @@ static int add_row(struct trace *trace, struct table *table, const struct range 
     return set_name_tree(trace, table, &row[TREE], range);
 }
 
-static int fill_table(struct trace *trace, struct table *table)
+static int fill_table(struct range_trace *trace, struct table *table)
 {
     const struct range **order = malloc((trace->ranges.count + 1) * sizeof *order);
     int code = ERR_NO_MEMORY;
@@ -117,7 +118,7 @@ static int nvtx_pushpop_trace(struct report *report, const struct analysis_reque
                               struct error *err)
 {
     struct table *table = table_new(trace_columns, COLUMNS);
-    struct trace trace = { .report = report };
+    struct range_trace trace = { .report = report };
     struct filter filter = { 0 };
     int code;
 

@@ -20,19 +20,19 @@ struct open_range {
     int64_t start_ns;
 };
 
-struct scan {
+struct range_scan {
     struct groups *groups;
-    int styles;              /* those asked for */
+    int styles;              /* RANGE_ bits of the requested ranges */
     struct filter filter;
 
-    pthread_mutex_t lock;    /* for what is below: rare */
+    pthread_mutex_t lock;    /* guards the members below, which change rarely */
     struct nvtx_domains domains;
     struct open_range *open; /* owned */
     size_t open_count, open_capacity;
     int64_t last_ns;
 };
 
-static int add_domain(struct scan *scan, const struct report_block *block, size_t row)
+static int add_domain(struct range_scan *scan, const struct report_block *block, size_t row)
 {
     pthread_mutex_lock(&scan->lock);
     int code = nvtx_domains_take(&scan->domains, block, row);
@@ -40,7 +40,7 @@ static int add_domain(struct scan *scan, const struct report_block *block, size_
     return code;
 }
 
-static int add_open(struct scan *scan, const struct group_key *key, int64_t start_ns)
+static int add_open(struct range_scan *scan, const struct group_key *key, int64_t start_ns)
 {
     pthread_mutex_lock(&scan->lock);
     int failed = array_reserve(&scan->open, &scan->open_capacity, scan->open_count + 1, sizeof *scan->open);
@@ -52,7 +52,7 @@ static int add_open(struct scan *scan, const struct group_key *key, int64_t star
 
 static int visit(void *context, int worker, const struct report_block *block)
 {
-    struct scan *scan = context;
+    struct range_scan *scan = context;
     const int64_t *starts = block->values[NVTX_START], *ends = block->values[NVTX_END];
     int64_t last_ns = INT64_MIN;
 
@@ -84,15 +84,15 @@ static int visit(void *context, int worker, const struct report_block *block)
     return 0;
 }
 
-struct labelling {
+struct range_labels {
     struct report *report;
     struct text label;
 };
 
-static struct summary_text name_of_group(struct labelling *labelling, const struct group *group)
+static struct summary_text name_of_group(struct range_labels *labels, const struct group *group)
 {
-    nvtx_label(&labelling->label, labelling->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
-    return (struct summary_text){ text_string(&labelling->label), labelling->label.length };
+    nvtx_label(&labels->label, labels->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
+    return (struct summary_text){ text_string(&labels->label), labels->label.length };
 }
 
 static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
@@ -108,17 +108,17 @@ static void label_with_style(void *context, const struct group *group, struct su
     texts[1] = name_of_group(context, group);
 }
 
-/* Puts the name of the domain in the place of its number. */
+/* Replaces the number of a domain by its name. */
 static void name_domain(void *context, struct group_key *key)
 {
-    const struct scan *scan = context;
+    const struct range_scan *scan = context;
     int64_t domain = key->part[KEY_DOMAIN];
 
     key->part[KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[KEY_PROCESS], domain) : NVTX_NO_NAME;
     key->part[KEY_PROCESS] = 0;
 }
 
-static int add_open_ranges(struct scan *scan)
+static int add_open_ranges(struct range_scan *scan)
 {
     for (size_t i = 0; i < scan->open_count; i++)
         if (groups_add(scan->groups, 0, &scan->open[i].key,
@@ -128,7 +128,7 @@ static int add_open_ranges(struct scan *scan)
 }
 
 /* Groups all ranges; those that are still open after the scan count up to the last moment. */
-static int group_ranges(struct scan *scan, struct report *report, struct error *err)
+static int group_ranges(struct range_scan *scan, struct report *report, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     int columns[NVTX_COLUMNS], code;
@@ -144,11 +144,11 @@ static int group_ranges(struct scan *scan, struct report *report, struct error *
 static int summarize(struct report *report, const struct analysis_request *request, int styles,
                      const struct summary_shape *shape, struct table **out, struct error *err)
 {
-    struct scan scan = { .groups = groups_new(report_workers(report)),
-                         .styles = styles,
-                         .lock = PTHREAD_MUTEX_INITIALIZER,
-                         .last_ns = INT64_MIN };
-    struct labelling labelling = { .report = report };
+    struct range_scan scan = { .groups = groups_new(report_workers(report)),
+                               .styles = styles,
+                               .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .last_ns = INT64_MIN };
+    struct range_labels labels = { .report = report };
     struct group *groups;
     size_t count;
     int code;
@@ -163,10 +163,10 @@ static int summarize(struct report *report, const struct analysis_request *reque
     nvtx_domains_sort(&scan.domains);
     if ((code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err)) != 0)
         goto done;
-    code = summary_table(shape, groups, count, &labelling, out, err);
+    code = summary_table(shape, groups, count, &labels, out, err);
 done:
     filter_close(&scan.filter);
-    text_free(&labelling.label);
+    text_free(&labels.label);
     nvtx_domains_free(&scan.domains);
     free(scan.open);
     groups_delete(scan.groups);

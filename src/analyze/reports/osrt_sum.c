@@ -12,7 +12,7 @@ static const struct summary_shape shape = { "Num Calls", { "Name" }, label, 0 };
 static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    /* nsys keeps its own notes in the same table, in another class. */
+    /* nsys writes notes of its own into the same table, with another class. */
     static const struct event_source source = {
         .table = "OSRT_API", .name = "nameId", .class_column = "eventClass", .class_value = EVENT_CLASS_OSRT
     };

@@ -1,5 +1,5 @@
-/* python_sample_sum and python_topdown: where Python code spent its time, which are the reports on CPU samples with
- * Python's; and python_gil_sum: who held the GIL and who waited for it. */
+/* python_sample_sum and python_topdown: the reports on CPU samples, run on samples of Python; and python_gil_sum:
+ * threads that held the GIL or waited for it. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -41,16 +41,16 @@ static int python_topdown(struct report *report, const struct analysis_request *
 /* ---- the GIL --------------------------------------------------------------------------------------------------- */
 
 enum { START, THREAD, STATE, GIL };
-enum { NEITHER, HOLDS, WAITS, FATES };
+enum { NEITHER, HOLDS, WAITS, GIL_STATES };
 enum { RUNNING = 1 };
 enum { HELD, WAITED, RAN_WITHOUT, HELD_SAMPLES, WAITED_SAMPLES, SAMPLES, PROCESS, TID, NAME, CELLS };
 
-struct share {
-    int64_t samples, gil[FATES], ran_without;
+struct gil_samples {
+    int64_t count, gil[GIL_STATES], ran_without;
 };
 
-static int count_samples(struct report *report, const struct filter *filter, struct keys *threads, struct share **out,
-                         struct error *err)
+static int count_samples(struct report *report, const struct filter *filter, struct keys *threads,
+                         struct gil_samples **out, struct error *err)
 {
     static const char *const names[] = { "start", "globalTid", "threadState", "gil", NULL };
     struct row_cursor rows;
@@ -68,10 +68,10 @@ static int count_samples(struct report *report, const struct filter *filter, str
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to count the samples");
             goto close_rows;
         }
-        struct share *share = &(*out)[number];
-        share->samples++;
-        share->gil[gil == HOLDS || gil == WAITS ? gil : NEITHER]++;
-        share->ran_without += gil != HOLDS && gil != WAITS && row_int(&rows, STATE) == RUNNING;
+        struct gil_samples *samples = &(*out)[number];
+        samples->count++;
+        samples->gil[gil == HOLDS || gil == WAITS ? gil : NEITHER]++;
+        samples->ran_without += gil != HOLDS && gil != WAITS && row_int(&rows, STATE) == RUNNING;
     }
 close_rows:
     row_cursor_close(&rows);
@@ -87,27 +87,27 @@ static int by_held(const struct table_cell *a, const struct table_cell *b, void 
 }
 
 static int add_thread(struct table *table, struct report *report, const struct thread_names *names, int64_t thread,
-                      const struct share *share)
+                      const struct gil_samples *samples)
 {
     struct table_cell *row = table_add_row(table);
     const struct thread_name *name = thread_name_find(names, thread);
-    double all = (double)share->samples / 100;
+    double all = (double)samples->count / 100;
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[HELD], (double)share->gil[HOLDS] / all);
-    cell_set_real(&row[WAITED], (double)share->gil[WAITS] / all);
-    cell_set_real(&row[RAN_WITHOUT], (double)share->ran_without / all);
-    cell_set_int(&row[HELD_SAMPLES], share->gil[HOLDS]);
-    cell_set_int(&row[WAITED_SAMPLES], share->gil[WAITS]);
-    cell_set_int(&row[SAMPLES], share->samples);
+    cell_set_real(&row[HELD], (double)samples->gil[HOLDS] / all);
+    cell_set_real(&row[WAITED], (double)samples->gil[WAITS] / all);
+    cell_set_real(&row[RAN_WITHOUT], (double)samples->ran_without / all);
+    cell_set_int(&row[HELD_SAMPLES], samples->gil[HOLDS]);
+    cell_set_int(&row[WAITED_SAMPLES], samples->gil[WAITS]);
+    cell_set_int(&row[SAMPLES], samples->count);
     cell_set_int(&row[PROCESS], global_pid_number(thread));
     cell_set_int(&row[TID], global_tid_number(thread));
     return name ? cell_set_pooled(table, &row[NAME], report, name->name) : 0;
 }
 
 static int fill_threads(struct table *table, struct report *report, const struct keys *threads,
-                        const struct share *shares, struct error *err)
+                        const struct gil_samples *samples_by_thread, struct error *err)
 {
     struct thread_names names = { 0 };
     int code = thread_names_read(&names, report, err);
@@ -115,7 +115,7 @@ static int fill_threads(struct table *table, struct report *report, const struct
     if (code != 0)
         goto free_names;
     for (uint32_t i = 0; i < threads->count; i++)
-        if ((code = add_thread(table, report, &names, *keys_get(threads, i), &shares[i])) != 0)
+        if ((code = add_thread(table, report, &names, *keys_get(threads, i), &samples_by_thread[i])) != 0)
             goto free_names;
     table_sort(table, by_held, NULL);
 free_names:
@@ -139,18 +139,18 @@ static int python_gil_sum(struct report *report, const struct analysis_request *
     };
     struct table *table = table_new(columns, CELLS);
     struct keys threads = { .width = 1 };
-    struct share *shares = NULL;
+    struct gil_samples *samples_by_thread = NULL;
     struct filter filter = { 0 };
     int code;
 
     if ((code = filter_open(&filter, report, request, err)) != 0)
         goto done;
-    if ((code = count_samples(report, &filter, &threads, &shares, err)) != 0)
+    if ((code = count_samples(report, &filter, &threads, &samples_by_thread, err)) != 0)
         goto done;
-    code = table ? fill_threads(table, report, &threads, shares, err) : ERR_NO_MEMORY;
+    code = table ? fill_threads(table, report, &threads, samples_by_thread, err) : ERR_NO_MEMORY;
 done:
     keys_free(&threads);
-    free(shares);
+    free(samples_by_thread);
     filter_close(&filter);
     return table_hand_over(table, code, out, err);
 }

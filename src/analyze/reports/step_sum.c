@@ -1,4 +1,4 @@
-/* The reports step_sum and step_stats: what each step's time went to, and figures over all steps. */
+/* step_sum and step_stats: how the time of each step was spent, and statistics over all steps. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -9,23 +9,23 @@
 
 static const char *const step_tables[] = { "TACHO_TORCH_STEP", "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
 
-struct summary {
+struct step_summary {
     struct report *report;
     struct steps found;          /* owned, unless the request brought its own */
     const struct steps *steps;
     struct step_breakdown times;
-    struct report_columns ranks; /* owned; processes and their ranks */
+    struct report_columns ranks; /* owned; globalPid and rank of each process */
 };
 
 /* ---- figures of a step ----------------------------------------------------------------------------------------- */
 
-enum quantity { TIME, BUSY, IDLE, KERNEL, COPY, COMMUNICATION, OVERLAP, LOADING, OPTIMIZER, CPU_ONLY, QUANTITIES };
+enum step_quantity { TIME, BUSY, IDLE, KERNEL, COPY, COMMUNICATION, OVERLAP, LOADING, OPTIMIZER, CPU_ONLY, QUANTITIES };
 static const char *const quantity_names[QUANTITIES] = { "Time",      "GPU Busy",      "GPU Idle", "Kernel",
                                                         "Copy",      "Communication", "Overlap",  "Data Loading",
                                                         "Optimizer", "CPU Only" };
 #define NOT_KNOWN INT64_MIN
 
-static void fill_quantities(int64_t out[QUANTITIES], const struct summary *summary, size_t at)
+static void fill_quantities(int64_t out[QUANTITIES], const struct step_summary *summary, size_t at)
 {
     const struct step *step = &summary->steps->list[at];
     const struct step_breakdown *times = &summary->times;
@@ -55,7 +55,8 @@ static int is_shown(const struct step *step, const struct analysis_request *requ
             global_pid_number(step->process) == request->filter->pid);
 }
 
-static void set_process(const struct summary *summary, struct table_cell *pid, struct table_cell *rank, int64_t process)
+static void set_process(const struct step_summary *summary, struct table_cell *pid, struct table_cell *rank,
+                        int64_t process)
 {
     const struct report_columns *rows = &summary->ranks;
 
@@ -67,14 +68,14 @@ static void set_process(const struct summary *summary, struct table_cell *pid, s
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static void summary_free(struct summary *summary)
+static void summary_free(struct step_summary *summary)
 {
     step_breakdown_free(&summary->times);
     steps_free(&summary->found);
     report_columns_free(&summary->ranks);
 }
 
-static int summary_read(struct summary *summary, struct report *report, const struct analysis_request *request,
+static int summary_read(struct step_summary *summary, struct report *report, const struct analysis_request *request,
                         struct error *err)
 {
     static const char *const names[] = { "globalPid", "rank" };
@@ -84,7 +85,7 @@ static int summary_read(struct summary *summary, struct report *report, const st
     struct filter filter = { 0 };
     int code;
 
-    *summary = (struct summary){ .report = report, .steps = only.steps ? only.steps : &summary->found };
+    *summary = (struct step_summary){ .report = report, .steps = only.steps ? only.steps : &summary->found };
     if (!only.steps && (code = steps_read(&summary->found, report, &automatic, err)) != 0)
         return code;
     if ((code = columns_read(report, "TACHO_PROCESS", names, 2, &summary->ranks, err)) != 0)
@@ -112,7 +113,7 @@ enum {
     CELLS
 };
 
-static int add_step(struct table *table, const struct summary *summary, size_t at, struct text *label)
+static int add_step(struct table *table, const struct step_summary *summary, size_t at, struct text *label)
 {
     const struct step *step = &summary->steps->list[at];
     struct table_cell *row = table_add_row(table);
@@ -133,7 +134,7 @@ static int add_step(struct table *table, const struct summary *summary, size_t a
     return cell_set_built(table, &row[CELL_NAME], label);
 }
 
-static int fill_steps(struct table *table, const struct summary *summary, const struct analysis_request *request)
+static int fill_steps(struct table *table, const struct step_summary *summary, const struct analysis_request *request)
 {
     struct text label = { 0 };
     int code = 0;
@@ -155,7 +156,7 @@ static int step_sum(struct report *report, const struct analysis_request *reques
         [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 },     [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     struct table *table = NULL;
-    struct summary summary;
+    struct step_summary summary;
     int code = summary_read(&summary, report, request, err);
 
     if (code != 0)
@@ -186,7 +187,7 @@ enum {
     STATS
 };
 
-static int add_quantity(struct table *table, const struct summary *summary, enum quantity quantity,
+static int add_quantity(struct table *table, const struct step_summary *summary, enum step_quantity quantity,
                         const struct key_figures *figures, __int128 time, int64_t process)
 {
     struct table_cell *row = table_add_row(table);
@@ -206,8 +207,8 @@ static int add_quantity(struct table *table, const struct summary *summary, enum
     return cell_set_string(table, &row[STAT_NAME], quantity_names[quantity]);
 }
 
-/* The rows of one process, whose steps lie side by side. */
-static int add_process(struct table *table, const struct summary *summary, const struct analysis_request *request,
+/* Adds the rows of one process, whose steps are adjacent. */
+static int add_process(struct table *table, const struct step_summary *summary, const struct analysis_request *request,
                        size_t first, size_t behind)
 {
     size_t room = (behind - first) * QUANTITIES, count = 0;
@@ -231,7 +232,7 @@ static int add_process(struct table *table, const struct summary *summary, const
         goto done;
     for (int i = 0; i < QUANTITIES; i++)
         if (figures[i].figures.count &&
-            (code = add_quantity(table, summary, (enum quantity)i, &figures[i], figures[TIME].figures.total,
+            (code = add_quantity(table, summary, (enum step_quantity)i, &figures[i], figures[TIME].figures.total,
                                  summary->steps->list[first].process)) != 0)
             goto done;
 done:
@@ -240,7 +241,7 @@ done:
     return code;
 }
 
-static int fill_stats(struct table *table, const struct summary *summary, const struct analysis_request *request)
+static int fill_stats(struct table *table, const struct step_summary *summary, const struct analysis_request *request)
 {
     const struct steps *steps = summary->steps;
 
@@ -266,7 +267,7 @@ static int step_stats(struct report *report, const struct analysis_request *requ
         { "Rank", CELL_INT, UNIT_ID, 0 },
     };
     struct table *table = table_new(columns, STATS);
-    struct summary summary;
+    struct step_summary summary;
     int code = summary_read(&summary, report, request, err);
 
     if (code != 0)

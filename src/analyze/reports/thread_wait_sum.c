@@ -1,5 +1,4 @@
-/* thread_wait_sum: what each thread waited for: calls of the C library and pthread, and time
- * off its CPU outside of them. */
+/* thread_wait_sum: time that threads waited, in calls of the C library and pthread, and off the CPU outside of them. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -9,29 +8,29 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 
-/* What has no name in the string pool. */
+/* Names that are not in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
 enum { KEY_THREAD, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
 enum { DEEPEST_SHOWN = 32 };
 
-struct wait {
+struct wait_sum {
     int64_t total_ns, longest_ns, off_cpu_ns, count;
 };
 
-struct waits {
+struct thread_waits {
     struct report *report;
     struct thread_spans calls, off_cpu;
     struct stacks stacks;
     struct stack_chains chains;
     struct stack_join join;
     struct thread_names names;
-    struct keys keys;  /* of KEY_PARTS */
-    struct wait *list; /* owned; by key */
+    struct keys keys;      /* of KEY_PARTS */
+    struct wait_sum *list; /* owned; by key */
     size_t room;
     int with_stacks;
 };
 
-static void waits_free(struct waits *waits)
+static void waits_free(struct thread_waits *waits)
 {
     thread_spans_free(&waits->calls);
     thread_spans_free(&waits->off_cpu);
@@ -43,10 +42,10 @@ static void waits_free(struct waits *waits)
     free(waits->list);
 }
 
-static int read_spans(struct waits *waits, struct report *report, const struct analysis_request *request,
+static int read_spans(struct thread_waits *waits, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
-    /* nsys keeps its own notes in the same table, in another class. */
+    /* nsys writes notes of its own into the same table, with another class. */
     static const struct span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
                                                "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     struct filter filter = { 0 };
@@ -65,7 +64,7 @@ close_filter:
     return code;
 }
 
-static int read_callers(struct waits *waits, struct report *report, struct error *err)
+static int read_callers(struct thread_waits *waits, struct report *report, struct error *err)
 {
     int code;
 
@@ -78,13 +77,13 @@ static int read_callers(struct waits *waits, struct report *report, struct error
     return thread_names_read(&waits->names, report, err);
 }
 
-static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
+static int add_wait(struct thread_waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
 {
     uint32_t number = keys_add(&waits->keys, key);
 
     if (number == NO_KEY || array_reserve_zeroed(&waits->list, &waits->room, number + 1u, sizeof *waits->list) != 0)
         return ERR_NO_MEMORY;
-    struct wait *wait = &waits->list[number];
+    struct wait_sum *wait = &waits->list[number];
     wait->total_ns = saturating_add(wait->total_ns, time_ns);
     wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
     wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
@@ -92,8 +91,8 @@ static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t t
     return 0;
 }
 
-/* Adds what lies outside of the thread's calls to the sum, and tells how much lay in them. */
-static int add_outside(struct waits *waits, const struct thread_span *off)
+/* Adds the part of a span off the CPU that lies outside of the thread's calls. */
+static int add_outside(struct thread_waits *waits, const struct thread_span *off)
 {
     size_t behind, i = thread_spans_from(&waits->calls, off->thread, off->start_ns, &behind);
     int64_t left = saturating_duration(off->start_ns, off->end_ns);
@@ -109,7 +108,7 @@ static int add_outside(struct waits *waits, const struct thread_span *off)
     return left > 0 ? add_wait(waits, key, left, left) : 0;
 }
 
-static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *call)
+static int64_t off_cpu_in(const struct thread_waits *waits, const struct thread_span *call)
 {
     size_t behind, i = thread_spans_from(&waits->off_cpu, call->thread, call->start_ns, &behind);
     int64_t sum = 0;
@@ -123,34 +122,35 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
     return sum;
 }
 
-/* Who made a call: the line of Python, if that is known, else the function. */
-struct caller {
+/* The origin of a call: the line of Python if it is known, else the function; and the whole stack. */
+struct call_origin {
     uint32_t frame, stack;
 };
-static int find_caller(struct waits *waits, const struct thread_span *call, size_t hints[2], struct caller *out)
+static int find_origin(struct thread_waits *waits, const struct thread_span *call, size_t hints[2],
+                       struct call_origin *out)
 {
     uint32_t native = call->chain ? stack_chains_find(&waits->chains, call->chain, &hints[0]) : STACK_EMPTY;
     uint32_t python = call->python ? stack_chains_find(&waits->join.chains, call->python, &hints[1]) : STACK_EMPTY;
     uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY
                                             : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
 
-    *out = (struct caller){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
+    *out = (struct call_origin){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
     if (python != STACK_EMPTY)
         out->frame = stack_join_frame(&waits->join, &waits->stacks, stack_innermost(&waits->join.python, python));
     return joined == NO_KEY || (python != STACK_EMPTY && out->frame == NO_KEY) ? ERR_NO_MEMORY : 0;
 }
 
-static int sum_up(struct waits *waits)
+static int sum_up(struct thread_waits *waits)
 {
     size_t hints[2] = { 0, 0 };
 
     for (size_t i = 0; i < waits->calls.count; i++) {
         const struct thread_span *call = &waits->calls.list[i];
-        struct caller caller;
-        if (find_caller(waits, call, hints, &caller) != 0)
+        struct call_origin origin;
+        if (find_origin(waits, call, hints, &origin) != 0)
             return ERR_NO_MEMORY;
-        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame,
-                                   waits->with_stacks ? caller.stack : STACK_EMPTY };
+        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, origin.frame,
+                                   waits->with_stacks ? origin.stack : STACK_EMPTY };
         if (add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call)) != 0)
             return ERR_NO_MEMORY;
     }
@@ -179,7 +179,7 @@ enum {
     CELLS
 };
 
-static void add_name(struct text *out, const struct waits *waits, int64_t name)
+static void add_name(struct text *out, const struct thread_waits *waits, int64_t name)
 {
     size_t length;
 
@@ -193,7 +193,7 @@ static void add_name(struct text *out, const struct waits *waits, int64_t name)
     }
 }
 
-static void add_thread_name(struct text *out, const struct waits *waits, int64_t thread)
+static void add_thread_name(struct text *out, const struct thread_waits *waits, int64_t thread)
 {
     const struct thread_name *name = thread_name_find(&waits->names, thread);
     size_t length;
@@ -205,7 +205,7 @@ static void add_thread_name(struct text *out, const struct waits *waits, int64_t
 }
 
 /* "worker (17)" */
-static void add_holder(struct text *out, const struct waits *waits, int64_t thread)
+static void add_holder(struct text *out, const struct thread_waits *waits, int64_t thread)
 {
     if (!thread)
         return;
@@ -223,7 +223,7 @@ static void add_stack(struct text *out, const struct stacks *stacks, uint32_t st
 }
 
 /* The text of a column that names something; empty where nothing is known. */
-static void make_label(struct text *out, const struct waits *waits, const int64_t key[KEY_PARTS], int column)
+static void make_label(struct text *out, const struct thread_waits *waits, const int64_t key[KEY_PARTS], int column)
 {
     text_clear(out);
     switch (column) {
@@ -238,9 +238,10 @@ static void make_label(struct text *out, const struct waits *waits, const int64_
     }
 }
 
-static int add_row(struct table *table, struct waits *waits, uint32_t number, int64_t whole_ns, struct text *text)
+static int add_row(struct table *table, struct thread_waits *waits, uint32_t number, int64_t whole_ns,
+                   struct text *text)
 {
-    const struct wait *wait = &waits->list[number];
+    const struct wait_sum *wait = &waits->list[number];
     const int64_t *key = keys_get(&waits->keys, number);
     struct table_cell *row = table_add_row(table);
 
@@ -278,7 +279,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return 0;
 }
 
-static int fill(struct table *table, struct waits *waits)
+static int fill(struct table *table, struct thread_waits *waits)
 {
     struct text text = { 0 };
     int64_t whole = 0;
@@ -307,7 +308,9 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 },
         { "Stack", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct waits waits = { .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
+    struct thread_waits waits = { .report = report,
+                                  .keys.width = KEY_PARTS,
+                                  .with_stacks = option_given(request, "stack") };
     struct table *table = table_new(columns, waits.with_stacks ? CELLS : CELL_STACK);
     int code;
 

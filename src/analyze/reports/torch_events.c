@@ -1,5 +1,5 @@
-/* The report torch_events: operators, annotations, CUDA calls and work on GPUs one by one, in the order and under the
- * names of the events of torch's own profiler. What belongs together is said by numbers of rows. */
+/* torch_events: operators, annotations, CUDA calls and work on GPUs one by one, in the order and under the names of the
+ * events of torch's own profiler. Rows refer to each other by their numbers. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -54,7 +54,7 @@ static const char *const kinds[] = {
     [OPERATOR_GPU_ANNOTATION] = "gpu annotation",
 };
 
-/* The row of another operator; one that is taken for its parent has its parent's. */
+/* Sets the number of an operator's row. A collapsed operator has no row; its parent stands for it. */
 static void set_row_of(struct table_cell *cell, const struct operators *operators, const uint32_t *rows, uint32_t at)
 {
     while (at != NO_OPERATOR && operators->list[at].is_collapsed)
@@ -81,7 +81,7 @@ static void set_numbers(struct table_cell *row, const struct operators *operator
     cell_set_int(&row[CELL_KERNELS], saturating_from_double(operator->kernels_us * 1000 + 0.5));
 }
 
-/* Of the frames those that torch shows. */
+/* Sets the frames that torch shows. */
 static int set_stack(struct table *table, struct table_cell *cell, struct intern_string stack)
 {
     const char *at = stack.bytes, *end = at + stack.length;

@@ -1,17 +1,17 @@
-/* What torch's with_flops counts: a few operators, by the shapes of their inputs. */
+/* FLOPs as torch's with_flops counts them: of a few operators, from the shapes of their inputs. */
 #include "torch_ops.h"
 
 #include <string.h>
 
 enum { MOST_DIMS = 8, MOST_INPUTS = 8 };
 
-struct dims {
+struct tensor_dims {
     int64_t list[MOST_DIMS];
     size_t count;
 };
 
-/* The numbers up to the bracket that closes the list; at is behind the one that opens it. */
-static const char *read_dims(const char *at, const char *end, struct dims *out)
+/* Reads the numbers up to the bracket that closes the list; `at` is behind the bracket that opens it. */
+static const char *read_dims(const char *at, const char *end, struct tensor_dims *out)
 {
     out->count = 0;
     while (at < end && *at != ']') {
@@ -29,7 +29,7 @@ static const char *read_dims(const char *at, const char *end, struct dims *out)
 }
 
 /* [[5, 3, 224, 224], [64], []]; a list of tensors, [[[2], [3]], …], is read as the first of them. */
-static void read_shapes(struct intern_string json, struct dims out[MOST_INPUTS])
+static void read_shapes(struct intern_string json, struct tensor_dims out[MOST_INPUTS])
 {
     const char *at = json.bytes, *end = at + json.length;
     size_t depth = 0, input = 0;
@@ -44,11 +44,11 @@ static void read_shapes(struct intern_string json, struct dims out[MOST_INPUTS])
     }
 }
 
-/* The place-th of ["", "[2, 2]", "1"], without its quotes. */
-static struct dims value_at(struct intern_string json, size_t place)
+/* The numbers in element `place` of a list such as ["", "[2, 2]", "1"]. */
+static struct tensor_dims value_at(struct intern_string json, size_t place)
 {
     const char *at = json.bytes, *end = at + json.length;
-    struct dims out = { 0 };
+    struct tensor_dims out = { 0 };
 
     for (size_t i = 0; at < end; i++) {
         const char *open = memchr(at, '"', (size_t)(end - at));
@@ -64,7 +64,7 @@ static struct dims value_at(struct intern_string json, size_t place)
     return out;
 }
 
-static uint64_t product(const struct dims *dims)
+static uint64_t product(const struct tensor_dims *dims)
 {
     uint64_t all = 1;
 
@@ -73,12 +73,12 @@ static uint64_t product(const struct dims *dims)
     return all;
 }
 
-static uint64_t convolution(const struct dims inputs[MOST_INPUTS], struct intern_string values)
+static uint64_t convolution(const struct tensor_dims inputs[MOST_INPUTS], struct intern_string values)
 {
     enum { STRIDE = 3, PADDING = 4, DILATION = 5, GROUPS = 6 };
-    const struct dims *image = &inputs[0], *kernel = &inputs[1];
-    struct dims stride = value_at(values, STRIDE), padding = value_at(values, PADDING),
-                dilation = value_at(values, DILATION), groups = value_at(values, GROUPS);
+    const struct tensor_dims *image = &inputs[0], *kernel = &inputs[1];
+    struct tensor_dims stride = value_at(values, STRIDE), padding = value_at(values, PADDING),
+                       dilation = value_at(values, DILATION), groups = value_at(values, GROUPS);
     uint64_t size[2];
 
     if (image->count != 4 || kernel->count != 4 || stride.count != 2 || padding.count != 2 || dilation.count != 2 ||
@@ -93,7 +93,7 @@ static uint64_t convolution(const struct dims inputs[MOST_INPUTS], struct intern
            (uint64_t)image->list[1] * (uint64_t)kernel->list[0] / (uint64_t)groups.list[0];
 }
 
-static uint64_t multiplication(const struct dims *a, const struct dims *b, int in_batches)
+static uint64_t multiplication(const struct tensor_dims *a, const struct tensor_dims *b, int in_batches)
 {
     if (a->count == 0 || !a->list[a->count - 1] || (in_batches && !a->list[0]))
         return 0;
@@ -113,13 +113,13 @@ int64_t torch_flops(const char *name, struct intern_string shapes, struct intern
         { "aten::bmm", BATCHES, 0 },        { "aten::baddbmm", BATCHES, 1 }, { "aten::mul", ELEMENTS, 0 },
         { "aten::add", ELEMENTS, 0 },
     };
-    struct dims inputs[MOST_INPUTS];
+    struct tensor_dims inputs[MOST_INPUTS];
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted && shapes.length; i++) {
         if (strcmp(name, counted[i].name) != 0)
             continue;
         read_shapes(shapes, inputs);
-        const struct dims *first = &inputs[counted[i].first];
+        const struct tensor_dims *first = &inputs[counted[i].first];
         switch (counted[i].how) {
         case CONVOLUTION: return (int64_t)convolution(inputs, values);
         case ELEMENTS: return (int64_t)product(first);

@@ -1,8 +1,7 @@
-/* The report torch_fwd_bwd_sum: what the forward operators of PyTorch cost, and the backward ones
- * that autograd ran for them.
+/* torch_fwd_bwd_sum: the cost of PyTorch's forward operators, and of the backward operators that autograd ran for them.
  *
- * A backward operator has the sequence number of the forward one that asked for it. Of several forward ones with that
- * number, one within the other, it is the one that began last, as in torch's own traces. */
+ * A backward operator has the sequence number of the forward operator that it belongs to. If several nested forward
+ * operators have that number, it belongs to the one that began last, as in torch's own traces. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -11,25 +10,25 @@
 #include "analyze/registry.h"
 #include "report/schema/torch_names.h"
 
-enum side { FORWARD, BACKWARD, SIDES };
+enum pair_side { FORWARD, BACKWARD, SIDES };
 
-struct pair {
+struct operator_pair {
     int64_t count, cpu_ns[SIDES], gpu_ns[SIDES];
 };
 
-struct matching {
+struct operator_matching {
     struct operators operators;
-    double *gpu_us;     /* owned; by operator, with all below it */
+    double *gpu_us;              /* owned; by operator, descendants included */
     struct forwards forwards;
-    struct keys names;  /* forward and backward, for each a pair */
-    struct pair *pairs; /* owned */
+    struct keys names;           /* names of the forward and the backward operator; each key has a pair */
+    struct operator_pair *pairs; /* owned */
 };
 
-static void sum_gpu(struct matching *matching)
+static void sum_gpu(struct operator_matching *matching)
 {
     const struct operators *operators = &matching->operators;
 
-    for (size_t i = operators->count; i-- > 0;) { /* all below one come after it */
+    for (size_t i = operators->count; i-- > 0;) { /* descendants come after their operator */
         const struct operator* operator= & operators->list[i];
         if (operator->is_collapsed || !operator_is_cpu((enum operator_kind) operator->kind))
             continue;
@@ -39,7 +38,7 @@ static void sum_gpu(struct matching *matching)
     }
 }
 
-static void add_side(struct matching *matching, struct pair *pair, enum side side, uint32_t at)
+static void add_side(struct operator_matching *matching, struct operator_pair *pair, enum pair_side side, uint32_t at)
 {
     const struct operator* operator= & matching->operators.list[at];
 
@@ -47,7 +46,7 @@ static void add_side(struct matching *matching, struct pair *pair, enum side sid
     pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
 }
 
-static int add_pair(struct matching *matching, uint32_t forward, uint32_t backward)
+static int add_pair(struct operator_matching *matching, uint32_t forward, uint32_t backward)
 {
     const struct operator* list = matching->operators.list;
     uint32_t key = keys_add(&matching->names, (int64_t[]){ list[forward].name, list[backward].name });
@@ -60,8 +59,9 @@ static int add_pair(struct matching *matching, uint32_t forward, uint32_t backwa
     return 0;
 }
 
-/* Around each backward operator there is one of autograd's engine, which has the same number in some versions. */
-static int counts(const struct matching *matching, const struct operator* operator)
+/* Whether an operator can be part of a pair. An operator of autograd's engine encloses each backward operator, and in
+ * some versions it has the same sequence number. */
+static int counts(const struct operator_matching *matching, const struct operator* operator)
 {
     struct intern_string name = operators_text(&matching->operators, operator->name);
 
@@ -69,17 +69,19 @@ static int counts(const struct matching *matching, const struct operator* operat
         OPERATOR && !operator->is_collapsed && operator->sequence >= 0 && !torch_is_engine(name.bytes, name.length);
 }
 
-static int match_one(struct matching *matching, uint32_t at)
+static int match_one(struct operator_matching *matching, uint32_t at)
 {
     const struct operator* operator= & matching->operators.list[at];
 
     if (!operator->is_backward)
         return forwards_add(&matching->forwards, operator, at);
     uint32_t forward = forwards_of(&matching->forwards, operator).last;
-    return forward == NO_OPERATOR ? 0 /* it was not recorded */ : add_pair(matching, forward, at);
+    if (forward == NO_OPERATOR)
+        return 0; /* the forward operator was not recorded */
+    return add_pair(matching, forward, at);
 }
 
-static int match(struct matching *matching)
+static int match(struct operator_matching *matching)
 {
     for (size_t i = 0; i < matching->operators.count; i++)
         if (counts(matching, &matching->operators.list[i]) && match_one(matching, (uint32_t)i) != 0)
@@ -104,8 +106,8 @@ static const struct table_column columns[CELLS] = {
     { "Forward", CELL_TEXT, UNIT_NAME, 0 },  { "Backward", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-/* What counts is the GPU's time, where there is any. */
-static int64_t weight(const struct pair *pair, int by_gpu)
+/* The time by which pairs are ranked. */
+static int64_t weight(const struct operator_pair *pair, int by_gpu)
 {
     const int64_t *ns = by_gpu ? pair->gpu_ns : pair->cpu_ns;
 
@@ -119,9 +121,9 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
     return (x < y) - (x > y);
 }
 
-static int add_row(struct table *table, const struct matching *matching, uint32_t key, double share)
+static int add_row(struct table *table, const struct operator_matching *matching, uint32_t key, double share)
 {
-    const struct pair *pair = &matching->pairs[key];
+    const struct operator_pair *pair = &matching->pairs[key];
     const int64_t *names = keys_get(&matching->names, key);
     struct table_cell *row = table_add_row(table);
 
@@ -139,7 +141,7 @@ static int add_row(struct table *table, const struct matching *matching, uint32_
     return 0;
 }
 
-static int fill(struct table *table, const struct matching *matching)
+static int fill(struct table *table, const struct operator_matching *matching)
 {
     int64_t totals[2] = { 0 };
 
@@ -156,7 +158,7 @@ static int fill(struct table *table, const struct matching *matching)
 }
 
 /* Finds all pairs, with the time of both operators. */
-static int find_pairs(struct matching *matching)
+static int find_pairs(struct operator_matching *matching)
 {
     matching->gpu_us = calloc(matching->operators.count + 1, sizeof *matching->gpu_us);
     matching->pairs = calloc(matching->operators.count + 1, sizeof *matching->pairs);
@@ -168,7 +170,7 @@ static int find_pairs(struct matching *matching)
 
 static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
+    struct operator_matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
     struct table *table = table_new(columns, CELLS);
     int code = operators_read(&matching.operators, report, request, err);
 

@@ -1,5 +1,5 @@
-/* The reports torch_memory_sum, torch_memory_peak and torch_memory_trace: which operators took memory, what was in use
- * when it was most, and how it went. */
+/* torch_memory_sum, torch_memory_peak and torch_memory_trace: memory that operators allocated, the allocations in use
+ * at the peak, and every allocation in order of time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,18 +43,18 @@ enum {
     SUM_PID,
     SUM_CELLS
 };
-struct sums {
+struct memory_sums {
     int64_t of[SUM_FIGURES];
 };
 
-/* Traces say what they like: sums may be nonsense, but never undefined. */
+/* A trace may hold any number: a sum can be wrong, but it must not overflow. */
 static void add_to(int64_t *sum, int64_t bytes)
 {
     *sum = saturating_add(*sum, bytes);
 }
 
-/* One device's figures of every operator, and behind them of what happened in none. */
-static void sum_place(const struct torch_memory *memory, uint32_t place, struct sums *by_operator)
+/* Sums the events of one device by operator. The last entry is for events outside of all operators. */
+static void sum_place(const struct torch_memory *memory, uint32_t place, struct memory_sums *by_operator)
 {
     const struct operators *operators = &memory->operators;
 
@@ -89,8 +89,8 @@ static int is_counted(const struct operator* operator, const struct memory_place
 }
 
 /* Joins the figures of operators with the same name. */
-static int sum_names(struct sums *sums, struct keys *names, const struct torch_memory *memory, uint32_t place,
-                     const struct sums *by_operator)
+static int sum_names(struct memory_sums *sums, struct keys *names, const struct torch_memory *memory, uint32_t place,
+                     const struct memory_sums *by_operator)
 {
     const struct operators *operators = &memory->operators;
 
@@ -107,7 +107,7 @@ static int sum_names(struct sums *sums, struct keys *names, const struct torch_m
 }
 
 static int add_sum_row(struct table *table, const struct torch_memory *memory, uint32_t place, uint32_t name,
-                       const struct sums *sums)
+                       const struct memory_sums *sums)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -121,10 +121,10 @@ static int add_sum_row(struct table *table, const struct torch_memory *memory, u
 }
 
 static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place,
-                    const struct sums *by_operator)
+                    const struct memory_sums *by_operator)
 {
     struct keys names = { .width = 1 };
-    struct sums *sums = calloc(memory->operators.texts.count + 2, sizeof *sums);
+    struct memory_sums *sums = calloc(memory->operators.texts.count + 2, sizeof *sums);
     int code = ERR_NO_MEMORY;
 
     if (!sums)
@@ -157,7 +157,7 @@ static int by_use(const struct table_cell *a, const struct table_cell *b, void *
 
 static int fill_sums(struct table *table, const struct torch_memory *memory)
 {
-    struct sums *by_operator = malloc((memory->operators.count + 1) * sizeof *by_operator);
+    struct memory_sums *by_operator = malloc((memory->operators.count + 1) * sizeof *by_operator);
     int code = 0;
 
     if (!by_operator)
@@ -219,7 +219,7 @@ enum {
     PEAK_CELLS
 };
 enum { KEY_PLACE, KEY_OPERATOR, KEY_INNERMOST, KEY_SHAPES, KEY_MODULE, KEY_LINE, KEY_WIDTH };
-struct group {
+struct peak_group {
     int64_t bytes, count, since_ns;
 };
 
@@ -243,7 +243,7 @@ static uint32_t outermost(const struct operators *operators, uint32_t at)
     return found;
 }
 
-/* The shapes nearest to what the program called: of the operator or of the first below it that has some. */
+/* The shapes of the operator that the program called or, if it has none, of the next one inside it that has some. */
 static uint32_t shapes_of(const struct operators *operators, uint32_t at)
 {
     uint32_t shapes = NO_TEXT;
@@ -273,7 +273,7 @@ static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, c
 }
 
 static int add_peak_row(struct table *table, const struct memory_place *place, int64_t peak_ns,
-                        const struct group *group, struct table_cell **out)
+                        const struct peak_group *group, struct table_cell **out)
 {
     struct table_cell *row = *out = table_add_row(table);
 
@@ -296,7 +296,7 @@ static int64_t peak_time(const struct torch_memory *memory, uint32_t place)
 }
 
 static int add_groups(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames,
-                      const struct keys *keys, const struct group *groups)
+                      const struct keys *keys, const struct peak_group *groups)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
         const int64_t *key = keys_get(keys, i);
@@ -313,13 +313,13 @@ static int add_groups(struct table *table, const struct torch_memory *memory, co
     return 0;
 }
 
-/* What the allocator had given out when the capture began. */
+/* Adds the memory that was allocated before the capture began. */
 static int add_older(struct table *table, const struct torch_memory *memory, const int64_t *known)
 {
     static const char label[] = "[before the capture]";
 
     for (uint32_t place = 0; place < memory->place_count; place++) {
-        struct group older = { .bytes = saturating_duration(known[place], memory->places[place].peak_bytes) };
+        struct peak_group older = { .bytes = saturating_duration(known[place], memory->places[place].peak_bytes) };
         struct table_cell *row;
         if (older.bytes <= 0)
             continue;
@@ -341,7 +341,7 @@ static int by_bytes(const struct table_cell *a, const struct table_cell *b, void
 static int fill_peak(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames)
 {
     struct keys keys = { .width = KEY_WIDTH };
-    struct group *groups = calloc(memory->count + 1, sizeof *groups);
+    struct peak_group *groups = calloc(memory->count + 1, sizeof *groups);
     int64_t *known = calloc(memory->place_count + 1, sizeof *known);
     int code = ERR_NO_MEMORY;
 

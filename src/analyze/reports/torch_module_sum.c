@@ -1,4 +1,4 @@
-/* The reports torch_module_sum and torch_kern_sum: where in the program time goes, by module and by line. */
+/* torch_module_sum and torch_kern_sum: time by module, and by line of the program. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -10,12 +10,12 @@ static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", 
 static const char *const python_tables[] = { "TACHO_TORCH_PYTHON", NULL };
 static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
 
-struct places {
+struct operator_places {
     struct operators operators;
     struct torch_frames frames;
 };
 
-static int places_read(struct places *places, struct report *report, const struct analysis_request *request,
+static int places_read(struct operator_places *places, struct report *report, const struct analysis_request *request,
                        struct error *err)
 {
     int code = operators_read(&places->operators, report, request, err);
@@ -27,7 +27,7 @@ static int places_read(struct places *places, struct report *report, const struc
     return torch_frames_read(&places->frames, &places->operators, report, request, err);
 }
 
-static void places_free(struct places *places)
+static void places_free(struct operator_places *places)
 {
     torch_frames_free(&places->frames);
     operators_free(&places->operators);
@@ -63,8 +63,8 @@ struct module_figures {
     int64_t of[MODULE_FIGURES];
 };
 
-/* By call of a module. A recorded backward operator that another one is around counts with that. */
-static void count_operator(const struct places *places, struct module_figures *figures, size_t i)
+/* Counts an operator for the call of the module that it ran in. A backward operator inside another counts with that. */
+static void count_operator(const struct operator_places *places, struct module_figures *figures, size_t i)
 {
     const struct operator* operator= & places->operators.list[i];
     uint32_t module = places->frames.module[i], parent = operator->parent;
@@ -77,7 +77,7 @@ static void count_operator(const struct places *places, struct module_figures *f
         add(&figures[module].of[BACKWARD_CPU], duration(operator));
 }
 
-static void count_work(const struct places *places, struct module_figures *figures, size_t i)
+static void count_work(const struct operator_places *places, struct module_figures *figures, size_t i)
 {
     uint32_t launcher = torch_launcher(&places->operators, i),
              module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
@@ -87,7 +87,7 @@ static void count_work(const struct places *places, struct module_figures *figur
             duration(&places->operators.list[i]));
 }
 
-/* From the last to the first, so that what is inside a module is summed before it is. */
+/* Runs from the last module to the first, so that a module is summed after the modules inside it. */
 static void sum_modules(const struct operators *modules, struct module_figures *figures)
 {
     static const int handed_up[] = { GPU_TOTAL, BACKWARD_CPU, BACKWARD_GPU };
@@ -95,7 +95,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
     for (size_t i = modules->count; i-- > 0;) {
         const struct operator* module = & modules->list[i];
         int64_t *own = figures[i].of;
-        if (module->is_collapsed) /* in another call of the same module, and nothing else is */
+        if (module->is_collapsed) /* it lies in another call of the same module, which contains nothing else */
             continue;
         own[CALLS] = 1;
         own[CPU_TOTAL] = duration(module);
@@ -168,7 +168,7 @@ done:
     return code;
 }
 
-static int fill_modules(struct table *table, const struct places *places)
+static int fill_modules(struct table *table, const struct operator_places *places)
 {
     const struct operators *modules = &places->frames.modules;
     struct module_figures *figures = calloc(modules->count + 1, sizeof *figures);
@@ -202,7 +202,7 @@ static int torch_module_sum(struct report *report, const struct analysis_request
         { "Module", CELL_TEXT, UNIT_NONE, 0 },    { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct table *table = table_new(columns, MODULE_CELLS);
-    struct places places = { 0 };
+    struct operator_places places = { 0 };
     int code = places_read(&places, report, request, err);
 
     if (code != 0)
@@ -227,7 +227,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     return order ? order : cell_compare_text(&a[LINE], &b[LINE]);
 }
 
-static int add_kernel_row(struct table *table, const struct places *places, const int64_t *key,
+static int add_kernel_row(struct table *table, const struct operator_places *places, const int64_t *key,
                           const struct key_figures *figures, __int128 all)
 {
     struct table_cell *row = table_add_row(table);
@@ -249,7 +249,7 @@ static int add_kernel_row(struct table *table, const struct places *places, cons
     return operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE]);
 }
 
-static uint32_t kernel_key(struct keys *keys, const struct places *places, size_t i)
+static uint32_t kernel_key(struct keys *keys, const struct operator_places *places, size_t i)
 {
     const struct operator* work = & places->operators.list[i];
     uint32_t launcher = torch_launcher(&places->operators, i),
@@ -265,7 +265,7 @@ static uint32_t kernel_key(struct keys *keys, const struct places *places, size_
     return keys_add(keys, key);
 }
 
-static int fill_kernels(struct table *table, const struct places *places)
+static int fill_kernels(struct table *table, const struct operator_places *places)
 {
     size_t room = places->operators.count + 1, count = 0;
     struct keys keys = { .width = KEY_WIDTH };
@@ -314,7 +314,7 @@ static int torch_kern_sum(struct report *report, const struct analysis_request *
         { "Line", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct table *table = table_new(columns, KERNEL_CELLS);
-    struct places places = { 0 };
+    struct operator_places places = { 0 };
     int code = places_read(&places, report, request, err);
 
     if (code != 0)

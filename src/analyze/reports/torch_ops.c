@@ -1,5 +1,5 @@
-/* Averages by key, in the order in which torch meets the keys. Times are added up as torch does it, in double and in
- * the same order, so that its tables come out the same to the last digit, roundings included. */
+/* Averages by key, in the order in which torch finds the keys. Times are summed in double and in torch's order, so that
+ * the tables agree with torch's to the last digit, rounding included. */
 #include "torch_ops.h"
 
 #include <stdlib.h>
@@ -13,67 +13,67 @@
 
 enum { KEY_NAME, KEY_ON_DEVICE, KEY_ANNOTATION, KEY_SHAPES, KEY_STACK, KEY_WIDTH };
 
-struct average {
+struct key_average {
     double cpu_us, self_cpu_us, device_us, self_device_us;
     int64_t count, bytes[2], self_bytes[2], flops;
     int is_top_level;
 };
 
-/* Of one operator: with all below it, and what its children took. */
-struct figures {
+/* Of one operator: device time with all descendants, and sums over its children. */
+struct operator_figures {
     double device_us, children_cpu_us, children_device_us;
     int64_t children_bytes[2];
     uint32_t first_child, next; /* in order of time */
 };
 
-struct averaging {
+struct key_averages {
     const struct torch_ops_request *request;
     struct operators operators;
-    struct figures *figures; /* owned; by operator */
-    uint32_t *stacks;        /* owned; by operator, when stacks count: the text that is its key, or NO_TEXT */
+    struct operator_figures *figures; /* owned; by operator */
+    uint32_t *stacks;                 /* owned; by operator, if stacks are part of the key: the text, or NO_TEXT */
     struct keys keys;
-    struct average *list;    /* owned; by key */
+    struct key_average *list;         /* owned; by key */
     size_t capacity;
-    struct keys flop_keys;   /* name, shapes and values */
-    int64_t *flops;          /* owned; by flop key */
+    struct keys flop_keys;            /* name, shapes and values */
+    int64_t *flops;                   /* owned; by flop key */
     size_t flop_capacity;
 };
 
 /* ---- stacks ---------------------------------------------------------------------------------------------------- */
 
-/* The first frames, with a line feed between them. */
-static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct text *text)
+/* Interns the first frames of a stack, separated by line feeds. */
+static uint32_t first_frames(struct key_averages *averages, uint32_t stack, struct text *text)
 {
-    struct intern_string all = operators_text(&averaging->operators, stack);
+    struct intern_string all = operators_text(&averages->operators, stack);
     const char *at = all.bytes, *end = at + all.length;
 
     text_clear(text);
-    for (int frames = 0; frames < averaging->request->stack_frames; frames++) {
+    for (int frames = 0; frames < averages->request->stack_frames; frames++) {
         struct intern_string frame = torch_next_frame(&at, end);
         if (!frame.length)
             break;
         text_add(text, frames ? "\n" : "");
         text_add_bytes(text, frame.bytes, frame.length);
     }
-    return text_failed(text) ? NO_TEXT : operators_intern(&averaging->operators, text_string(text), text->length);
+    return text_failed(text) ? NO_TEXT : operators_intern(&averages->operators, text_string(text), text->length);
 }
 
-/* The frames that are the key of each operator. */
-static int find_stacks(struct averaging *averaging)
+/* Finds the frames that are part of each operator's key. */
+static int find_stacks(struct key_averages *averages)
 {
-    struct operators *operators = &averaging->operators;
+    struct operators *operators = &averages->operators;
     struct text text = { 0 };
     uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
     int code = ERR_NO_MEMORY;
 
-    averaging->stacks = malloc((operators->count + 1) * sizeof *averaging->stacks);
-    if (!averaging->stacks || !owners)
+    averages->stacks = malloc((operators->count + 1) * sizeof *averages->stacks);
+    if (!averages->stacks || !owners)
         goto done;
     if ((code = torch_stack_owners(operators, owners)) != 0)
         goto done;
     for (size_t i = 0; i < operators->count; i++) {
         uint32_t stack = owners[i] == NO_OPERATOR ? NO_TEXT : operators->list[owners[i]].stack;
-        averaging->stacks[i] = stack == NO_TEXT ? NO_TEXT : first_frames(averaging, stack, &text);
+        averages->stacks[i] = stack == NO_TEXT ? NO_TEXT : first_frames(averages, stack, &text);
     }
 done:
     free(owners);
@@ -85,93 +85,93 @@ done:
 
 #define ADD(sum, number) ((sum) = saturating_add((sum), (number)))
 
-/* What an operator's children took, added up from the first to the last. */
-static void sum_children(struct averaging *averaging, size_t i)
+/* Sums over an operator's children, from the first to the last. */
+static void sum_children(struct key_averages *averages, size_t i)
 {
-    const struct operators *operators = &averaging->operators;
-    struct figures *own = &averaging->figures[i];
+    const struct operators *operators = &averages->operators;
+    struct operator_figures *own = &averages->figures[i];
 
-    for (uint32_t c = own->first_child; c != NO_OPERATOR; c = averaging->figures[c].next) {
+    for (uint32_t c = own->first_child; c != NO_OPERATOR; c = averages->figures[c].next) {
         const struct operator* child = & operators->list[c];
         own->children_cpu_us += operators_us(operators, child->start_ns, child->end_ns);
-        own->children_device_us += averaging->figures[c].device_us;
+        own->children_device_us += averages->figures[c].device_us;
         ADD(own->children_bytes[0], child->bytes[0]);
         ADD(own->children_bytes[1], child->bytes[1]);
     }
 }
 
-/* From the last to the first, so that all below one is summed before it is. */
-static int sum_all(struct averaging *averaging)
+/* Runs from the last operator to the first, so that children are summed before their parents. */
+static int sum_all(struct key_averages *averages)
 {
-    const struct operators *operators = &averaging->operators;
+    const struct operators *operators = &averages->operators;
 
-    averaging->figures = malloc((operators->count + 1) * sizeof *averaging->figures);
-    if (!averaging->figures)
+    averages->figures = malloc((operators->count + 1) * sizeof *averages->figures);
+    if (!averages->figures)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < operators->count; i++)
-        averaging->figures[i] = (struct figures){ .first_child = NO_OPERATOR, .next = NO_OPERATOR };
+        averages->figures[i] = (struct operator_figures){ .first_child = NO_OPERATOR, .next = NO_OPERATOR };
     for (size_t i = operators->count; i-- > 0;) {
         const struct operator* operator= & operators->list[i];
-        struct figures *own = &averaging->figures[i];
+        struct operator_figures *own = &averages->figures[i];
         if (operator->is_collapsed)
             continue;
-        sum_children(averaging, i);
+        sum_children(averages, i);
         own->device_us = operator_is_cpu((enum operator_kind) operator->kind) ? operator->kernels_us +
                                                                                 own->children_device_us
             : operators_us(operators, operator->start_ns, operator->end_ns);
         if (operator->parent == NO_OPERATOR)
             continue;
-        own->next = averaging->figures[operator->parent].first_child;
-        averaging->figures[operator->parent].first_child = (uint32_t)i;
+        own->next = averages->figures[operator->parent].first_child;
+        averages->figures[operator->parent].first_child = (uint32_t)i;
     }
     return 0;
 }
 
-/* Of an operator with this name and these inputs; each combination is worked out once. */
-static int64_t flops_of(struct averaging *averaging, const struct operator* operator)
+/* FLOPs of an operator with this name and these inputs. Each combination is computed once. */
+static int64_t flops_of(struct key_averages *averages, const struct operator* operator)
 {
-    size_t before = averaging->flop_keys.count;
-    uint32_t key = keys_add(&averaging->flop_keys, (int64_t[]){ operator->name, operator->shapes, operator->values });
+    size_t before = averages->flop_keys.count;
+    uint32_t key = keys_add(&averages->flop_keys, (int64_t[]){ operator->name, operator->shapes, operator->values });
 
     if (key == NO_KEY)
         return 0;
     if (key < before)
-        return averaging->flops[key];
-    if (array_reserve(&averaging->flops, &averaging->flop_capacity, (size_t)key + 1, sizeof *averaging->flops) != 0)
+        return averages->flops[key];
+    if (array_reserve(&averages->flops, &averages->flop_capacity, (size_t)key + 1, sizeof *averages->flops) != 0)
         return 0;
-    return averaging->flops[key] = torch_flops(operators_text(&averaging->operators, operator->name).bytes,
-                                               operators_text(&averaging->operators, operator->shapes),
-                                               operators_text(&averaging->operators, operator->values));
+    return averages->flops[key] = torch_flops(operators_text(&averages->operators, operator->name).bytes,
+                                              operators_text(&averages->operators, operator->shapes),
+                                              operators_text(&averages->operators, operator->values));
 }
 
-static struct average *average_of(struct averaging *averaging, const struct operator* operator, uint32_t stack)
+static struct key_average *average_of(struct key_averages *averages, const struct operator* operator, uint32_t stack)
 {
-    const struct torch_ops_request *request = averaging->request;
+    const struct torch_ops_request *request = averages->request;
     int is_annotation = operator->kind == OPERATOR_ANNOTATION || operator->kind == OPERATOR_GPU_ANNOTATION;
     int64_t parts[KEY_WIDTH] = { [KEY_NAME] = operator->name,
                                  [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind) operator->kind),
                                  [KEY_ANNOTATION] = is_annotation,
                                  [KEY_SHAPES] = request->by_shapes ? operator->shapes : NO_TEXT,
                                  [KEY_STACK] = stack, };
-    size_t before = averaging->keys.count;
-    uint32_t key = keys_add(&averaging->keys, parts);
+    size_t before = averages->keys.count;
+    uint32_t key = keys_add(&averages->keys, parts);
 
     if (key == NO_KEY)
         return NULL;
-    if (array_reserve(&averaging->list, &averaging->capacity, (size_t)key + 1, sizeof *averaging->list) != 0)
+    if (array_reserve(&averages->list, &averages->capacity, (size_t)key + 1, sizeof *averages->list) != 0)
         return NULL;
     if (key == before)
-        averaging->list[key] = (struct average){ .is_top_level = operator->parent == NO_OPERATOR };
-    return &averaging->list[key];
+        averages->list[key] = (struct key_average){ .is_top_level = operator->parent == NO_OPERATOR };
+    return &averages->list[key];
 }
 
-static int add_operator(struct averaging *averaging, size_t i)
+static int add_operator(struct key_averages *averages, size_t i)
 {
-    const struct operator* operator= & averaging->operators.list[i];
-    const struct figures *own = &averaging->figures[i];
-    struct average *average = average_of(averaging, operator, averaging->stacks ? averaging->stacks[i] : NO_TEXT);
+    const struct operator* operator= & averages->operators.list[i];
+    const struct operator_figures *own = &averages->figures[i];
+    struct key_average *average = average_of(averages, operator, averages->stacks ? averages->stacks[i] : NO_TEXT);
     double cpu_us = operator_is_cpu((enum operator_kind) operator->kind)
-                        ? operators_us(&averaging->operators, operator->start_ns, operator->end_ns)
+                        ? operators_us(&averages->operators, operator->start_ns, operator->end_ns)
                         : 0;
 
     if (!average)
@@ -185,8 +185,8 @@ static int add_operator(struct averaging *averaging, size_t i)
         ADD(average->bytes[d], operator->bytes[d]);
         ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], operator->bytes[d]));
     }
-    if (operator->kind == OPERATOR &&(averaging->request->with_flops || averaging->operators.has_flops))
-        ADD(average->flops, flops_of(averaging, operator));
+    if (operator->kind == OPERATOR &&(averages->request->with_flops || averages->operators.has_flops))
+        ADD(average->flops, flops_of(averages, operator));
     return 0;
 }
 
@@ -211,7 +211,7 @@ static const struct table_column columns[TORCH_COLUMNS] = {
     { "is_top_level", CELL_INT, UNIT_NONE, 0 },
 };
 
-static void set_numbers(struct table_cell *row, const struct average *average, const int64_t *parts)
+static void set_numbers(struct table_cell *row, const struct key_average *average, const int64_t *parts)
 {
     const struct {
         int column;
@@ -249,27 +249,27 @@ static int set_stack(struct table *table, struct table_cell *cell, const struct 
     return cell_set_text(table, cell, text.bytes, text.length);
 }
 
-static int add_row(struct averaging *averaging, struct table *table, uint32_t key)
+static int add_row(struct key_averages *averages, struct table *table, uint32_t key)
 {
-    const struct torch_ops_request *request = averaging->request;
-    const struct operators *operators = &averaging->operators;
-    const int64_t *parts = keys_get(&averaging->keys, key);
+    const struct torch_ops_request *request = averages->request;
+    const struct operators *operators = &averages->operators;
+    const int64_t *parts = keys_get(&averages->keys, key);
     struct table_cell *row = table_add_row(table);
 
     if (!row || operators_cell(table, &row[TORCH_KEY], operators, (uint32_t)parts[KEY_NAME]) != 0)
         return ERR_NO_MEMORY;
-    set_numbers(row, &averaging->list[key], parts);
+    set_numbers(row, &averages->list[key], parts);
     if (request->by_shapes && set_shapes(table, &row[TORCH_SHAPES], operators, parts[KEY_SHAPES]) != 0)
         return ERR_NO_MEMORY;
     return request->stack_frames ? set_stack(table, &row[TORCH_STACK], operators, parts[KEY_STACK]) : 0;
 }
 
-/* What is sorted by: a column, or its average over the calls; largest first. */
-struct order {
+/* A column to sort by, or its average over the calls; largest first. */
+struct sort_order {
     const char *name;
     int column, is_average;
 };
-static const struct order orders[] = {
+static const struct sort_order orders[] = {
     { "cpu_time", TORCH_CPU_TOTAL, 1 },
     { "device_time", TORCH_DEVICE_TOTAL, 1 },
     { "cpu_time_total", TORCH_CPU_TOTAL, 0 },
@@ -305,7 +305,7 @@ const char *const *torch_ops_orders(void)
 
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    const struct order *order = context;
+    const struct sort_order *order = context;
     const struct table_cell *x = &a[order->column], *y = &b[order->column];
 
     if (x->kind == CELL_INT)
@@ -322,26 +322,26 @@ static void sort(struct table *table, const char *sort_by)
             table_sort(table, compare, (void *)(uintptr_t)&orders[i]);
 }
 
-static int fill(struct averaging *averaging, struct table *table)
+static int fill(struct key_averages *averages, struct table *table)
 {
-    if (operators_nest(&averaging->operators) != 0)
+    if (operators_nest(&averages->operators) != 0)
         return ERR_NO_MEMORY;
-    if (averaging->request->stack_frames && find_stacks(averaging) != 0)
+    if (averages->request->stack_frames && find_stacks(averages) != 0)
         return ERR_NO_MEMORY;
-    if (sum_all(averaging) != 0)
+    if (sum_all(averages) != 0)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < averaging->operators.count; i++)
-        if (!averaging->operators.list[i].is_collapsed && averaging->operators.list[i].kind != OPERATOR_PYTHON &&
-            add_operator(averaging, i) != 0)
+    for (size_t i = 0; i < averages->operators.count; i++)
+        if (!averages->operators.list[i].is_collapsed && averages->operators.list[i].kind != OPERATOR_PYTHON &&
+            add_operator(averages, i) != 0)
             return ERR_NO_MEMORY;
-    for (uint32_t key = 0; key < averaging->keys.count; key++)
-        if (add_row(averaging, table, key) != 0)
+    for (uint32_t key = 0; key < averages->keys.count; key++)
+        if (add_row(averages, table, key) != 0)
             return ERR_NO_MEMORY;
-    sort(table, averaging->request->sort_by);
+    sort(table, averages->request->sort_by);
     return 0;
 }
 
-static void find_what_is_told(struct torch_ops *out, const struct operators *operators)
+static void find_recorded(struct torch_ops *out, const struct operators *operators)
 {
     for (size_t i = 0; i < operators->count; i++) {
         out->has_shapes |= operators->list[i].shapes != NO_TEXT;
@@ -349,35 +349,35 @@ static void find_what_is_told(struct torch_ops *out, const struct operators *ope
     }
 }
 
-static void averaging_free(struct averaging *averaging)
+static void key_averages_free(struct key_averages *averages)
 {
-    operators_free(&averaging->operators);
-    free(averaging->figures);
-    free(averaging->stacks);
-    free(averaging->list);
-    free(averaging->flops);
-    keys_free(&averaging->keys);
-    keys_free(&averaging->flop_keys);
+    operators_free(&averages->operators);
+    free(averages->figures);
+    free(averages->stacks);
+    free(averages->list);
+    free(averages->flops);
+    keys_free(&averages->keys);
+    keys_free(&averages->flop_keys);
 }
 
 int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part,
               const struct torch_ops_request *request, struct error *err)
 {
-    struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
+    struct key_averages averages = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
     struct table *table = table_new(columns, TORCH_COLUMNS);
     int code;
 
     *out = (struct torch_ops){ 0 };
-    if ((code = operators_read_listed(&averaging.operators, report, part, err)) != 0)
+    if ((code = operators_read_listed(&averages.operators, report, part, err)) != 0)
         goto done;
-    if (!table || fill(&averaging, table) != 0) {
+    if (!table || fill(&averages, table) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
         goto done;
     }
-    out->has_memory = averaging.operators.has_memory;
-    out->has_flops = request->with_flops || averaging.operators.has_flops;
-    find_what_is_told(out, &averaging.operators);
+    out->has_memory = averages.operators.has_memory;
+    out->has_flops = request->with_flops || averages.operators.has_flops;
+    find_recorded(out, &averages.operators);
 done:
-    averaging_free(&averaging);
+    key_averages_free(&averages);
     return table_hand_over(table, code, &out->table, err);
 }

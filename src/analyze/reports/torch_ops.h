@@ -1,4 +1,4 @@
-/* torch's key_averages(): operators, calls and work on GPUs by name, and by shapes or stack where that is asked for. */
+/* torch's key_averages(): operators, calls and work on GPUs by name, and by shapes or stack if requested. */
 #ifndef TACHO_ANALYZE_REPORTS_TORCH_OPS_H
 #define TACHO_ANALYZE_REPORTS_TORCH_OPS_H
 
@@ -7,8 +7,8 @@
 
 struct torch_ops_request {
     int by_shapes;
-    int stack_frames;    /* how many frames of the stack count; 0: none */
-    int with_flops;      /* count FLOPs, also where the capture was not asked to */
+    int stack_frames;    /* number of stack frames in the key; 0: none */
+    int with_flops;      /* count FLOPs even if the capture did not */
     const char *sort_by; /* one of torch_ops_orders(), or NULL: in order of time */
 };
 
@@ -36,13 +36,13 @@ enum {
 struct torch_ops {
     struct table *table;        /* owned: table_delete() */
     int has_memory, has_flops;
-    int has_shapes, has_stacks; /* any operator has */
+    int has_shapes, has_stacks; /* whether any operator has them */
 };
 
-/* What --sort-by takes: all that torch takes, and the same with "cuda" and "xpu" for "device". NULL-terminated. */
+/* The values of --sort-by: those of torch, and the same with "cuda" and "xpu" for "device". NULL-terminated. */
 const char *const *torch_ops_orders(void);
 
-/* part says which part of the report; its options are not looked at. */
+/* `part` selects a part of the report; its options are ignored. */
 int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part,
               const struct torch_ops_request *request, struct error *err);
 

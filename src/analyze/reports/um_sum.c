@@ -14,22 +14,22 @@
 
 enum { COPY_UNIFIED_TO_DEVICE = 11, COPY_UNIFIED_TO_HOST = 12 }; /* CUPTI_ACTIVITY_KIND_MEMCPY.copyKind */
 
-/* What happened at an address. */
-struct page {
+/* Migrations and faults of one page. */
+struct managed_page {
     int64_t to_device_bytes, to_host_bytes, moving_ns;
     int64_t cpu_faults, gpu_faults;
     int moved; /* 1: to the device, 2: to the host */
 };
 
-struct pages {
+struct managed_pages {
     struct filter filter;
     struct keys addresses;
-    struct page *list; /* owned; by key */
+    struct managed_page *list; /* owned; by key */
     size_t capacity;
 };
 
 /* The page of an address; NULL when memory is short. */
-static struct page *find_page(struct pages *pages, int64_t address)
+static struct managed_page *find_page(struct managed_pages *pages, int64_t address)
 {
     uint32_t key = keys_add(&pages->addresses, &address);
 
@@ -38,14 +38,14 @@ static struct page *find_page(struct pages *pages, int64_t address)
     return &pages->list[key];
 }
 
-static int add_copies(struct pages *pages, const struct gpu_ops *ops)
+static int add_copies(struct managed_pages *pages, const struct gpu_ops *ops)
 {
     for (size_t row = 0; row < ops->count; row++) {
         int64_t kind = gpu_extra(ops, 0, row), bytes = gpu_extra(ops, 1, row);
         if ((kind != COPY_UNIFIED_TO_DEVICE && kind != COPY_UNIFIED_TO_HOST) || gpu_extra_is_null(ops, 2, row) ||
             !gpu_counts(ops, row, &pages->filter))
             continue;
-        struct page *page = find_page(pages, gpu_extra(ops, 2, row));
+        struct managed_page *page = find_page(pages, gpu_extra(ops, 2, row));
         if (!page)
             return ERR_NO_MEMORY;
         int64_t *moved = kind == COPY_UNIFIED_TO_DEVICE ? &page->to_device_bytes : &page->to_host_bytes;
@@ -57,7 +57,7 @@ static int add_copies(struct pages *pages, const struct gpu_ops *ops)
 }
 
 /* Adds the faults of one side: one for each row of the table, or the numbers in one of its columns. */
-static int add_faults(struct pages *pages, struct report *report, const char *table, const char *count_column,
+static int add_faults(struct managed_pages *pages, struct report *report, const char *table, const char *count_column,
                       struct error *err)
 {
     enum { START, PROCESS, ADDRESS, COUNT };
@@ -71,7 +71,7 @@ static int add_faults(struct pages *pages, struct report *report, const char *ta
         int64_t start = row_int(&rows, START);
         if (!filter_process(&pages->filter, row_int(&rows, PROCESS), start, start))
             continue;
-        struct page *page = find_page(pages, row_int(&rows, ADDRESS));
+        struct managed_page *page = find_page(pages, row_int(&rows, ADDRESS));
         if (!page) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
             goto close_rows;
@@ -86,14 +86,14 @@ close_rows:
     return code;
 }
 
-static int pages_read(struct pages *pages, struct report *report, const struct analysis_request *request,
+static int pages_read(struct managed_pages *pages, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
     static const char *const extra[] = { "copyKind", "bytes", "virtualAddress", NULL };
     struct gpu_ops ops = { 0 };
     int code;
 
-    *pages = (struct pages){ .addresses.width = 1 };
+    *pages = (struct managed_pages){ .addresses.width = 1 };
     if ((code = filter_open(&pages->filter, report, request, err)) != 0)
         goto free_ops;
     if ((code = gpu_read(&ops, report, GPU_MEMCPY, extra, err)) != 0)
@@ -110,7 +110,7 @@ free_ops:
     return code;
 }
 
-static void pages_free(struct pages *pages)
+static void pages_free(struct managed_pages *pages)
 {
     filter_close(&pages->filter);
     keys_free(&pages->addresses);
@@ -132,7 +132,7 @@ static const struct table_column columns[COLUMNS] = {
     { " GPU Page Faults", CELL_INT, UNIT_NONE, 0 },          { "Migration Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
 };
 
-static int add_page(struct table *table, int64_t address, const struct page *page)
+static int add_page(struct table *table, int64_t address, const struct managed_page *page)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -146,13 +146,13 @@ static int add_page(struct table *table, int64_t address, const struct page *pag
         cell_set_int(&row[CPU_FAULTS], page->cpu_faults);
     if (page->gpu_faults)
         cell_set_int(&row[GPU_FAULTS], page->gpu_faults);
-    if (page->moving_ns > 0) /* in whole moves a second, as cuda_gpu_trace has it */
+    if (page->moving_ns > 0) /* whole moves per second, as in cuda_gpu_trace */
         cell_set_real(&row[THROUGHPUT], ((double)page->to_device_bytes + (double)page->to_host_bytes) *
                                             (double)(1000000000 / page->moving_ns) / 1e6);
     return set_address(table, &row[ADDRESS], address);
 }
 
-/* Fastest first, then by address; what never moved comes last. */
+/* Fastest first, then by address; pages that never moved come last. */
 static int compare_pages(const struct table_cell *a, const struct table_cell *b, void *context)
 {
     double x = a[THROUGHPUT].kind == CELL_NONE ? -1 : a[THROUGHPUT].real,
@@ -161,7 +161,7 @@ static int compare_pages(const struct table_cell *a, const struct table_cell *b,
     return x != y ? (x < y) - (x > y) : cell_compare_text(&a[ADDRESS], &b[ADDRESS]);
 }
 
-static int fill_pages(struct table *table, const struct pages *pages, int64_t limit)
+static int fill_pages(struct table *table, const struct managed_pages *pages, int64_t limit)
 {
     for (uint32_t i = 0; i < pages->addresses.count; i++)
         if (add_page(table, *keys_get(&pages->addresses, i), &pages->list[i]) != 0)
@@ -175,7 +175,7 @@ static int fill_pages(struct table *table, const struct pages *pages, int64_t li
 static int um_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     struct table *table = table_new(columns, COLUMNS);
-    struct pages pages = { 0 };
+    struct managed_pages pages = { 0 };
     int64_t limit;
     int code;
 
@@ -189,16 +189,16 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static int fill_totals(struct table *table, const struct pages *pages)
+static int fill_totals(struct table *table, const struct managed_pages *pages)
 {
     struct table_cell *row = table_add_row(table);
-    struct page total = { 0 };
+    struct managed_page total = { 0 };
     uint64_t least = UINT64_MAX, greatest = 0;
 
     if (!row)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < pages->addresses.count; i++) {
-        const struct page *page = &pages->list[i];
+        const struct managed_page *page = &pages->list[i];
         uint64_t address = (uint64_t)*keys_get(&pages->addresses, i);
         total.to_device_bytes = saturating_add(total.to_device_bytes, page->to_device_bytes);
         total.to_host_bytes = saturating_add(total.to_host_bytes, page->to_host_bytes);
@@ -230,7 +230,7 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
         { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(totals, sizeof totals / sizeof totals[0]);
-    struct pages pages = { 0 };
+    struct managed_pages pages = { 0 };
     int code = pages_read(&pages, report, request, err);
 
     if (code != 0)

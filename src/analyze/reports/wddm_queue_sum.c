@@ -1,5 +1,5 @@
-/* wddm_queue_sum: queues of the Windows display driver. Tacho runs on Linux alone, where there are none, and makes no
- * figures from captures of Windows; the report is here so that command lines and default lists from there work. */
+/* wddm_queue_sum: queues of the Windows display driver. Tacho runs on Linux only and does not analyse captures of
+ * Windows. The report exists so that command lines and default lists of nsys work. */
 #include "analyze/registry.h"
 
 static int wddm_queue_sum(struct report *report, const struct analysis_request *request, struct table **out,
