@@ -9,6 +9,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
@@ -41,8 +42,7 @@ enum {
     WAIT_CORRELATION,
     WAIT_TYPE,
     WAIT_EVENT,
-    WAIT_ID,
-    WAIT_COLUMNS
+    WAIT_ID
 };
 enum { EVENT_PROCESS, EVENT_CONTEXT, EVENT_STREAM, EVENT_CORRELATION, EVENT_ID, EVENT_COLUMNS };
 
@@ -50,9 +50,10 @@ struct wait_join {
     struct report *report;
     struct stream_work work;
     struct calls calls;
-    struct report_columns waits, events;
-    struct keys event_ids; /* process and eventSyncId */
-    uint32_t *event_rows;  /* owned; the row of each id */
+    struct row_cursor waits;
+    struct report_columns events; /* owned */
+    struct keys event_ids;        /* process and eventSyncId */
+    uint32_t *event_rows;         /* owned; the row of each id */
     struct filter filter;
     struct text text;
 };
@@ -239,31 +240,30 @@ static int index_events(struct wait_join *join)
 static int read_waits(struct wait_join *join, struct error *err)
 {
     static const char *const wait_names[] = { "start",    "end",           "globalPid", "deviceId", "contextId",
-                                              "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId" };
+                                              "streamId", "correlationId", "syncType",  "eventId",  "eventSyncId",
+                                              NULL };
     static const char *const event_names[] = { "globalPid", "contextId", "streamId", "correlationId", "eventSyncId" };
     int code;
 
-    if ((code = columns_read(join->report, SYNCHRONIZATION, wait_names, WAIT_COLUMNS, &join->waits, err)) != 0)
+    if ((code = row_cursor_open(&join->waits, join->report, SYNCHRONIZATION, wait_names, err)) != 0)
         return code;
     if ((code = columns_read(join->report, CUDA_EVENT, event_names, EVENT_COLUMNS, &join->events, err)) != 0)
         return code;
-    if (join->waits.rows)
-        columns_fill_nulls(&join->waits, WAIT_PROCESS, 0);
     if (join->events.rows)
         columns_fill_nulls(&join->events, EVENT_PROCESS, 0);
     return index_events(join) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
 }
 
 /* Whether a row is a wait of a stream for an event. nsys writes some rows of this type without an event. */
-static int counts(const struct wait_join *join, size_t row)
+static int counts(const struct row_cursor *wait, const struct filter *filter)
 {
-    int64_t *const *values = join->waits.values;
-    struct gpu_place place = { values[WAIT_START][row],       values[WAIT_END][row],    values[WAIT_PROCESS][row],
-                               values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
-
-    return values[WAIT_TYPE][row] == SYNC_STREAM_WAIT && !columns_is_null(&join->waits, WAIT_ID, row) &&
-           values[WAIT_ID][row] != NO_EVENT && !columns_is_null(&join->waits, WAIT_CORRELATION, row) &&
-           filter_gpu(&join->filter, &place);
+    if (row_int(wait, WAIT_TYPE) != SYNC_STREAM_WAIT || row_int_or(wait, WAIT_ID, NO_EVENT) == NO_EVENT ||
+        row_is_null(wait, WAIT_CORRELATION))
+        return 0;
+    struct gpu_place place = { row_int(wait, WAIT_START),         row_int(wait, WAIT_END),
+                               row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CORRELATION),
+                               row_int(wait, WAIT_DEVICE),        row_int(wait, WAIT_STREAM) };
+    return filter_gpu(filter, &place);
 }
 
 static int set_name(struct wait_join *join, struct table *table, struct table_cell *cell, uint32_t at)
@@ -297,11 +297,11 @@ static int64_t ready_ns(const struct wait_join *join, uint32_t at, uint32_t befo
 }
 
 /* Finds the last work before the event on the stream of the event. */
-static int set_source(struct wait_join *join, struct table *table, struct table_cell *cells, size_t row,
-                      uint32_t *source)
+static int set_source(struct wait_join *join, struct table *table, struct table_cell *cells, uint32_t *source)
 {
-    int64_t *const *waits = join->waits.values, *const *events = join->events.values;
-    uint32_t id = keys_find(&join->event_ids, (int64_t[]){ waits[WAIT_PROCESS][row], waits[WAIT_ID][row] });
+    int64_t *const *events = join->events.values;
+    int64_t key[] = { row_int_or(&join->waits, WAIT_PROCESS, 0), row_int(&join->waits, WAIT_ID) };
+    uint32_t id = keys_find(&join->event_ids, key);
     size_t begin, end;
 
     *source = NO_WORK;
@@ -319,35 +319,37 @@ static int set_source(struct wait_join *join, struct table *table, struct table_
     return set_name(join, table, &cells[CELL_SOURCE], *source);
 }
 
-static int add_row(struct wait_join *join, struct table *table, size_t row)
+/* Sets the delay of work that could have run at `ready`, had it not waited for the source. */
+static void set_delay(struct table_cell *cells, int64_t start, int64_t ready, int64_t source_end)
 {
-    int64_t *const *waits = join->waits.values;
-    int64_t stream[KEY_WIDTH] = { waits[WAIT_PROCESS][row], waits[WAIT_CONTEXT][row], waits[WAIT_STREAM][row] };
+    if (ready != INT64_MIN)
+        cell_set_int(&cells[CELL_HELD], source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
+    cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
+}
+
+static int add_row(struct wait_join *join, struct table *table)
+{
+    const struct row_cursor *wait = &join->waits;
+    int64_t stream[KEY_WIDTH] = { row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CONTEXT),
+                                  row_int(wait, WAIT_STREAM) };
     struct table_cell *cells = table_add_row(table);
     size_t begin, end;
     uint32_t source;
 
-    if (!cells || set_source(join, table, cells, row, &source) != 0)
+    if (!cells || set_source(join, table, cells, &source) != 0)
         return ERR_NO_MEMORY;
-    cell_set_int(&cells[CELL_CALL], waits[WAIT_START][row]);
-    cell_set_int(&cells[CELL_PID], global_pid_number(waits[WAIT_PROCESS][row]));
-    cell_set_int(&cells[CELL_DEVICE], waits[WAIT_DEVICE][row]);
+    cell_set_int(&cells[CELL_CALL], row_int(wait, WAIT_START));
+    cell_set_int(&cells[CELL_PID], global_pid_number(stream[KEY_PROCESS]));
+    cell_set_int(&cells[CELL_DEVICE], row_int(wait, WAIT_DEVICE));
     cell_set_int(&cells[CELL_WAITING], stream[KEY_STREAM]);
-    cell_set_int(&cells[CELL_EVENT], waits[WAIT_EVENT][row]);
-    size_t at = find_work(&join->work, stream, waits[WAIT_CORRELATION][row], &begin, &end);
+    cell_set_int(&cells[CELL_EVENT], row_int(wait, WAIT_EVENT));
+    size_t at = find_work(&join->work, stream, row_int(wait, WAIT_CORRELATION), &begin, &end);
     if (at == end)
         return 0;
-    uint32_t work = join->work.order[at];
-    int64_t start = join->work.start[work],
-            ready = ready_ns(join, work, at == begin ? NO_WORK : join->work.last_to_end[at - 1]);
-    cell_set_int(&cells[CELL_OP_START], start);
-    if (source != NO_WORK) {
-        int64_t source_end = end_of(&join->work, source);
-        if (ready != INT64_MIN)
-            cell_set_int(&cells[CELL_HELD],
-                         source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
-        cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
-    }
+    uint32_t work = join->work.order[at], before = at == begin ? NO_WORK : join->work.last_to_end[at - 1];
+    cell_set_int(&cells[CELL_OP_START], join->work.start[work]);
+    if (source != NO_WORK)
+        set_delay(cells, join->work.start[work], ready_ns(join, work, before), end_of(&join->work, source));
     return set_name(join, table, &cells[CELL_OP], work);
 }
 
@@ -364,8 +366,8 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 
 static int fill_table(struct wait_join *join, struct table *table)
 {
-    for (size_t row = 0; row < join->waits.rows; row++)
-        if (counts(join, row) && add_row(join, table, row) != 0)
+    while (row_cursor_next(&join->waits))
+        if (counts(&join->waits, &join->filter) && add_row(join, table) != 0)
             return ERR_NO_MEMORY;
     table_sort(table, compare, NULL);
     return 0;
@@ -388,7 +390,7 @@ static void join_free(struct wait_join *join)
 {
     work_free(&join->work);
     calls_free(&join->calls);
-    report_columns_free(&join->waits);
+    row_cursor_close(&join->waits);
     report_columns_free(&join->events);
     keys_free(&join->event_ids);
     free(join->event_rows);
