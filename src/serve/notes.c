@@ -14,11 +14,23 @@
 
 #define LEVELS_MOST 16 /* nesting depth of brackets */
 
+static int scan_notes(struct json_scan *scan)
+{
+    struct json_slice whole, name, list;
+
+    if (json_scan_value(scan, PLACE_ARRAY, &whole) != SCAN_OK || *whole.bytes != '{' || scan->repaired != 0)
+        return 0;
+    struct json_scan members = json_slice_parts(whole);
+    if (!json_scan_part(&members, 1, &name, &list) || !json_slice_is(name, "notes") || *list.bytes != '[')
+        return 0;
+    json_scan_space(scan);
+    return scan->at == scan->end;
+}
+
 /* Whether the bytes are {"notes": [...]} and nothing else. Truncated files and files of other programs are not. */
 static int are_notes(const char *bytes, size_t length)
 {
     struct text guarded = { 0 };
-    struct json_slice whole, name, list;
 
     if (utf8_valid_length(bytes, length) != length)
         return 0;
@@ -26,21 +38,12 @@ static int are_notes(const char *bytes, size_t length)
     text_add_repeat(&guarded, '\0', SCAN_GUARD);
     struct json_scan scan = { .at = text_string(&guarded), .whole = 1, .levels = LEVELS_MOST };
     scan.end = scan.at + length;
-    int is_good = !text_failed(&guarded) && json_scan_value(&scan, PLACE_ARRAY, &whole) == SCAN_OK &&
-                  *whole.bytes == '{' && scan.repaired == 0;
-    if (is_good) {
-        struct json_scan members = json_slice_parts(whole);
-        is_good = json_scan_part(&members, 1, &name, &list) && json_slice_is(name, "notes") && *list.bytes == '[';
-    }
-    if (is_good) {
-        json_scan_space(&scan);
-        is_good = scan.at == scan.end;
-    }
+    int is_good = !text_failed(&guarded) && scan_notes(&scan);
     text_free(&guarded);
     return is_good;
 }
 
-/* Whatever errno says, the server is at fault, not the one who asks. */
+/* Whatever errno says, the error is one of the server (500), not of the request. */
 static int fail(struct error *err, const char *what, const char *path)
 {
     error_set_errno(err, "%s '%s'", what, path);
@@ -63,9 +66,11 @@ int notes_read(const char *path, struct text *out, struct error *err)
         text_add_bytes(out, part, (size_t)length);
     int code = length < 0 ? fail(err, "cannot read the notes in", path) : 0;
     close(fd);
-    if (code == 0 && (out->length > NOTES_MOST || text_failed(out) || !are_notes(text_string(out), out->length)))
-        code = error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of notes; move it away to keep new ones", path);
-    return code;
+    if (code != 0)
+        return code;
+    if (out->length > NOTES_MOST || text_failed(out) || !are_notes(text_string(out), out->length))
+        return error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of notes; move it away to keep new ones", path);
+    return 0;
 }
 
 static int write_all(int fd, const char *bytes, size_t length)
@@ -79,7 +84,7 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
-/* Like any file that is made here: readable for those whom the umask allows. */
+/* mkostemp() creates files for their owner only; notes get the mode that the umask gives to new files. */
 static int give_usual_mode(int fd)
 {
     mode_t mask = umask(0);
@@ -95,7 +100,7 @@ int notes_write(const char *path, const char *bytes, size_t length, struct error
 
     if (length > NOTES_MOST || !are_notes(bytes, length))
         return error_set(err, ERR_BAD_ARGUMENT, "these are no notes: {\"notes\": [...]}, at most %u bytes", NOTES_MOST);
-    int code = notes_read(path, &old, err); /* what is not ours stays */
+    int code = notes_read(path, &old, err); /* a file of another program is not overwritten */
     text_free(&old);
     if (code != 0)
         return code;

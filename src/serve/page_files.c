@@ -38,16 +38,21 @@ static int read_all(const char *path, struct page_file *file, struct error *err)
 {
     struct stat status;
     FILE *stream = fopen(path, "rbe");
+    int code = 0;
 
     if (!stream)
         return error_set_errno(err, "cannot read '%s'", path);
-    int code = 0;
-    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MOST)
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MOST) {
         code = error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of the page", path);
-    else if (!(file->bytes = malloc((size_t)status.st_size + 1)))
+        goto close_stream;
+    }
+    file->bytes = malloc((size_t)status.st_size + 1);
+    if (!file->bytes) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    else
-        file->length = fread(file->bytes, 1, (size_t)status.st_size, stream);
+        goto close_stream;
+    }
+    file->length = fread(file->bytes, 1, (size_t)status.st_size, stream);
+close_stream:
     fclose(stream);
     return code;
 }
@@ -55,6 +60,7 @@ static int read_all(const char *path, struct page_file *file, struct error *err)
 static int add_file(struct page *page, const char *folder, const char *name, struct error *err)
 {
     char path[4096];
+    int code;
 
     if (array_reserve(&page->files, &page->room, page->count + 1, sizeof *page->files) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -65,10 +71,10 @@ static int add_file(struct page *page, const char *folder, const char *name, str
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
-    int code = read_all(path, file, err);
-    if (code == 0)
-        snprintf(file->tag, sizeof file->tag, "\"%016" PRIx64 "\"", hash_bytes(file->bytes, file->length));
-    return code;
+    if ((code = read_all(path, file, err)) != 0)
+        return code;
+    snprintf(file->tag, sizeof file->tag, "\"%016" PRIx64 "\"", hash_bytes(file->bytes, file->length));
+    return 0;
 }
 
 int page_read(struct page *page, const char *folder, struct error *err)
@@ -77,11 +83,13 @@ int page_read(struct page *page, const char *folder, struct error *err)
     struct dirent *entry;
     int code = 0;
 
-    while (stream && code == 0 && (entry = readdir(stream)))
-        if (type_of(entry->d_name))
-            code = add_file(page, folder, entry->d_name, err);
-    if (stream)
-        closedir(stream);
+    if (!stream)
+        return 0;
+    while ((entry = readdir(stream)))
+        if (type_of(entry->d_name) && (code = add_file(page, folder, entry->d_name, err)) != 0)
+            goto close_stream;
+close_stream:
+    closedir(stream);
     return code;
 }
 

@@ -15,8 +15,8 @@
 #define FILE_LEVEL 9       /* once */
 #define MOST_UNSENT ((size_t)256 << 20) /* bytes; one answer has at most a quarter of that */
 
-/* Names in a report are text, never markup; should one become markup all the same, the browser
- * still runs no script of it. */
+/* The page shows names of a report as text, never as markup. If a bug made one markup, the browser would still run no
+ * script of it. */
 static const char policy[] = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src "
                              "'self' data: blob:; font-src 'self'; connect-src 'self' blob: data:; worker-src 'self' "
                              "blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview:";
@@ -49,7 +49,7 @@ static const char *header(struct evhttp_request *request, const char *name)
     return value ? value : "";
 }
 
-/* Browsers send "gzip, deflate, br"; who refuses by weight ("gzip;q=0") gets it plain. */
+/* Browsers send "gzip, deflate, br". A client that refuses gzip by weight ("gzip;q=0") gets plain bytes. */
 static int takes_gzip(struct evhttp_request *request)
 {
     const char *found = strstr(header(request, "Accept-Encoding"), "gzip");
@@ -57,7 +57,7 @@ static int takes_gzip(struct evhttp_request *request)
     return found && strncmp(found + strlen("gzip"), ";q=0", 4) != 0;
 }
 
-/* Allocated, or NULL when it does not get smaller or memory is short: then it goes as it is. */
+/* Allocated, or NULL if the bytes do not get smaller or memory is short: then they are sent as they are. */
 static char *pack(const char *bytes, size_t length, int level, size_t *packed_length)
 {
     z_stream stream = { 0 };
@@ -97,8 +97,7 @@ static void free_sent(const void *bytes, size_t length, void *context)
     free(sent);
 }
 
-/* Takes bytes that are counted from now on, by nobody if unsent is NULL; freed with
- * free_sent(). NULL: memory is short. */
+/* Takes the bytes and counts them in *unsent, which may be NULL, until free_sent(). NULL: memory is short. */
 static struct sent *count_unsent(struct reply_unsent *unsent, char *bytes, size_t length)
 {
     struct sent *sent = malloc(sizeof *sent);
@@ -111,7 +110,7 @@ static struct sent *count_unsent(struct reply_unsent *unsent, char *bytes, size_
     return sent;
 }
 
-/* sent is freed when all is; NULL: the bytes are nobody's. To HEAD only the length is told. */
+/* Frees `sent` once the client has all bytes; NULL: the bytes are static. A reply to HEAD has only the length. */
 static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length, struct sent *sent)
 {
     struct evbuffer *body = evhttp_request_get_output_buffer(request);
@@ -168,11 +167,17 @@ static struct reply make_error(int status, const char *sentence)
 struct reply reply_make(int code, const char *type, struct text *answer, const struct error *err, int packs)
 {
     size_t length = answer->length, packed_length;
-    char *bytes = code == 0 ? text_take(answer) : NULL;
+    char *bytes;
 
-    text_free(answer);
-    if (!bytes)
-        return make_error(status_of(code), code == 0 ? "out of memory" : err->text);
+    if (code != 0) {
+        text_free(answer);
+        return make_error(status_of(code), err->text);
+    }
+    bytes = text_take(answer);
+    if (!bytes) {
+        text_free(answer);
+        return make_error(HTTP_INTERNAL, "out of memory");
+    }
     int is_worth_it = packs == PACK_ALL || (packs == PACK_JSON && strcmp(type, JSON_TYPE) == 0);
     char *packed = is_worth_it ? pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
     if (!packed)

@@ -22,16 +22,16 @@ struct reply {
 };
 enum { PACK_NOTHING, PACK_JSON, PACK_ALL }; /* where that makes it smaller */
 
-/* How much the client can unpack of what is worth it: pictures (PACK_ALL) for one that is far away. */
+/* Which answers to compress for a client: JSON if it accepts gzip, and pictures too (PACK_ALL) if it is far away. */
 int reply_packs(struct evhttp_request *request, int is_far);
-/* What an answer came to, its bytes or the sentence of its error; takes the text. For any thread. */
+/* Makes a reply of an answer: its bytes, or the sentence of its error. Takes the text. Any thread may call it. */
 struct reply reply_make(int code, const char *type, struct text *answer, const struct error *err, int packs);
-/* What clients were sent and have not taken yet: one that reads slowly, or not at all, holds its answer in memory. */
+/* Bytes that clients have not read yet. A client that reads slowly, or not at all, keeps its answer in memory. */
 struct reply_unsent {
     size_t bytes;
 };
-/* Sends it, and frees the bytes once they are gone. An answer for which there is no room beside those that wait is
- * refused (503). unsent must outlive the connection. */
+/* Sends a reply, and frees its bytes once the client has them. Sends 503 instead if too many bytes are unsent. `unsent`
+ * must outlive the connection. */
 void reply_send(struct evhttp_request *request, const struct reply *reply, struct reply_unsent *unsent);
 /* {"error": "sentence"} */
 void reply_error(struct evhttp_request *request, int status, const char *sentence);

@@ -37,7 +37,7 @@ static const char *one_header(struct evhttp_request *request, const char *name, 
     return *count == 1 ? value : NULL;
 }
 
-/* Sends what an answer came to, and frees it. */
+/* Sends an answer, or its error, and frees it. */
 static void send_answer(const struct question *question, int code, const char *type, struct text *answer,
                         const struct error *err)
 {
@@ -55,17 +55,25 @@ static const char *body_of(const struct question *question, size_t *length)
     return question->posts ? (const char *)evbuffer_pullup(body, -1) : NULL;
 }
 
-static void answer_notes(const struct question *question)
+/* POST replaces the notes; the answer to both methods is the notes of the file. */
+static int take_notes(const struct question *question, struct text *answer, struct error *err)
 {
     const char *path = question->server->settings->notes_path;
-    struct text answer = { 0 };
-    struct error err = { 0 };
     size_t length;
     const char *body = body_of(question, &length);
-    int code = question->posts ? notes_write(path, body ? body : "", body ? length : 0, &err) : 0;
+    int code;
 
-    if (code == 0)
-        code = notes_read(path, &answer, &err);
+    if (question->posts && (code = notes_write(path, body ? body : "", body ? length : 0, err)) != 0)
+        return code;
+    return notes_read(path, answer, err);
+}
+
+static void answer_notes(const struct question *question)
+{
+    struct text answer = { 0 };
+    struct error err = { 0 };
+    int code = take_notes(question, &answer, &err);
+
     send_answer(question, code, JSON_TYPE, &answer, &err);
 }
 
@@ -82,7 +90,7 @@ static void answer_now(const struct question *question, const struct text *asked
     send_answer(question, code, type, &answer, &err);
 }
 
-/* What may take long is answered by another thread, so that the picture moves on meanwhile. */
+/* Another thread answers requests that may take long, so that they do not delay the picture. */
 static void answer_report(const struct question *question)
 {
     struct workers_asked asked = { .packs = reply_packs(question->request, question->server->settings->far) };
@@ -134,7 +142,7 @@ static void answer_file(const struct question *question)
         reply_error(question->request, HTTP_NOTFOUND, "there is no such file");
 }
 
-/* Whether the one who asks may; a sentence if not. */
+/* Why the client may not ask, as a sentence; NULL if it may. */
 static const char *refusal(const struct question *question)
 {
     const struct access_guard *guard = &question->server->guard;

@@ -81,8 +81,8 @@ static void accept_again(evutil_socket_t fd, short what, void *listener)
     evconnlistener_enable(listener);
 }
 
-/* A listener that cannot accept, because there are no descriptors left, would be woken for ever: it
- * rests until clients have gone. */
+/* A listener that cannot accept, because there are no descriptors left, would be woken all the time. So it pauses until
+ * clients have disconnected. */
 static void pause_accepting(struct evconnlistener *listener, void *context)
 {
     struct timeval rest = { .tv_usec = PAUSE_MS * 1000 };
@@ -92,8 +92,8 @@ static void pause_accepting(struct evconnlistener *listener, void *context)
         evconnlistener_enable(listener);
 }
 
-/* Bounds the connections: up from a lower limit where that is allowed, and down from that of
- * containers, which may be a million. */
+/* Bounds the number of connections. Raises a lower limit as far as allowed, and lowers that of containers, which may be
+ * a million. */
 static void limit_descriptors(void)
 {
     struct rlimit limit;
@@ -104,7 +104,7 @@ static void limit_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Takes the socket over, whatever comes of it. */
+/* Owns the socket from here on, also after an error. */
 static int add_listener(struct server *server, int fd, struct error *err)
 {
     struct evconnlistener *listener = evconnlistener_new(server->base, NULL, NULL,
@@ -148,11 +148,12 @@ static int bind_address(struct server *server, const char *text, int port, struc
     return add_listener(server, fd, err);
 }
 
-/* Both loopbacks at one port. Where there is no IPv6, one; but where somebody else has the port there, a browser that
- * looks for "localhost" would hand him the token, so that the port is taken. */
+/* Binds both loopback addresses at one port, or only 127.0.0.1 where there is no IPv6. If another process has the port
+ * of ::1, the port counts as taken: a browser that opens "localhost" would send that process the token. */
 static int bind_loopback(struct server *server, int port, struct error *err)
 {
     union address v4, v6;
+    int code;
 
     parse_address("127.0.0.1", port, &v4);
     int fd = listen_at(&v4);
@@ -165,12 +166,12 @@ static int bind_loopback(struct server *server, int port, struct error *err)
         close(fd);
         return bind_failed("::1", server->port, err);
     }
-    int code = add_listener(server, fd, err);
-    if (fd6 >= 0 && code == 0)
-        code = add_listener(server, fd6, err);
-    else if (fd6 >= 0)
-        close(fd6);
-    return code;
+    if ((code = add_listener(server, fd, err)) != 0) {
+        if (fd6 >= 0)
+            close(fd6);
+        return code;
+    }
+    return fd6 >= 0 ? add_listener(server, fd6, err) : 0;
 }
 
 static int bind_somewhere(struct server *server, struct error *err)
@@ -178,27 +179,29 @@ static int bind_somewhere(struct server *server, struct error *err)
     const struct serve_settings *settings = server->settings;
     int port = settings->port == SERVE_USUAL ? SERVE_PORT : settings->port, code = ERR_EXISTS;
 
-    for (int try = 0; code == ERR_EXISTS && try < (settings->port > 0 ? 1 : PORT_TRIES); try++) {
+    for (int try = 0; try < (settings->port > 0 ? 1 : PORT_TRIES); try++) {
         code = settings->address ? bind_address(server, settings->address, port, err)
                                  : bind_loopback(server, port, err);
+        if (code != ERR_EXISTS)
+            return code;
         port = 0;
     }
     return code;
 }
 
-/* ---- the server's life ----------------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------------------------- */
 
 static void stop(evutil_socket_t number, short what, void *base)
 {
     event_base_loopbreak(base);
 }
 
-/* libevent would print: the errors of clients are theirs. */
+/* libevent would print errors that clients cause. */
 static void keep_quiet(int severity, const char *message)
 {
 }
 
-/* From the time on that the address is known: whoever has read it may want to end the server. */
+/* Done before the address is printed: a program that has read it may end the server at once. */
 static int catch_signals(struct server *server, struct error *err)
 {
     static const int ends[] = { SIGINT, SIGTERM };
@@ -233,6 +236,7 @@ static int make_loop(struct server *server, struct error *err)
 int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
 {
     struct server *server = calloc(1, sizeof *server);
+    int code;
 
     if (!server)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -241,20 +245,14 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
                                           .host_count = settings->allowed_host_count,
                                           .open = settings->address != NULL, }, };
     server->doors.guard = &server->guard;
-    int code = access_init(&server->guard, err);
-    if (code == 0)
-        code = page_read(&server->page, settings->page_folder, err);
-    if (code == 0)
-        code = make_loop(server, err);
-    if (code == 0)
-        code = bind_somewhere(server, err);
-    if (code == 0)
-        code = catch_signals(server, err);
-    if (code == 0)
-        *out = server;
-    else
+    if ((code = access_init(&server->guard, err)) != 0 ||
+        (code = page_read(&server->page, settings->page_folder, err)) != 0 || (code = make_loop(server, err)) != 0 ||
+        (code = bind_somewhere(server, err)) != 0 || (code = catch_signals(server, err)) != 0) {
         serve_close(server);
-    return code;
+        return code;
+    }
+    *out = server;
+    return 0;
 }
 
 int serve_port(const struct server *server)

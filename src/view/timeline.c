@@ -14,8 +14,8 @@
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* The last moment that tables tell of, for ranges without an end: where something begins, and later
- * where what was read ends. */
+/* The time at which ranges without an end are taken to end. Before any table is read, this is the last start of all
+ * tables; move_end() moves it to the last end of the events read so far. */
 static void find_end(struct view *view)
 {
     const struct report_table *switches = report_table(view->report, "SCHED_EVENTS");
@@ -45,18 +45,22 @@ static int read_family(struct view *view, const struct view_family *family, stru
 {
     struct gather gather;
     size_t first_leaf = view->leaf_count;
-    int code = gather_open(&gather, view, family, err);
+    int code;
 
-    for (uint32_t source = 0; source < family->count && code == 0; source++)
-        code = gather_scan(&gather, source, err);
-    if (code == 0)
-        code = gather_finish(&gather, err);
-    gather_close(&gather);
+    if ((code = gather_open(&gather, view, family, err)) != 0)
+        return code;
+    for (uint32_t source = 0; source < family->count; source++)
+        if ((code = gather_scan(&gather, source, err)) != 0)
+            goto close_gather;
+    if ((code = gather_finish(&gather, err)) != 0)
+        goto close_gather;
     move_end(view, first_leaf);
+close_gather:
+    gather_close(&gather);
     return code;
 }
 
-/* From the first event to the last. What the profiler says of itself does not count, unless there is nothing else. */
+/* From the first event to the last. Events of the profiler itself count only if there are no others. */
 static void find_span(struct view *view)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;
@@ -73,62 +77,69 @@ static void find_span(struct view *view)
     view->end_ns = from <= to ? to : 0;
 }
 
-/* Times that a double would not have exactly are cut, before and behind. */
+static int64_t within(int64_t time_ns, int64_t least_ns, int64_t most_ns)
+{
+    return time_ns < least_ns ? least_ns : time_ns > most_ns ? most_ns : time_ns;
+}
+
+/* Moves times that a double does not represent exactly to the last one that it does, on both sides of the origin. */
 static int cut_times(struct view *view)
 {
     int64_t most = view->origin_ns + VIEW_LAST_TIME, least = view->origin_ns - VIEW_LAST_TIME;
-    int code = 0;
 
-    for (size_t i = 0; i < view->row_count && code == 0; i++) {
+    for (size_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];
         if (row->from_ns > row->to_ns || (row->from_ns >= least && row->to_ns <= most))
             continue;
         if (row->kind == KIND_COUNTER)
             points_cut(&row->points, least, most);
-        else if (row->kind != KIND_GROUP)
-            code = events_cut(&row->events, least, most);
-        row->from_ns = row->from_ns < least ? least : row->from_ns > most ? most : row->from_ns;
-        row->to_ns = row->to_ns < least ? least : row->to_ns > most ? most : row->to_ns;
+        else if (row->kind != KIND_GROUP && events_cut(&row->events, least, most) != 0)
+            return ERR_NO_MEMORY;
+        row->from_ns = within(row->from_ns, least, most);
+        row->to_ns = within(row->to_ns, least, most);
         view->is_cut = 1;
     }
     view->end_ns = view->end_ns > most ? most : view->end_ns;
-    return code;
+    return 0;
 }
 
 static int read_rows(struct view *view, struct error *err)
 {
-    int code = 0;
+    int code;
 
     find_end(view);
-    for (size_t i = 0; i < view_family_count && code == 0; i++)
-        code = read_family(view, &view_families[i], err);
-    if (code == 0)
-        code = derived_rows(view, err);
-    if (code == 0)
-        code = points_read(view, err);
-    if (code == 0)
-        code = tree_build(view, err);
-    if (code != 0)
+    for (size_t i = 0; i < view_family_count; i++)
+        if ((code = read_family(view, &view_families[i], err)) != 0)
+            return code;
+    if ((code = derived_rows(view, err)) != 0 || (code = points_read(view, err)) != 0 ||
+        (code = tree_build(view, err)) != 0)
         return code;
     find_span(view);
-    return cut_times(view) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    if (cut_times(view) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return 0;
 }
 
 int view_open(struct report *report, struct view **out, struct error *err)
 {
     struct view *view = calloc(1, sizeof *view);
+    int code;
 
     if (!view)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     view->report = report;
     view->row_keys.width = KEY_PARTS;
-    int code = intern_add(&view->own_names, "", 0) == 0 && view_kept(view, err)
-                   ? read_rows(view, err)
-                   : error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (code != 0)
-        view_close(view);
-    else
-        *out = view;
+    if (intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new())) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto close_view;
+    }
+    if ((code = read_rows(view, err)) != 0)
+        goto close_view;
+    *out = view;
+    return 0;
+
+close_view:
+    view_close(view);
     return code;
 }
 
@@ -143,7 +154,7 @@ void view_close(struct view *view)
 {
     if (!view)
         return;
-    view_kept_free(view);
+    answer_cache_free(view->cache);
     for (size_t i = 0; i < view->leaf_count; i++) {
         events_free(&view->leaves[i].events);
         points_free(&view->leaves[i].points);
@@ -189,7 +200,7 @@ static const struct request {
     { NULL, NULL, VIEW_LANE_NOW, NULL },
 };
 
-/* The one of this name, or that without a name behind them all. */
+/* The request of this name, or the last row, which has no name. */
 static const struct request *find_request(const char *name, size_t length)
 {
     const struct request *known = requests;
@@ -208,18 +219,22 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
                 const char **content_type, struct error *err)
 {
     struct arguments arguments;
-    int code = arguments_parse(&arguments, request, body, body_length, err);
+    const struct request *known;
+    int code;
 
-    if (code != 0)
+    if ((code = arguments_parse(&arguments, request, body, body_length, err)) != 0)
         return code;
-    const struct request *known = find_request(arguments.request, strlen(arguments.request));
-    if (known->name) {
-        *content_type = known->content_type;
-        code = known->answer(view, &arguments, out, err);
-    } else
+    known = find_request(arguments.request, strlen(arguments.request));
+    if (!known->name) {
         code = error_set(err, ERR_NOT_FOUND, "%.40s: there is no such request", arguments.request);
-    if (code == 0 && text_failed(out))
+        goto free_arguments;
+    }
+    *content_type = known->content_type;
+    if ((code = known->answer(view, &arguments, out, err)) != 0)
+        goto free_arguments;
+    if (text_failed(out))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the answer");
+free_arguments:
     arguments_free(&arguments);
     return code;
 }

@@ -1,5 +1,5 @@
-/* What the page calls: opens one report, imported first if it is of another profiler, and answers the timeline's
- * requests. There is one of it in an instance of the module, so its state is static. */
+/* The functions that the page calls: they open one report, which is imported first if another profiler wrote it, and
+ * answer the requests of the timeline. An instance of the module has one report, so the state is static. */
 #include "page.h"
 
 #include <stdlib.h>
@@ -37,11 +37,11 @@ size_t page_length(void)
     return page.answer.length;
 }
 
-static int failed(const struct error *err)
+static int fail(int code, const struct error *err)
 {
     text_clear(&page.answer);
     text_add(&page.answer, err->text);
-    return err->code;
+    return code;
 }
 
 static void close_page(void)
@@ -57,13 +57,16 @@ int page_open(const char *path)
 {
     struct error err = { 0 };
     const struct importer *importer = importer_for(path);
+    int code;
+
     close_page();
     text_clear(&page.answer);
-    if (importer && importer->import(path, IMPORTED, 1, &err))
-        return failed(&err);
-    if (page_host_open(&page.file, importer ? IMPORTED : path, &err) || view_open(page.file.report, &page.view, &err)) {
+    if (importer && (code = importer->import(path, IMPORTED, 1, &err)) != 0)
+        return fail(code, &err);
+    if ((code = page_host_open(&page.file, importer ? IMPORTED : path, &err)) != 0 ||
+        (code = view_open(page.file.report, &page.view, &err)) != 0) {
         close_page();
-        return failed(&err);
+        return fail(code, &err);
     }
     view_set_name(page.view, path);
     return 0;
@@ -73,8 +76,10 @@ int page_answer(const char *request, const char *body, size_t body_length)
 {
     struct error err = { 0 };
     const char *type; /* the page knows what it asked for */
+    int code;
+
     text_clear(&page.answer);
-    if (view_answer(page.view, request, body, body_length, &page.answer, &type, &err))
-        return failed(&err);
+    if ((code = view_answer(page.view, request, body, body_length, &page.answer, &type, &err)) != 0)
+        return fail(code, &err);
     return 0;
 }

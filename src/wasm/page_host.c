@@ -34,22 +34,31 @@ static int one_worker(void *context)
 
 int page_host_open(struct page_host_file *file, const char *path, struct error *err)
 {
-    struct stat status;
-    *file = (struct page_host_file){ .fd = open(path, O_RDONLY) };
-    if (file->fd < 0 || fstat(file->fd, &status))
-        return error_set_errno(err, "cannot open the report");
     struct report_host means = {
         .context = file,
-        .size = (uint64_t)status.st_size,
         .read_at = read_at,
         .decompress = decompress,
         .parallel_for = run_all,
         .workers = one_worker,
     };
-    int failed = report_open_host(&means, &file->report, err);
-    if (failed)
-        close(file->fd);
-    return failed;
+    struct stat status;
+    int code;
+
+    *file = (struct page_host_file){ .fd = open(path, O_RDONLY) };
+    if (file->fd < 0)
+        return error_set_errno(err, "cannot open the report");
+    if (fstat(file->fd, &status) != 0) {
+        code = error_set_errno(err, "cannot open the report");
+        goto close_file;
+    }
+    means.size = (uint64_t)status.st_size;
+    if ((code = report_open_host(&means, &file->report, err)) != 0)
+        goto close_file;
+    return 0;
+
+close_file:
+    close(file->fd);
+    return code;
 }
 
 void page_host_close(struct page_host_file *file)

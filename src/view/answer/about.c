@@ -4,6 +4,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/losses.h"
 #include "analyze/model/threads.h"
@@ -15,40 +16,44 @@
 /* UTC of the report's time 0; 0 if it does not say. */
 static int64_t read_utc(struct view *view)
 {
-    static const char *const names[] = { "utcEpochNs" };
-    struct report_columns columns = { 0 };
+    static const char *const names[] = { "utcEpochNs", NULL };
+    struct row_cursor rows;
     int64_t utc = 0;
 
-    if (columns_read(view->report, "TARGET_INFO_SESSION_START_TIME", names, 1, &columns, NULL) == 0 && columns.rows &&
-        !columns_is_null(&columns, 0, 0))
-        utc = columns.values[0][0];
-    report_columns_free(&columns);
+    if (row_cursor_open(&rows, view->report, "TARGET_INFO_SESSION_START_TIME", names, NULL) != 0)
+        return 0;
+    if (row_cursor_next(&rows))
+        utc = row_int_or(&rows, 0, 0);
+    row_cursor_close(&rows);
     return utc;
 }
 
-/* The command that was profiled, and the rank of each process; "" and none where the report does not say. */
 struct about_process {
     int64_t process, rank;
     int has_rank;
 };
+
+/* Reads the processes, and returns the command that was profiled. "" and no processes if the report has no such table,
+ * or it cannot be read: the rest of the answer is of use all the same. */
 static const char *read_processes(struct view *view, struct about_process **out, size_t *count)
 {
-    enum { PROCESS, COMMAND, RANK, COLUMNS };
-    static const char *const names[COLUMNS] = { "globalPid", "command", "rank" };
-    struct report_columns columns = { 0 };
+    enum { PROCESS, COMMAND, RANK };
+    static const char *const names[] = { "globalPid", "command", "rank", NULL };
+    struct row_cursor rows;
     const char *command = "";
 
     *count = 0;
     *out = NULL;
-    if (columns_read(view->report, "TACHO_PROCESS", names, COLUMNS, &columns, NULL) == 0 && columns.rows)
-        *out = calloc(columns.rows, sizeof **out);
-    for (size_t row = 0; *out && row < columns.rows; row++) {
-        (*out)[(*count)++] = (struct about_process){ columns.values[PROCESS][row], columns.values[RANK][row],
-                                                     !columns_is_null(&columns, RANK, row) };
-        if (!*command && !columns_is_null(&columns, COMMAND, row))
-            command = report_string(view->report, columns.values[COMMAND][row], NULL);
+    if (row_cursor_open(&rows, view->report, "TACHO_PROCESS", names, NULL) != 0)
+        return "";
+    *out = calloc(rows.columns.rows + 1, sizeof **out);
+    while (*out && row_cursor_next(&rows)) {
+        (*out)[(*count)++] = (struct about_process){ row_int(&rows, PROCESS), row_int(&rows, RANK),
+                                                     !row_is_null(&rows, RANK) };
+        if (!*command && !row_is_null(&rows, COMMAND))
+            command = report_string(view->report, row_int(&rows, COMMAND), NULL);
     }
-    report_columns_free(&columns);
+    row_cursor_close(&rows);
     return command;
 }
 
@@ -147,21 +152,23 @@ static void add_warnings(struct view *view, struct text *out)
     json_end(out, "],");
 }
 
-/* Where all events are, in a report that was cut to a size. */
+/* The stretches of time whose events are all there, in a report that was cut to a size. */
 static void add_detail(struct view *view, struct text *out)
 {
-    static const char *const names[] = { "start", "end" };
-    struct report_columns columns = { 0 };
+    enum { START, END };
+    static const char *const names[] = { "start", "end", NULL };
+    struct row_cursor rows;
 
-    if (columns_read(view->report, "TACHO_DETAIL", names, 2, &columns, NULL) == 0 && columns.rows) {
-        text_add(out, "\"detail\":[");
-        for (size_t row = 0; row < columns.rows; row++)
-            text_addf(out, "{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, columns.values[0][row]),
-                      (long long)view_time(view, columns.values[1][row]));
-        json_end(out, "],");
-    } else
+    if (row_cursor_open(&rows, view->report, "TACHO_DETAIL", names, NULL) != 0 || !rows.columns.rows) {
         text_add(out, "\"detail\":null,");
-    report_columns_free(&columns);
+        return;
+    }
+    text_add(out, "\"detail\":[");
+    while (row_cursor_next(&rows))
+        text_addf(out, "{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, row_int(&rows, START)),
+                  (long long)view_time(view, row_int(&rows, END)));
+    json_end(out, "],");
+    row_cursor_close(&rows);
 }
 
 static void add_reports(struct view *view, struct text *out)
@@ -181,9 +188,9 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
 {
     struct process_names names;
     int64_t utc = read_utc(view);
-    int code = process_names_read(&names, view->report, err);
+    int code;
 
-    if (code != 0)
+    if ((code = process_names_read(&names, view->report, err)) != 0)
         return code;
     text_add_char(out, '{');
     const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "",

@@ -92,11 +92,11 @@ static int64_t event_at(const struct view_events *events, int64_t start_ns)
 
 /* ---- rows of rules --------------------------------------------------------------------------------------------- */
 
-/* What the columns of the rules' tables are called; the numbers that a row has of them. */
+/* The columns of the rules' tables that say where a row lies on the timeline. */
 enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
 static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
 
-/* What a row of each rule is. */
+/* What a row of each rule means, in words. */
 static const struct {
     const char *rule, *words;
 } meanings[] = {
@@ -192,12 +192,12 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
 
 static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
 {
-    static const struct analysis_option all = { "rows", "-1" }; /* few of them are shown, all add up */
+    static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
     const struct analysis_request request = { .options = &all, .option_count = 1 };
     struct table *table;
     struct text text = { 0 };
-
     int code = analysis_run(rule, advice->view->report, &request, &table, err);
+
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     add_rows(advice, rule, table, &text);
@@ -209,7 +209,7 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     return 0;
 }
 
-/* A rule, or the gaps (NULL). One that fails leaves nothing behind. */
+/* Runs a rule, or looks for gaps (NULL). If that fails, the lists are as before. */
 static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
@@ -222,44 +222,46 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
     return code;
 }
 
-/* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without
- * data have nothing to say. */
-static int run_rules(struct view_kept *kept, struct view *view, int is_one_enough, int *is_complete, struct error *err)
+/* Runs the rules, and then the gaps, from the one that is next: all of them, or one. Rules without data in the report
+ * are skipped. */
+static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
 {
-    struct advice advice = { view, &kept->advice, &kept->advice_rules };
+    struct answer_cache *cache = view->cache;
+    struct advice advice = { view, &cache->advice, &cache->advice_rules };
     size_t count = 0;
     int code = 0, has_run = 0;
 
     while (rules[count])
         count++;
-    while (kept->rules_run <= count && code == 0 && !(has_run && is_one_enough)) {
-        const struct analysis *rule = rules[kept->rules_run]; /* NULL: the gaps */
+    while (cache->rules_run <= count && !(has_run && is_one_enough)) {
+        const struct analysis *rule = rules[cache->rules_run]; /* NULL: the gaps */
         if (!rule || !analysis_missing(rule, view->report)) {
             has_run = 1;
             code = run_one(&advice, rule, err);
         }
-        kept->rules_run += code != ERR_CANCELLED; /* it begins anew when somebody asks again */
+        cache->rules_run += code != ERR_CANCELLED; /* a cancelled rule runs again at the next request */
+        if (code != 0)
+            return code;
     }
-    *is_complete = kept->rules_run > count;
-    return code;
+    *is_complete = cache->rules_run > count;
+    return 0;
 }
 
 int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
+    struct answer_cache *cache = view->cache;
     int64_t step = 0;
-    int is_complete = 0, code = kept ? argument_int(arguments, "step", 0, 1, &step, err) : err->code;
+    int is_complete = 0, code;
 
-    if (code == 0)
-        code = run_rules(kept, view, (int)step, &is_complete, err);
-    if (code == 0 && (text_failed(&kept->advice.text) || text_failed(&kept->advice_rules.text)))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
-    if (code != 0)
+    if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0 ||
+        (code = run_rules(view, (int)step, &is_complete, err)) != 0)
         return code;
+    if (text_failed(&cache->advice.text) || text_failed(&cache->advice_rules.text))
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
     text_add(out, "{\"advice\":[");
-    advice_list_add_to(&kept->advice, out);
+    advice_list_add_to(&cache->advice, out);
     text_add(out, "],\"rules\":[");
-    advice_list_add_to(&kept->advice_rules, out);
+    advice_list_add_to(&cache->advice_rules, out);
     text_addf(out, "],\"complete\":%s}", is_complete ? "true" : "false");
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Advice on the largest gaps: a GPU had nothing to do, and one thread is to blame: that which
- * launched the work that ended it. */
+/* Advice on the largest gaps, in which a GPU was idle. The cause is looked for in the thread that launched the work
+ * that ended the gap. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,20 +26,21 @@ static int find_ending(struct ending *out, struct view *view, const struct gpu_g
 {
     struct event_list calls = { 0 };
     struct related_correlated ids = { 0 };
-    int code = view_locate(view, gap->table, &gap->row, 1, &out->work, err);
+    int code;
 
-    out->call = NO_PLACE;
-    if (code != 0 || out->work.row == VIEW_NO_ROW) {
-        out->work = NO_PLACE;
+    *out = (struct ending){ NO_PLACE, NO_PLACE };
+    if ((code = view_locate(view, gap->table, &gap->row, 1, &out->work, err)) != 0)
         return code == ERR_NOT_FOUND ? 0 : code;
-    }
-    code = related_correlated_of(&ids, view, out->work, err);
-    if (code == 0 && ids.count)
-        code = related_calls(&calls, view, &ids, err);
-    if (code == 0 && calls.count) {
+    if (out->work.row == VIEW_NO_ROW)
+        return 0;
+    if ((code = related_correlated_of(&ids, view, out->work, err)) != 0 ||
+        (code = related_calls(&calls, view, &ids, err)) != 0)
+        goto done;
+    if (calls.count) {
         event_list_sort(&calls, view);
         out->call = calls.list[0];
     }
+done:
     related_correlated_free(&ids);
     event_list_free(&calls);
     return code;
@@ -54,13 +55,31 @@ static void add_name(struct text *out, struct view *view, struct view_place plac
     text_add(out, length > LONGEST_SHOWN ? "…" : "");
 }
 
-/* What the launching thread was in at the middle of the gap: the innermost, and the outermost range around that. */
+static void describe_events(struct text *out, struct view *view, const struct event_list *around)
+{
+    if (!around->count) {
+        text_add(out, "was in nothing that was recorded.");
+        return;
+    }
+    struct view_place inner = around->list[around->count - 1];
+    text_add(out, "was in ");
+    add_name(out, view, inner);
+    text_addf(out, " (%s)", row_types[view->rows[inner.row].type].name);
+    if (around->count > 1) {
+        text_add(out, ", within ");
+        add_name(out, view, around->list[around->count - 2]);
+    }
+    text_add_char(out, '.');
+}
+
+/* The two innermost events of the launching thread at the middle of the gap. */
 static int describe_thread(struct text *out, struct view *view, const struct ending *ending, int64_t from_ns,
                            int64_t to_ns, struct error *err)
 {
     int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2,
             launched = place_end(view, ending->call);
     struct event_list around = { 0 };
+    int code;
 
     if (launched <= from_ns) {
         text_add(
@@ -68,21 +87,11 @@ static int describe_thread(struct text *out, struct view *view, const struct end
             " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
         return 0;
     }
-    int code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err);
+    if ((code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err)) != 0)
+        goto free_around;
     text_addf(out, " Meanwhile thread %lld, which launched it, ", (long long)global_tid_number(thread));
-    if (!around.count) {
-        text_add(out, "was in nothing that was recorded.");
-    } else {
-        struct view_place inner = around.list[around.count - 1];
-        text_add(out, "was in ");
-        add_name(out, view, inner);
-        text_addf(out, " (%s)", row_types[view->rows[inner.row].type].name);
-        if (around.count > 1) {
-            text_add(out, ", within ");
-            add_name(out, view, around.list[around.count - 2]);
-        }
-        text_add_char(out, '.');
-    }
+    describe_events(out, view, &around);
+free_around:
     event_list_free(&around);
     return code;
 }
@@ -92,9 +101,9 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
     struct view *view = advice->view;
     struct ending ending;
     int64_t from = gap->start_ns, to = saturating_add(gap->start_ns, gap->length_ns);
-    int code = find_ending(&ending, view, gap, err);
+    int code;
 
-    if (code != 0)
+    if ((code = find_ending(&ending, view, gap, err)) != 0)
         return code;
     text_clear(text);
     text_addf(text, "GPU %lld had nothing to do for ", (long long)gap->gpu);
@@ -105,13 +114,13 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
         text_add(text, " began");
     }
     text_add_char(text, '.');
-    if (ending.call.row != VIEW_NO_ROW)
-        code = describe_thread(text, view, &ending, from, to, err);
+    if (ending.call.row != VIEW_NO_ROW && (code = describe_thread(text, view, &ending, from, to, err)) != 0)
+        return code;
     text_addf(text, " %s", words);
     const struct advice_item item = { rule_name,      title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to,
                                       gap->length_ns, text };
     advice_add(advice, &item);
-    return code;
+    return 0;
 }
 
 int advice_add_gaps(struct advice *advice, struct error *err)
@@ -120,15 +129,19 @@ int advice_add_gaps(struct advice *advice, struct error *err)
     struct gpu_busy busy = { 0 };
     struct text text = { 0 };
     struct advice_rule rule = { .name = rule_name, .title = title };
-    int code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err);
+    int code;
 
-    for (; code == 0 && rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
-        code = add_gap(advice, &busy.gaps[rule.count], &text, err);
+    if ((code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err)) != 0)
+        goto done;
+    for (; rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
+        if ((code = add_gap(advice, &busy.gaps[rule.count], &text, err)) != 0)
+            goto done;
         rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
     }
     rule.words = rule.count ? words : "No GPU was without work for longer than 50 µs.";
-    if (code == 0 && busy.device_count)
+    if (busy.device_count)
         advice_add_rule(advice, &rule);
+done:
     gpu_busy_free(&busy);
     text_free(&text);
     return code;

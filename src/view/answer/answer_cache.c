@@ -1,37 +1,30 @@
-/* The life of what answers keep; see answer_cache.h. */
+/* Creates and frees the cache: see answer_cache.h. */
 #include "answer_cache.h"
 
 #include <stdlib.h>
 
 #include "query/query.h"
 
-struct view_kept *view_kept(struct view *view, struct error *err)
+struct answer_cache *answer_cache_new(void)
 {
-    if (!view->kept) {
-        view->kept = calloc(1, sizeof *view->kept);
-        if (view->kept)
-            key_ranges_init(&view->kept->zones);
-        else
-            error_set(err, ERR_NO_MEMORY, "out of memory");
-    }
-    return view->kept;
+    struct answer_cache *cache = calloc(1, sizeof *cache);
+
+    if (cache)
+        key_ranges_init(&cache->key_ranges);
+    return cache;
 }
 
-void view_kept_free(struct view *view)
+void answer_cache_free(struct answer_cache *cache)
 {
-    struct view_kept *kept = view->kept;
-
-    if (!kept)
+    if (!cache)
         return;
-    key_ranges_free(&kept->zones);
-    name_search_free(&kept->search);
-    name_counts_free(&kept->tally);
+    key_ranges_free(&cache->key_ranges);
+    name_search_free(&cache->search);
+    name_counts_free(&cache->name_counts);
     for (int source = 0; source < STACK_SOURCES; source++)
-        if (kept->has_stacks[source])
-            stacks_free(&kept->stacks[source]);
-    advice_list_free(&kept->advice);
-    advice_list_free(&kept->advice_rules);
-    query_close(kept->query);
-    free(kept);
-    view->kept = NULL;
+        stacks_free(&cache->stacks[source]);
+    advice_list_free(&cache->advice);
+    advice_list_free(&cache->advice_rules);
+    query_close(cache->query);
+    free(cache);
 }

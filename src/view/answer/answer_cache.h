@@ -1,6 +1,6 @@
-/* What answers keep from one request to the next: made when it is first needed, dropped with the view. Each
- * part is that of one lane (timeline.h), whose requests are answered one after the other; only the zones, which
- * have a lock, are used by two. */
+/* Results that answers keep from one request to the next. Each is computed when it is first needed. Each member belongs
+ * to one lane (timeline.h), whose requests are answered one after the other; only key_ranges, which has a lock, is used
+ * by two. */
 #ifndef TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 #define TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 
@@ -12,19 +12,19 @@
 
 struct query;
 
-struct view_kept {
-    struct key_ranges zones;                 /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
-    struct search search;
-    struct name_counts tally;                /* without rows while nothing was searched for */
+struct answer_cache {
+    struct key_ranges key_ranges;            /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
+    struct search search;                    /* the last one */
+    struct name_counts name_counts;          /* without rows before the first search */
     struct stacks stacks[STACK_SOURCES];     /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
-    struct advice_list advice, advice_rules; /* what the rules that were run so far found */
+    struct advice_list advice, advice_rules; /* of the rules that have run so far */
     size_t rules_run;
-    struct query *query;                     /* NULL while there was no SQL */
+    struct query *query;                     /* NULL before the first statement */
 };
 
-/* Opening asks for it first, so that it is there whichever lane comes next; NULL when memory is short. */
-struct view_kept *view_kept(struct view *view, struct error *err);
-void view_kept_free(struct view *view);
+/* view_open() creates the cache, so that every lane finds it; NULL when memory is short. */
+struct answer_cache *answer_cache_new(void);
+void answer_cache_free(struct answer_cache *cache); /* of NULL too */
 
 #endif

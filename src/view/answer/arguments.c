@@ -1,4 +1,4 @@
-/* Taking requests apart. They come from whoever has the page's address: every number is checked. */
+/* Parses requests. They come from the network, so every number is checked. */
 #include "arguments.h"
 
 #include <ctype.h>
@@ -52,7 +52,7 @@ int arguments_parse(struct arguments *arguments, const char *request, const char
                     struct error *err)
 {
     size_t length = strlen(request);
-    int code = 0;
+    int code;
 
     *arguments = (struct arguments){ .body = body, .body_length = body_length, .bytes = malloc(length + 1) };
     if (!arguments->bytes)
@@ -62,15 +62,16 @@ int arguments_parse(struct arguments *arguments, const char *request, const char
     char *at = strchr(arguments->bytes, '?'), *end = arguments->bytes + length;
     if (at)
         *at++ = 0;
-    while (at && at < end && code == 0) {
+    while (at && at < end) {
         char *separator = strchr(at, '&');
         separator = separator ? separator : end;
-        code = add_argument(arguments, at, separator, err);
+        if ((code = add_argument(arguments, at, separator, err)) != 0) {
+            arguments_free(arguments);
+            return code;
+        }
         at = separator + 1;
     }
-    if (code != 0)
-        arguments_free(arguments);
-    return code;
+    return 0;
 }
 
 void arguments_free(struct arguments *arguments)

@@ -1,4 +1,4 @@
-/* The arguments of a request: NAME?a=1&b=x%20y, taken apart once. */
+/* The arguments of a request, NAME?a=1&b=x%20y, decoded. */
 #ifndef TACHO_VIEW_ANSWER_ARGUMENTS_H
 #define TACHO_VIEW_ANSWER_ARGUMENTS_H
 
@@ -9,7 +9,7 @@
 
 enum { MOST_ARGUMENTS = 32 };
 
-/* decoded; a NUL follows that length does not count */
+/* Decoded. A NUL, which length does not count, follows the value. */
 struct argument {
     const char *name, *value;
     size_t length;
@@ -24,18 +24,18 @@ struct arguments {
     size_t body_length;
 };
 
-/* ERR_BAD_ARGUMENT for %-signs that say nothing, ERR_NO_MEMORY. */
+/* ERR_BAD_ARGUMENT for a % without two hexadecimal digits or for too many arguments; ERR_NO_MEMORY. */
 int arguments_parse(struct arguments *arguments, const char *request, const char *body, size_t body_length,
                     struct error *err);
 void arguments_free(struct arguments *arguments);
 
 /* The value, or NULL. */
 const char *argument_text(const struct arguments *arguments, const char *name, size_t *length);
-/* *out stays what it is when there is none of that name; ERR_BAD_ARGUMENT with a sentence for one that is no whole
- * number from least to most. */
+/* Leaves *out as it is if there is no argument of that name; ERR_BAD_ARGUMENT if its value is no whole number from
+ * least to most. */
 int argument_int(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
                  struct error *err);
-/* The same, where it must be there. */
+/* The same for an argument that must be there. */
 int argument_int_needed(const struct arguments *arguments, const char *name, int64_t least, int64_t most, int64_t *out,
                         struct error *err);
 

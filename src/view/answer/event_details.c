@@ -1,4 +1,4 @@
-/* The request event: all that is known of one event, and what belongs to it. */
+/* The request event: everything about one event, and the events that it is linked to. */
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
@@ -19,11 +19,11 @@ struct asking {
     struct related_correlated ids;  /* its own */
     struct event_list calls;        /* that launched it, if it is work on a GPU */
     struct view_place call;         /* the first of them, or NO_PLACE */
-    int64_t thread, from_ns, to_ns; /* where around is looked for: its own, or the call's; thread -1: nowhere */
+    int64_t thread, from_ns, to_ns; /* its own, or those of the call: find_around() looks there; thread -1: nowhere */
     struct event_list around;
-    struct view_place operator;     /* or NO_PLACE */
+    struct view_place torch_op;     /* the innermost operator around it, or NO_PLACE */
     struct operator_facts facts;    /* its own */
-    struct view_place forward;      /* of a backward operator, or of what is in one */
+    struct view_place forward;      /* the forward operator, if it is a backward one or lies in one */
     struct text links;
 };
 
@@ -44,36 +44,38 @@ static int is_on_gpu(const struct asking *asking)
     return place == PLACE_CONTEXT || place == PLACE_GPU;
 }
 
-/* The range on the CPU that one on the GPU is the shadow of. */
+/* The range on the CPU of which this event is the projection onto a GPU. */
 static int find_range(struct asking *asking, struct error *err)
 {
     uint32_t table_row = place_table_row(asking->view, asking->self);
     struct view_place range = NO_PLACE;
     int code = view_locate(asking->view, place_table(asking->view, asking->self), &table_row, 1, &range, err);
 
-    if (code == 0 && range.row != VIEW_NO_ROW && range.row != asking->self.row)
-        code = event_list_add(&asking->calls, range, err);
-    return code == ERR_NOT_FOUND ? 0 : code;
+    if (code != 0)
+        return code == ERR_NOT_FOUND ? 0 : code;
+    if (range.row == VIEW_NO_ROW || range.row == asking->self.row)
+        return 0;
+    return event_list_add(&asking->calls, range, err);
 }
 
 static int find_call(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     const struct view_row *row = &view->rows[asking->self.row];
-    int code = related_correlated_of(&asking->ids, view, asking->self, err);
+    int is_projection = row->type == ROW_GPU_NVTX || row->type == ROW_GPU_TORCH, code;
 
+    if ((code = related_correlated_of(&asking->ids, view, asking->self, err)) != 0)
+        return code;
     asking->thread = row->thread;
     asking->from_ns = place_start(view, asking->self);
     asking->to_ns = place_end(view, asking->self);
-    if (code != 0 || !is_on_gpu(asking))
-        return code;
+    if (!is_on_gpu(asking))
+        return 0;
     asking->thread = -1;
-    if (row->type == ROW_GPU_NVTX || row->type == ROW_GPU_TORCH)
-        code = find_range(asking, err);
-    else if (asking->ids.count)
-        code = related_calls(&asking->calls, view, &asking->ids, err);
-    if (code != 0 || !asking->calls.count)
+    if ((code = is_projection ? find_range(asking, err) : related_calls(&asking->calls, view, &asking->ids, err)) != 0)
         return code;
+    if (!asking->calls.count)
+        return 0;
     event_list_sort(&asking->calls, view);
     asking->call = asking->calls.list[0];
     asking->thread = view->rows[asking->call.row].thread;
@@ -82,54 +84,72 @@ static int find_call(struct asking *asking, struct error *err)
     return 0;
 }
 
-/* What holds it, or its call. Where no calls were recorded, an external id may lead to the operator. */
-static int find_around(struct asking *asking, struct error *err)
+/* The innermost operator of a GPU operation without a recorded call: an external id may lead to it. */
+static int find_operator_by_id(struct asking *asking, struct view_place *out, struct error *err)
 {
-    struct view *view = asking->view;
-    struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self;
     struct event_list operators = { 0 };
-    int code = 0;
+    int code;
 
-    if (asking->thread < 0 && asking->ids.count)
-        code = related_operators(&operators, view, &asking->ids, err);
-    if (code == 0 && operators.count) {
-        event_list_sort(&operators, view);
-        inner = operators.list[operators.count - 1];
-        asking->thread = view->rows[inner.row].thread;
-        asking->from_ns = place_start(view, inner);
-        asking->to_ns = place_end(view, inner);
+    if ((code = related_operators(&operators, asking->view, &asking->ids, err)) != 0)
+        goto free_operators;
+    if (operators.count) {
+        event_list_sort(&operators, asking->view);
+        *out = operators.list[operators.count - 1];
     }
-    if (code == 0 && asking->thread >= 0)
-        code = event_list_around(&asking->around, view, asking->thread, asking->from_ns, asking->to_ns, inner, err);
-    if (code == 0 && operators.count)
-        code = event_list_add(&asking->around, inner, err);
+free_operators:
     event_list_free(&operators);
     return code;
 }
 
-/* The innermost operator around it, and the forward one of the innermost that runs backward. */
+/* The events around this one, or around its call. */
+static int find_around(struct asking *asking, struct error *err)
+{
+    struct view *view = asking->view;
+    struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, found = NO_PLACE;
+    int code;
+
+    if (asking->thread < 0 && asking->ids.count && (code = find_operator_by_id(asking, &found, err)) != 0)
+        return code;
+    if (found.row != VIEW_NO_ROW) {
+        inner = found;
+        asking->thread = view->rows[inner.row].thread;
+        asking->from_ns = place_start(view, inner);
+        asking->to_ns = place_end(view, inner);
+    }
+    if (asking->thread >= 0 && (code = event_list_around(&asking->around, view, asking->thread, asking->from_ns,
+                                                         asking->to_ns, inner, err)) != 0)
+        return code;
+    return found.row != VIEW_NO_ROW ? event_list_add(&asking->around, found, err) : 0;
+}
+
+/* The innermost operator around it, and the forward operator of the innermost backward one. */
 static int find_operator(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     struct event_list forwards = { 0 };
-    int code = operator_facts(&asking->facts, view, asking->self, err);
+    int code;
 
-    if (code == 0 && asking->facts.is_backward)
-        code = pairs_find(&forwards, view, &asking->facts, asking->self, err);
-    for (size_t i = asking->around.count;
-         i-- > 0 && code == 0 && (!forwards.count || asking->operator.row == VIEW_NO_ROW);) {
+    if ((code = operator_facts(&asking->facts, view, asking->self, err)) != 0)
+        return code;
+    if (asking->facts.is_backward &&
+        (code = operator_pairs_find(&forwards, view, &asking->facts, asking->self, err)) != 0)
+        goto free_forwards;
+    for (size_t i = asking->around.count; i-- > 0 && (!forwards.count || asking->torch_op.row == VIEW_NO_ROW);) {
         struct view_place place = asking->around.list[i];
         struct operator_facts facts;
         enum row_type type = view->rows[place.row].type;
         if (type != ROW_TORCH && type != ROW_NVTX)
             continue;
-        code = operator_facts(&facts, view, place, err);
-        if (code == 0 && facts.is_operator && asking->operator.row == VIEW_NO_ROW)
-            asking->operator= place;
-        if (code == 0 && facts.is_backward && !asking->facts.is_backward && !forwards.count)
-            code = pairs_find(&forwards, view, &facts, place, err);
+        if ((code = operator_facts(&facts, view, place, err)) != 0)
+            goto free_forwards;
+        if (facts.is_operator && asking->torch_op.row == VIEW_NO_ROW)
+            asking->torch_op = place;
+        if (facts.is_backward && !asking->facts.is_backward && !forwards.count &&
+            (code = operator_pairs_find(&forwards, view, &facts, place, err)) != 0)
+            goto free_forwards;
     }
     asking->forward = forwards.count ? forwards.list[0] : NO_PLACE;
+free_forwards:
     event_list_free(&forwards);
     return code;
 }
@@ -144,62 +164,76 @@ static void add_links(struct asking *asking, struct event_list *places, const ch
         view_add_event_members(asking->view, &asking->links, places->list[i].row, places->list[i].event);
         text_add_char(&asking->links, '}');
     }
-    event_list_free(places);
 }
 
 static int link_call(struct asking *asking, struct error *err)
 {
     struct event_list work = { 0 }, records = { 0 }, waits = { 0 };
-    int code = related_work(&work, asking->view, &asking->ids, err);
+    int code;
 
-    if (code == 0)
-        code = related_records(&records, asking->view, &asking->ids, err);
-    if (code == 0)
-        code = related_waits(&waits, asking->view, &asking->ids, err);
+    if ((code = related_work(&work, asking->view, &asking->ids, err)) != 0 ||
+        (code = related_records(&records, asking->view, &asking->ids, err)) != 0 ||
+        (code = related_waits(&waits, asking->view, &asking->ids, err)) != 0)
+        goto done;
     add_links(asking, &work, "launches", "launched work");
     add_links(asking, &records, "waits-for", "waits for what was recorded here");
     add_links(asking, &waits, "awaited-by", "is waited for here");
+done:
+    event_list_free(&work);
+    event_list_free(&records);
+    event_list_free(&waits);
     return code;
 }
 
 static int link_work(struct asking *asking, struct error *err)
 {
     struct event_list records = { 0 };
-    int code = 0;
+    int code;
 
     add_links(asking, &asking->calls, "launched-by", "launched by");
-    if (strcmp(place_table(asking->view, asking->self), "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") == 0)
-        code = related_records(&records, asking->view, &asking->ids, err);
+    if (strcmp(place_table(asking->view, asking->self), "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") != 0)
+        return 0;
+    if ((code = related_records(&records, asking->view, &asking->ids, err)) != 0)
+        goto free_records;
     add_links(asking, &records, "waits-for", "waits for what was recorded here");
+free_records:
+    event_list_free(&records);
     return code;
 }
 
-/* A range, an operator or a function: what was launched in it, and its other half. */
+/* A range, an operator or a function: the work launched in it, and the operator of the other direction. */
 static int link_range(struct asking *asking, struct error *err)
 {
     struct event_list kernels = { 0 }, pairs = { 0 };
-    int code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+    int code;
 
-    if (code == 0 && !kernels.count)
-        code = related_work_of_operator(&kernels, asking->view, asking->self, err);
-    if (code == 0)
-        code = pairs_find(&pairs, asking->view, &asking->facts, asking->self, err);
+    if ((code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err)) != 0 ||
+        (!kernels.count && (code = related_work_of_operator(&kernels, asking->view, asking->self, err)) != 0) ||
+        (code = operator_pairs_find(&pairs, asking->view, &asking->facts, asking->self, err)) != 0)
+        goto done;
     add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward",
               asking->facts.is_backward ? "forward operator" : "backward operator");
     add_links(asking, &kernels, "kernels", "work on the GPU");
+done:
+    event_list_free(&kernels);
+    event_list_free(&pairs);
     return code;
 }
 
-/* A range on the GPU: that on the CPU, and its work. */
+/* A range that was projected onto the GPU: the range on the CPU, and its work. */
 static int link_projection(struct asking *asking, struct error *err)
 {
     struct event_list kernels = { 0 };
-    int code = asking->thread < 0
-                   ? 0
-                   : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+    int code;
 
     add_links(asking, &asking->calls, "launched-by", "the range on the CPU");
+    if (asking->thread < 0)
+        return 0;
+    if ((code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err)) != 0)
+        goto free_kernels;
     add_links(asking, &kernels, "kernels", "work on the GPU");
+free_kernels:
+    event_list_free(&kernels);
     return code;
 }
 
@@ -209,25 +243,30 @@ static int take_holder(void *context, const struct report_block *block, size_t r
     return 0;
 }
 
-/* What the thread that had the lock was in when the wait for it began: the innermost. */
+/* The innermost event of the thread that held the lock when the wait for it began. */
 static int link_lock(struct asking *asking, struct error *err)
 {
     static const struct key_ranges_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
     struct event_list around = { 0 }, holder = { 0 };
     int64_t thread = 0;
-    int code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self),
-                              take_holder, &thread, err);
+    int code;
 
-    if (code == 0 && thread)
-        code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err);
-    if (code == 0 && around.count)
-        code = event_list_add(&holder, around.list[around.count - 1], err);
+    if ((code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self),
+                               take_holder, &thread, err)) != 0 ||
+        !thread)
+        return code;
+    if ((code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err)) != 0)
+        goto done;
+    if (around.count && (code = event_list_add(&holder, around.list[around.count - 1], err)) != 0)
+        goto done;
     add_links(asking, &holder, "lock-holder", "what the thread that held the lock was doing");
+done:
     event_list_free(&around);
+    event_list_free(&holder);
     return code;
 }
 
-/* By what a row is about. */
+/* By the type of the row. */
 static const struct {
     enum row_type type;
     int (*add)(struct asking *asking, struct error *err);
@@ -240,24 +279,38 @@ static const struct {
 
 static int find_links(struct asking *asking, struct error *err)
 {
-    int code = 0;
-
-    for (size_t i = 0; i < sizeof linkers / sizeof *linkers && code == 0; i++)
+    for (size_t i = 0; i < sizeof linkers / sizeof *linkers; i++)
         if (asking->view->rows[asking->self.row].type == linkers[i].type)
-            code = linkers[i].add(asking, err);
-    return code;
+            return linkers[i].add(asking, err);
+    return 0;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+static void add_around(struct asking *asking, struct text *out)
+{
+    text_add(out, "],\"around\":[");
+    for (size_t i = 0; i < asking->around.count; i++) {
+        text_add(out, i ? "," : "");
+        view_add_event(asking->view, out, asking->around.list[i].row, asking->around.list[i].event);
+    }
+    text_add(out, "],\"operator\":");
+    if (asking->torch_op.row == VIEW_NO_ROW)
+        text_add(out, "null");
+    else
+        view_add_event(asking->view, out, asking->torch_op.row, asking->torch_op.event);
+}
 
 static int add_answer(struct asking *asking, struct text *out, struct error *err)
 {
     struct view *view = asking->view;
     const struct event_frames_wanted wanted = { asking->self,   asking->call,    asking->forward, &asking->around,
                                                 asking->thread, asking->from_ns, asking->to_ns };
+    uint32_t table_row = place_table_row(view, asking->self);
     size_t length;
     const char *name = view_name(view, place_name(view, asking->self), &length),
                *table = place_table(view, asking->self);
+    int code;
 
     text_add_char(out, '{');
     view_add_event_members(view, out, asking->self.row, asking->self.event);
@@ -265,52 +318,42 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     json_add_text(out, name, length < LONGEST_NAME ? length : LONGEST_NAME);
     text_add(out, ",\"table\":");
     json_add_text(out, table, strlen(table));
-    text_addf(out, ",\"rowid\":%llu,\"fields\":[",
-              *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
-    int code = event_fields_add(view, out, table, place_table_row(view, asking->self), err);
-    text_add(out, "],\"around\":[");
-    for (size_t i = 0; i < asking->around.count; i++) {
-        text_add(out, i ? "," : "");
-        view_add_event(view, out, asking->around.list[i].row, asking->around.list[i].event);
-    }
-    text_add(out, "],\"operator\":");
-    if (asking->operator.row == VIEW_NO_ROW)
-        text_add(out, "null");
-    else
-        view_add_event(view, out, asking->operator.row, asking->operator.event);
+    text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)table_row + 1 : 0);
+    if ((code = event_fields_add(view, out, table, table_row, err)) != 0)
+        return code;
+    add_around(asking, out);
     text_add(out, ",\"python\":");
-    code = code ? code : event_frames_add_python(view, out, &wanted, err);
+    if ((code = event_frames_add_python(view, out, &wanted, err)) != 0)
+        return code;
     text_add(out, ",\"stack\":");
-    code = code ? code
-                : event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
+    if ((code = event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self,
+                                       err)) != 0)
+        return code;
     text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
-    return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links")
-                                                    : code;
+    if (text_failed(&asking->links))
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the links");
+    return 0;
 }
 
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct asking asking = {
-        .view = view, .self = NO_PLACE, .call = NO_PLACE, .operator= NO_PLACE, .forward = NO_PLACE
+        .view = view, .self = NO_PLACE, .call = NO_PLACE, .torch_op = NO_PLACE, .forward = NO_PLACE
     };
     int64_t event = 0;
-    int code = view_argument_row(view, arguments, "row", &asking.self.row, err);
+    int code;
 
-    if (code == 0)
-        code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err);
-    if (code == 0 && event >= view->rows[asking.self.row].events.count)
-        code = error_set(err, ERR_NOT_FOUND, "there is no event %lld in row %d", (long long)event, asking.self.row);
+    if ((code = view_argument_row(view, arguments, "row", &asking.self.row, err)) != 0 ||
+        (code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err)) != 0)
+        return code;
+    if (event >= view->rows[asking.self.row].events.count)
+        return error_set(err, ERR_NOT_FOUND, "there is no event %lld in row %d", (long long)event, asking.self.row);
     asking.self.event = (uint32_t)event;
-    if (code == 0)
-        code = find_call(&asking, err);
-    if (code == 0)
-        code = find_around(&asking, err);
-    if (code == 0)
-        code = find_operator(&asking, err);
-    if (code == 0)
-        code = find_links(&asking, err);
-    if (code == 0)
-        code = add_answer(&asking, out, err);
+    if ((code = find_call(&asking, err)) != 0 || (code = find_around(&asking, err)) != 0 ||
+        (code = find_operator(&asking, err)) != 0 || (code = find_links(&asking, err)) != 0)
+        goto free_asking;
+    code = add_answer(&asking, out, err);
+free_asking:
     asking_free(&asking);
     return code;
 }

@@ -1,6 +1,6 @@
-/* Stacks as they were recorded with calls and samples, and five ways to a line of Python, the most exact
- * first: the stack of the call, the stack of an operator, functions that were traced, a range that names
- * lines, the nearest sample. */
+/* The stacks that were recorded with calls and samples, and the line of Python that an event comes from. The line is
+ * looked for in the stack of the call, in the stack of an operator, in traced functions, in the names of ranges, and in
+ * the nearest sample, the most exact first: see ways[]. */
 #include "event_frames.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 enum {
     MOST_FRAMES = 512,
     MOST_OPERATORS = 12,             /* around an event that are asked for their stack */
-    NEAREST_SAMPLE_NS = 20 * 1000000 /* further away a sample says nothing of an event */
+    NEAREST_SAMPLE_NS = 20 * 1000000 /* a sample further away tells nothing about an event */
 };
 
 void frame_add(struct text *out, const struct event_frame *frame, int is_first)
@@ -38,7 +38,7 @@ void frame_add(struct text *out, const struct event_frame *frame, int is_first)
 
 /* ---- stacks by id ---------------------------------------------------------------------------------------------- */
 
-/* By table of call chains: zones remember what they found out of a kind. */
+/* By table of call chains. Constant: key_ranges.h caches its results by the address of a kind. */
 static const struct key_ranges_kind chain_kinds[CHAIN_TABLES] = {
     [CHAINS_CUDA] = { "CUDA_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
     [CHAINS_OSRT] = { "OSRT_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
@@ -113,29 +113,29 @@ static int take_id(void *context, const struct report_block *block, size_t row)
     return 0;
 }
 
-/* Adds the frames of an event's stack of Python, or of its other one; *found: there are some. */
+/* Adds the frames of the Python stack of an event, or of its native stack; *found: there are some. */
 static int add_recorded(struct view *view, struct text *out, struct view_place place, int is_python, int *found,
                         struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     struct chain chain = { 0 };
     int64_t id = 0;
-    int code = kept ? 0 : err->code;
+    int code;
 
     *found = 0;
-    for (size_t i = 0; i < CHAIN_USERS && code == 0 && !*found; i++) {
+    for (size_t i = 0; i < CHAIN_USERS && !chain.count; i++) {
         const struct chain_user *user = &chain_users[i];
+        const struct key_ranges_kind kind = { user->table, { user->column }, NULL };
         if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
             continue;
-        const struct key_ranges_kind kind = { user->table, { user->column }, NULL };
-        code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
-        if (code == 0 && id)
-            code = key_ranges_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame,
-                                   &chain, err);
-        *found = chain.count > 0;
+        if ((code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err)) != 0)
+            return code;
+        if (id && (code = key_ranges_find(&view->cache->key_ranges, view->report, &chain_kinds[user->chains], &id, 1,
+                                          take_chain_frame, &chain, err)) != 0)
+            return code;
     }
-    if (code != 0 || !*found)
-        return code;
+    if (!chain.count)
+        return 0;
+    *found = 1;
     qsort(chain.list, chain.count, sizeof *chain.list, by_depth);
     add_chain(view, out, &chain, is_python);
     return 0;
@@ -144,19 +144,23 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
 int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
 {
     struct text frames = { 0 };
-    int found = 0, code = place.row == VIEW_NO_ROW ? 0 : add_recorded(view, &frames, place, 0, &found, err);
+    int found = 0, code;
 
-    if (code == 0 && found)
+    if (place.row != VIEW_NO_ROW && (code = add_recorded(view, &frames, place, 0, &found, err)) != 0)
+        goto free_frames;
+    if (found)
         text_addf(out, "{\"frames\":[%s]}", text_string(&frames));
     else
         text_add(out, "null");
+    code = 0;
+free_frames:
     text_free(&frames);
     return code;
 }
 
 /* ---- lines in texts -------------------------------------------------------------------------------------------- */
 
-/* "train.py(12): main", as PyTorch writes it; what is not so is a name. */
+/* "train.py(12): main", as PyTorch writes it; any other text is a name. */
 static void add_torch_frame(struct text *out, const char *bytes, size_t length, int is_first)
 {
     struct event_frame frame = { .name = bytes, .name_length = length, .kind = "python" };
@@ -239,40 +243,58 @@ static void say(struct lines *lines, const char *words, struct view_place place)
     text_add_bytes(&lines->from, name, length < 200 ? length : 200);
 }
 
-static int look_at_call(struct lines *lines, struct view_place place, struct error *err)
-{
-    int code = place.row == VIEW_NO_ROW ? 0 : add_recorded(lines->view, &lines->frames, place, 1, &lines->found, err);
+/* Each of the following looks for lines in one place and sets lines->found if there are some. */
 
+static int look_at_stack(struct lines *lines, struct view_place place, struct error *err)
+{
+    int code;
+
+    if (place.row == VIEW_NO_ROW)
+        return 0;
+    if ((code = add_recorded(lines->view, &lines->frames, place, 1, &lines->found, err)) != 0)
+        return code;
     if (lines->found)
         say(lines, "recorded with ", place);
-    return code;
+    return 0;
 }
 
-/* The event itself, then what is around it from the innermost on. */
-static int look_at_operators(struct lines *lines, struct view_place self, const struct event_list *around,
-                             struct error *err)
+static int look_at_self(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
-    int code = 0, asked = 0;
+    return look_at_stack(lines, wanted->self, err);
+}
 
-    for (size_t i = around->count + 1; i-- > 0 && code == 0 && !lines->found && asked < MOST_OPERATORS;) {
-        struct view_place place = i == around->count ? self : around->list[i];
+static int look_at_call(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+{
+    return look_at_stack(lines, wanted->call, err);
+}
+
+/* The event itself, then the events around it from the innermost on. */
+static int look_at_operators(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+{
+    const struct event_list *around = wanted->around;
+    int code, asked = 0;
+
+    for (size_t i = around->count + 1; i-- > 0 && !lines->found && asked < MOST_OPERATORS;) {
+        struct view_place place = i == around->count ? wanted->self : around->list[i];
         struct operator_facts facts;
         if (lines->view->rows[place.row].type != ROW_TORCH)
             continue;
         asked++;
-        code = operator_facts(&facts, lines->view, place, err);
-        if (code == 0 && facts.stack >= 0 && add_torch_stack(lines->view, &lines->frames, facts.stack))
+        if ((code = operator_facts(&facts, lines->view, place, err)) != 0)
+            return code;
+        if (facts.stack >= 0 && add_torch_stack(lines->view, &lines->frames, facts.stack))
             say(lines, "recorded with ", place);
     }
-    return code;
+    return 0;
 }
 
-static void look_at_functions(struct lines *lines, struct view_place self, const struct event_list *around)
+static int look_at_functions(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
+    const struct event_list *around = wanted->around;
     size_t count = 0;
 
     for (size_t i = around->count + 1; i-- > 0 && count < MOST_FRAMES;) {
-        struct view_place place = i == around->count ? self : around->list[i];
+        struct view_place place = i == around->count ? wanted->self : around->list[i];
         size_t length;
         if (lines->view->rows[place.row].type != ROW_PYTHON)
             continue;
@@ -283,17 +305,21 @@ static void look_at_functions(struct lines *lines, struct view_place self, const
         lines->found = 1;
         text_add(&lines->from, "functions that were running");
     }
+    return 0;
 }
 
-static void look_at_markers(struct lines *lines, struct view_place self, const struct event_list *around)
+static int look_at_markers(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
+    const struct event_list *around = wanted->around;
+
     for (size_t i = around->count + 1; i-- > 0 && !lines->found;) {
-        struct view_place place = i == around->count ? self : around->list[i];
+        struct view_place place = i == around->count ? wanted->self : around->list[i];
         if (lines->view->rows[place.row].type == ROW_NVTX && add_marker(lines->view, &lines->frames, place)) {
             lines->found = 1;
             text_add(&lines->from, "named by a range around it");
         }
     }
+    return 0;
 }
 
 /* The first sample inside the event, else the nearest. */
@@ -327,38 +353,59 @@ static struct view_place nearest_sample(const struct view *view, const struct ev
 
 static int look_at_samples(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
 {
+    struct view_place sample;
     int64_t away;
-    struct view_place sample = nearest_sample(lines->view, wanted, &away);
-    int code = sample.row == VIEW_NO_ROW ? 0 : add_recorded(lines->view, &lines->frames, sample, 1, &lines->found, err);
+    int code;
 
-    if (!lines->found)
+    if (wanted->thread < 0 || (sample = nearest_sample(lines->view, wanted, &away)).row == VIEW_NO_ROW)
+        return 0;
+    if ((code = add_recorded(lines->view, &lines->frames, sample, 1, &lines->found, err)) != 0)
         return code;
+    if (!lines->found)
+        return 0;
     if (away == 0)
         text_add(&lines->from, "a sample of the thread meanwhile");
     else
         text_addf(&lines->from, "the nearest sample of the thread, %.3g ms %s", (double)away / 1e6,
                   place_start(lines->view, sample) < wanted->from_ns ? "before" : "after");
-    return code;
+    return 0;
 }
 
-/* What the program did when it called the forward operator. */
-static int look_at_forward(struct lines *lines, struct view_place forward, struct error *err)
-{
-    struct view *view = lines->view;
-    struct event_list around = { 0 };
-    int code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward),
-                                 place_end(view, forward), forward, err);
+typedef int look_at(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err);
 
-    if (code == 0)
-        code = look_at_operators(lines, forward, &around, err);
-    if (code == 0 && !lines->found)
-        look_at_functions(lines, forward, &around);
-    if (code == 0 && !lines->found)
-        look_at_markers(lines, forward, &around);
+/* Tries one way after another, up to a NULL, until one finds lines. */
+static int try_ways(look_at *const *ways, struct lines *lines, const struct event_frames_wanted *wanted,
+                    struct error *err)
+{
+    int code;
+
+    for (; *ways && !lines->found; ways++)
+        if ((code = (*ways)(lines, wanted, err)) != 0)
+            return code;
+    return 0;
+}
+
+/* The line that called the forward operator. */
+static int look_at_forward(struct lines *lines, const struct event_frames_wanted *wanted, struct error *err)
+{
+    static look_at *const ways[] = { look_at_operators, look_at_functions, look_at_markers, NULL };
+    struct view *view = lines->view;
+    struct view_place forward = wanted->forward;
+    struct event_list around = { 0 };
+    int code;
+
+    if (forward.row == VIEW_NO_ROW)
+        return 0;
+    if ((code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward),
+                                  place_end(view, forward), forward, err)) != 0)
+        goto free_around;
+    if ((code = try_ways(ways, lines, &(struct event_frames_wanted){ .self = forward, .around = &around }, err)) != 0)
+        goto free_around;
     if (lines->found) {
         text_clear(&lines->from);
         say(lines, "of the forward operator ", forward);
     }
+free_around:
     event_list_free(&around);
     return code;
 }
@@ -366,27 +413,20 @@ static int look_at_forward(struct lines *lines, struct view_place forward, struc
 int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted,
                             struct error *err)
 {
+    static look_at *const ways[] = { look_at_self,    look_at_call,    look_at_operators, look_at_functions,
+                                     look_at_markers, look_at_forward, look_at_samples,   NULL };
     struct lines lines = { .view = view };
-    int code = look_at_call(&lines, wanted->self, err);
+    int code;
 
-    if (code == 0 && !lines.found)
-        code = look_at_call(&lines, wanted->call, err);
-    if (code == 0 && !lines.found)
-        code = look_at_operators(&lines, wanted->self, wanted->around, err);
-    if (code == 0 && !lines.found)
-        look_at_functions(&lines, wanted->self, wanted->around);
-    if (code == 0 && !lines.found)
-        look_at_markers(&lines, wanted->self, wanted->around);
-    if (code == 0 && !lines.found && wanted->forward.row != VIEW_NO_ROW)
-        code = look_at_forward(&lines, wanted->forward, err);
-    if (code == 0 && !lines.found && wanted->thread >= 0)
-        code = look_at_samples(&lines, wanted, err);
-    if (code == 0 && lines.found) {
+    if ((code = try_ways(ways, &lines, wanted, err)) != 0)
+        goto free_lines;
+    if (lines.found) {
         text_addf(out, "{\"frames\":[%s],\"from\":", text_string(&lines.frames));
         json_add_text(out, text_string(&lines.from), lines.from.length);
         text_add_char(out, '}');
     } else
         text_add(out, "null");
+free_lines:
     text_free(&lines.frames);
     text_free(&lines.from);
     return code;

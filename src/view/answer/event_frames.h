@@ -1,17 +1,17 @@
-/* Where in the program an event came from: its stack, and the lines of Python. */
+/* The place in the program that an event comes from: its stack, and the lines of Python. */
 #ifndef TACHO_VIEW_ANSWER_EVENT_FRAMES_H
 #define TACHO_VIEW_ANSWER_EVENT_FRAMES_H
 
 #include "event_list.h"
 
-/* One frame of an answer, the FRAME of docs/view-api.md. Texts are any bytes, of no length where there is none. */
+/* One frame of an answer, the FRAME of docs/view-api.md. Texts may hold any bytes; a missing one has the length 0. */
 struct event_frame {
     const char *name, *module, *file;
     size_t name_length, module_length, file_length;
     int64_t line;     /* 0: not known */
     const char *kind; /* static */
 };
-/* Adds it to a list, with a comma before it unless it is the first. */
+/* Adds a frame to a list, with a comma before it unless it is the first. */
 void frame_add(struct text *out, const struct event_frame *frame, int is_first);
 /* A string of the report's pool; "" for an id below 0. */
 const char *frame_string(struct view *view, int64_t id, size_t *length);
@@ -19,7 +19,7 @@ const char *frame_string(struct view *view, int64_t id, size_t *length);
 /* Adds {"frames": […]}, or null for an event without a stack. */
 int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
 
-/* What is known of the event that lines are wanted of. */
+/* The event whose lines are looked for. */
 struct event_frames_wanted {
     struct view_place self;
     struct view_place call;          /* that launched it, or NO_PLACE */

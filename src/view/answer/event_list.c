@@ -31,7 +31,7 @@ void event_list_rows_free(struct event_list_rows *rows)
 int event_list_rows_add(struct event_list_rows *rows, uint64_t row)
 {
     if (row > UINT32_MAX)
-        return 0; /* beyond what a timeline is made of */
+        return 0; /* a timeline has no events of rows beyond that */
     if (array_reserve(&rows->list, &rows->capacity, rows->count + 1, sizeof *rows->list) != 0)
         return ERR_NO_MEMORY;
     rows->list[rows->count++] = (uint32_t)row;
@@ -57,15 +57,17 @@ int event_list_add_rows(struct event_list *places, struct view *view, const char
     if (!rows->count)
         return 0;
     struct view_place *found = malloc(rows->count * sizeof *found);
-    int code = found ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code;
 
-    if (code == 0) {
-        event_list_rows_sort(rows);
-        code = view_locate(view, table, rows->list, rows->count, found, err);
-    }
-    for (size_t i = 0; i < rows->count && code == 0; i++)
-        if (found[i].row != VIEW_NO_ROW)
-            code = event_list_add(places, found[i], err);
+    if (!found)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    event_list_rows_sort(rows);
+    if ((code = view_locate(view, table, rows->list, rows->count, found, err)) != 0)
+        goto free_found;
+    for (size_t i = 0; i < rows->count; i++)
+        if (found[i].row != VIEW_NO_ROW && (code = event_list_add(places, found[i], err)) != 0)
+            goto free_found;
+free_found:
     free(found);
     return code == ERR_NOT_FOUND ? 0 : code;
 }
@@ -110,7 +112,7 @@ static int can_hold(const struct view_row *row, int64_t thread)
     return row->thread == thread && row->kind == KIND_SLICES && row_types[row->type].place == PLACE_THREAD;
 }
 
-/* Of two with the same begin and end in a row the one in the lower lane is around the other. */
+/* Of two events of a row with the same start and end, the one in the lower lane is around the other. */
 static int is_around(const struct view *view, struct view_place place, int64_t from_ns, int64_t to_ns,
                      struct view_place self)
 {
@@ -121,7 +123,7 @@ static int is_around(const struct view *view, struct view_place place, int64_t f
     return place.row != self.row || start != from_ns || end != to_ns || place.event < self.event;
 }
 
-/* No program nests so deep; a report that says so would be answered for ever. */
+/* No program nests deeper. Without the limit, a hostile report could make an answer of any length. */
 static void keep_innermost(struct event_list *places)
 {
     size_t over = places->count > MOST_PLACES ? places->count - MOST_PLACES : 0;
@@ -134,40 +136,40 @@ static void keep_innermost(struct event_list *places)
 int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t r = 0; r < view->row_count && code == 0; r++) {
+    for (size_t r = 0; r < view->row_count; r++) {
         const struct view_events *events = &view->rows[r].events;
         if (!can_hold(&view->rows[r], thread) || view->rows[r].from_ns > from_ns || view->rows[r].to_ns < to_ns)
             continue;
-        for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
+        for (uint32_t lane = 0; lane < events->lane_count; lane++) {
             struct view_place place = { (int)r, events_reaching(events, lane, from_ns) };
-            if (place.event < events->lanes[lane + 1] && is_around(view, place, from_ns, to_ns, self))
-                code = event_list_add(places, place, err);
+            if (place.event < events->lanes[lane + 1] && is_around(view, place, from_ns, to_ns, self) &&
+                (code = event_list_add(places, place, err)) != 0)
+                return code;
         }
     }
     event_list_sort(places, view);
     keep_innermost(places);
-    return code;
+    return 0;
 }
 
 int event_list_inside(struct event_list *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns,
                       int64_t to_ns, size_t most, struct error *err)
 {
     size_t end = places->count + most;
-    int code = 0;
+    int code;
 
-    for (size_t r = 0; r < view->row_count && code == 0; r++) {
+    for (size_t r = 0; r < view->row_count; r++) {
         const struct view_events *events = &view->rows[r].events;
         if (view->rows[r].type != type || view->rows[r].thread != thread)
             continue;
-        for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
+        for (uint32_t lane = 0; lane < events->lane_count; lane++) {
             uint32_t event = events_from(events, lane, from_ns);
-            for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end &&
-                   code == 0;
-                 event++)
-                code = event_list_add(places, (struct view_place){ (int)r, event }, err);
+            for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end; event++)
+                if ((code = event_list_add(places, (struct view_place){ (int)r, event }, err)) != 0)
+                    return code;
         }
     }
-    return code;
+    return 0;
 }

@@ -16,7 +16,7 @@ struct event_list {          /* {0} is empty */
 void event_list_free(struct event_list *places);
 int event_list_add(struct event_list *places, struct view_place place, struct error *err);
 
-/* Rows of one table, as they are found. */
+/* Rows of one table, in any order. */
 struct event_list_rows { /* {0} is empty */
     uint32_t *list;      /* owned */
     size_t count, capacity;
@@ -25,7 +25,7 @@ void event_list_rows_free(struct event_list_rows *rows);
 int event_list_rows_add(struct event_list_rows *rows, uint64_t row); /* ERR_NO_MEMORY or 0 */
 void event_list_rows_sort(struct event_list_rows *rows);
 
-/* Adds the events that these rows of a table made; rows that made none are passed over. Sorts the rows. */
+/* Adds the events of these rows of a table, and sorts the rows. A row without an event is ignored. */
 int event_list_add_rows(struct event_list *places, struct view *view, const char *table, struct event_list_rows *rows,
                         struct error *err);
 
@@ -44,7 +44,7 @@ static inline uint32_t place_name(const struct view *view, struct view_place pla
 {
     return view->rows[place.row].events.name[place.event];
 }
-/* "" of what was worked out and is in no table. */
+/* "" for an event that was derived and is in no table. */
 static inline const char *place_table(const struct view *view, struct view_place place)
 {
     const char *table = view_event_table(&view->rows[place.row], place.event);
@@ -57,8 +57,8 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 }
 #define NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
-/* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without
- * itself (which may be NO_PLACE) and what lies within it; the innermost MOST_PLACES. */
+/* Adds the events of a thread (calls, ranges, operators, functions) that contain all of a stretch of time, outermost
+ * first. Leaves out `self` (which may be NO_PLACE) and the events within it. Keeps the innermost MOST_PLACES. */
 int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err);
 

@@ -40,8 +40,8 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
     frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
 }
 
-/* Parents come before their children; a node whose parent was left out is left out too. numbers are of frames, from 1,
- * 0 while a frame was not met. */
+/* Parents come before their children, so a node whose parent was left out is left out too. `numbers` has the number of
+ * each frame in the answer, counted from 1, and 0 for frames that are not in it yet. */
 static int add_tree(struct flame *flame, struct view *view, const struct stacks *stacks, const struct stack_tree *tree)
 {
     uint32_t *numbers = calloc(stacks->frames.count + 1, sizeof *numbers);
@@ -63,25 +63,23 @@ static int add_tree(struct flame *flame, struct view *view, const struct stacks 
     return 0;
 }
 
-/* All samples of a source, read once. */
-static struct stacks *read_stacks(struct view *view, enum stack_source source, struct error *err)
+/* Reads all samples of a source into the cache, unless they are there. */
+static int read_stacks(struct view *view, enum stack_source source, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     const struct filter everything = { 0 };
+    struct stacks *stacks = &view->cache->stacks[source];
+    int code;
 
-    if (!kept || kept->has_stacks[source])
-        return kept ? &kept->stacks[source] : NULL;
-    struct stacks *stacks = &kept->stacks[source];
-    int code = stacks_open(stacks, view->report, err);
-    if (code == 0)
-        code = source == STACKS_CPU ? stacks_join_samples(stacks, STACKS_WITH_LINES, &everything, err)
-                                    : stacks_read_samples(stacks, source, STACKS_WITH_LINES, &everything, err);
-    if (code != 0) {
+    if (view->cache->has_stacks[source])
+        return 0;
+    if ((code = stacks_open(stacks, view->report, err)) != 0 ||
+        (code = source == STACKS_CPU ? stacks_join_samples(stacks, STACKS_WITH_LINES, &everything, err)
+                                     : stacks_read_samples(stacks, source, STACKS_WITH_LINES, &everything, err)) != 0) {
         stacks_free(stacks);
-        return NULL;
+        return code;
     }
-    kept->has_stacks[source] = 1;
-    return stacks;
+    view->cache->has_stacks[source] = 1;
+    return 0;
 }
 
 /* thread -1: all */
@@ -97,34 +95,52 @@ static int is_in(const struct part *part, const struct stack_sample *sample)
            (part->thread < 0 || sample->thread == part->thread || global_tid_number(sample->thread) == part->thread);
 }
 
-/* The tree is made of the samples that the stacks have: those of the part stand in for all of them meanwhile. */
+static int choose_samples(const struct stacks *stacks, const struct part *part, struct stack_sample **out,
+                          size_t *out_count)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < stacks->sample_count; i++)
+        count += is_in(part, &stacks->samples[i]) != 0;
+    struct stack_sample *chosen = malloc((count + 1) * sizeof *chosen);
+    if (!chosen)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0, next = 0; i < stacks->sample_count; i++)
+        if (is_in(part, &stacks->samples[i]))
+            chosen[next++] = stacks->samples[i];
+    *out = chosen;
+    *out_count = count;
+    return 0;
+}
+
+/* stack_tree_read() builds the tree of all samples of the stacks, so the chosen ones replace them meanwhile. */
 static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source, const struct part *part,
                             struct error *err)
 {
-    struct stacks *stacks = read_stacks(view, source, err);
     const struct stack_tree_request request = { .unit = STACK_BY_FUNCTION, .with_waiting = part->with_waiting };
-    struct stack_tree tree;
+    struct stacks *stacks = &view->cache->stacks[source];
+    struct stack_tree tree = { 0 };
+    struct stack_sample *chosen;
+    size_t count;
+    int code;
 
-    if (!stacks)
-        return err->code;
-    struct stack_sample *all = stacks->samples;
-    size_t all_count = stacks->sample_count, count = 0;
-    for (size_t i = 0; i < all_count; i++)
-        count += is_in(part, &all[i]) != 0;
-    struct stack_sample *chosen = malloc((count + 1) * sizeof *chosen);
-    if (!chosen)
+    if ((code = read_stacks(view, source, err)) != 0)
+        return code;
+    if (choose_samples(stacks, part, &chosen, &count) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
-    for (size_t i = 0, next = 0; i < all_count; i++)
-        if (is_in(part, &all[i]))
-            chosen[next++] = all[i];
+    struct stack_sample *all = stacks->samples;
+    size_t all_count = stacks->sample_count;
     stacks->samples = chosen;
     stacks->sample_count = count;
-    int code = stack_tree_read(&tree, stacks, &request, err);
+    code = stack_tree_read(&tree, stacks, &request, err);
     stacks->samples = all;
     stacks->sample_count = all_count;
     free(chosen);
-    if (code == 0 && add_tree(flame, view, stacks, &tree) != 0)
+    if (code != 0)
+        goto free_tree;
+    if (add_tree(flame, view, stacks, &tree) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+free_tree:
     stack_tree_free(&tree);
     return code;
 }
@@ -134,24 +150,24 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
 static int read_part(struct view *view, const struct arguments *arguments, struct part *part, struct error *err)
 {
     int64_t with_waiting = 0;
-    int code = view_argument_span(view, arguments, &part->span, err);
+    int code;
 
     part->thread = -1;
-    if (code == 0)
-        code = argument_int(arguments, "thread", 0, INT64_MAX, &part->thread, err);
-    if (code == 0)
-        code = argument_int(arguments, "waiting", 0, 1, &with_waiting, err);
+    if ((code = view_argument_span(view, arguments, &part->span, err)) != 0 ||
+        (code = argument_int(arguments, "thread", 0, INT64_MAX, &part->thread, err)) != 0 ||
+        (code = argument_int(arguments, "waiting", 0, 1, &with_waiting, err)) != 0)
+        return code;
     part->with_waiting = (int)with_waiting;
-    return code;
+    return 0;
 }
 
 static int make(struct flame *flame, struct view *view, const struct arguments *arguments, const char *source,
                 struct error *err)
 {
     struct part part;
-    int row = VIEW_NO_ROW, code = read_part(view, arguments, &part, err);
+    int row = VIEW_NO_ROW, code;
 
-    if (code != 0)
+    if ((code = read_part(view, arguments, &part, err)) != 0)
         return code;
     if (strcmp(source, "cpu") == 0)
         return flame_of_samples(flame, view, STACKS_CPU, &part, err);
@@ -159,25 +175,27 @@ static int make(struct flame *flame, struct view *view, const struct arguments *
         return flame_of_samples(flame, view, STACKS_PYTHON, &part, err);
     if (strcmp(source, "events") != 0)
         return error_set(err, ERR_BAD_ARGUMENT, "source=%.40s: must be cpu, python or events", source);
-    code = view_argument_row(view, arguments, "row", &row, err);
-    return code ? code : flame_of_events(flame, view, row, &part.span, err);
+    if ((code = view_argument_row(view, arguments, "row", &row, err)) != 0)
+        return code;
+    return flame_of_events(flame, view, row, &part.span, err);
 }
 
 int view_flame(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     const char *given = argument_text(arguments, "source", NULL), *source = given ? given : "cpu";
     struct flame flame = { 0 };
-    int code = make(&flame, view, arguments, source, err);
+    int code;
 
-    if (code == 0) {
-        text_addf(out, "{\"unit\":\"%s\",\"frames\":[", strcmp(source, "events") == 0 ? "ns" : "samples");
-        text_add_bytes(out, text_string(&flame.frames), flame.frames.length);
-        text_add(out, "],\"nodes\":[");
-        text_add_bytes(out, text_string(&flame.nodes), flame.nodes.length);
-        text_addf(out, "],\"samples\":%lld}", (long long)flame.samples);
-        if (text_failed(&flame.frames) || text_failed(&flame.nodes))
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
-    }
+    if ((code = make(&flame, view, arguments, source, err)) != 0)
+        goto free_flame;
+    text_addf(out, "{\"unit\":\"%s\",\"frames\":[", strcmp(source, "events") == 0 ? "ns" : "samples");
+    text_add_bytes(out, text_string(&flame.frames), flame.frames.length);
+    text_add(out, "],\"nodes\":[");
+    text_add_bytes(out, text_string(&flame.nodes), flame.nodes.length);
+    text_addf(out, "],\"samples\":%lld}", (long long)flame.samples);
+    if (text_failed(&flame.frames) || text_failed(&flame.nodes))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+free_flame:
     text_free(&flame.frames);
     text_free(&flame.nodes);
     text_free(&flame.name);

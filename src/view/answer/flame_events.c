@@ -1,5 +1,5 @@
-/* A flame graph of the slices of a row: what lies in what, with the time of all that have
- * the same names around them. */
+/* A flame graph of the slices of a row, by how they nest: slices with the same names around them become one node with
+ * the sum of their times. */
 #include <stdlib.h>
 
 #include "analyze/engine/keys.h"
@@ -24,7 +24,7 @@ struct summing {
     struct keys nodes;                 /* the node around it, and the name */
     struct figure *figures;            /* owned; by node */
     size_t room;
-    struct open_slice open[MOST_OPEN]; /* those that the next one may lie in, outermost first */
+    struct open_slice open[MOST_OPEN]; /* slices that may contain the next one, outermost first */
     size_t open_count;
     uint32_t heads[VIEW_MOST_LANES];   /* by lane: the next one */
     uint64_t count;
@@ -43,7 +43,7 @@ static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
     return node;
 }
 
-/* What ends before the slice does cannot hold it, nor a later one. */
+/* A slice that ends before this one does contains neither this one nor any later one. */
 static int add_slice(struct summing *summing, uint32_t event)
 {
     int64_t start = summing->events->start_ns[event], end = event_end(summing->events, event);
@@ -99,13 +99,16 @@ static int add_nodes(struct flame *flame, const struct summing *summing, const c
     struct keys names = { .width = 1 };
     int code = 0;
 
-    for (uint32_t node = 0; node < summing->nodes.count && node < FLAME_MOST_NODES && code == 0; node++) {
+    for (uint32_t node = 0; node < summing->nodes.count && node < FLAME_MOST_NODES; node++) {
         const int64_t *key = keys_get(&summing->nodes, node);
         const struct figure *figure = &summing->figures[node];
         size_t before = names.count;
         uint32_t frame = node == ROOT ? 0 : keys_add(&names, &key[NAME]);
-        code = frame == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (node != ROOT && frame == before && code == 0) {
+        if (frame == NO_KEY) {
+            code = ERR_NO_MEMORY;
+            goto free_names;
+        }
+        if (node != ROOT && frame == before) {
             text_add(&flame->frames, flame->frame_count++ ? ",{\"name\":" : "{\"name\":");
             view_add_name(summing->view, &flame->frames, (uint32_t)key[NAME]);
             text_addf(&flame->frames, ",\"kind\":\"%s\"}", kind);
@@ -113,35 +116,47 @@ static int add_nodes(struct flame *flame, const struct summing *summing, const c
         flame_add_node(flame, key[PARENT], node == ROOT ? -1 : (int64_t)frame,
                        figure->self_ns < 0 ? 0 : figure->self_ns, figure->total_ns);
     }
+free_names:
     keys_free(&names);
     return code;
+}
+
+static int add_slices(struct summing *summing)
+{
+    const struct view_events *events = summing->events;
+    int lane;
+
+    for (uint32_t i = 0; i < events->lane_count; i++)
+        summing->heads[i] = summing->span.from_ns == INT64_MIN ? events->lanes[i]
+                                                               : events_reaching(events, i, summing->span.from_ns);
+    if (node_of(summing, -1, 0) == NO_KEY)
+        return ERR_NO_MEMORY;
+    while ((lane = next_lane(summing)) >= 0)
+        if (add_slice(summing, summing->heads[lane]++) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 int flame_of_events(struct flame *flame, struct view *view, int row, const struct report_span *span, struct error *err)
 {
     struct summing *summing = calloc(1, sizeof *summing);
-    const struct view_events *events = &view->rows[row].events;
-    int code = summing ? 0 : ERR_NO_MEMORY, lane;
+    int code = 0;
 
-    if (code == 0) {
-        summing->view = view;
-        summing->events = events;
-        summing->span = *span;
-        summing->nodes.width = PARTS;
-        for (uint32_t i = 0; i < events->lane_count; i++)
-            summing->heads[i] = span->from_ns == INT64_MIN ? events->lanes[i]
-                                                           : events_reaching(events, i, span->from_ns);
-        code = node_of(summing, -1, 0) == NO_KEY ? ERR_NO_MEMORY : 0;
+    if (!summing)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+    summing->view = view;
+    summing->events = &view->rows[row].events;
+    summing->span = *span;
+    summing->nodes.width = PARTS;
+    if (add_slices(summing) != 0 ||
+        add_nodes(flame, summing, view->rows[row].type == ROW_PYTHON ? "python" : "native") != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+        goto free_summing;
     }
-    while (code == 0 && (lane = next_lane(summing)) >= 0)
-        code = add_slice(summing, summing->heads[lane]++);
-    if (code == 0)
-        code = add_nodes(flame, summing, view->rows[row].type == ROW_PYTHON ? "python" : "native");
-    if (summing) {
-        flame->samples = (int64_t)summing->count;
-        keys_free(&summing->nodes);
-        free(summing->figures);
-    }
+    flame->samples = (int64_t)summing->count;
+free_summing:
+    keys_free(&summing->nodes);
+    free(summing->figures);
     free(summing);
-    return code ? error_set(err, code, "not enough memory for the flame graph") : 0;
+    return code;
 }

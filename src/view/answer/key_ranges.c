@@ -1,4 +1,4 @@
-/* The least and greatest key of each chunk, and the walk over those chunks that can hold one. */
+/* Computes the least and the greatest key of each chunk, and reads the chunks whose range contains a key. */
 #include "key_ranges.h"
 
 #include <stdlib.h>
@@ -83,43 +83,46 @@ static int look_at_chunk(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-/* Its zones by chunk; NULL with a sentence. */
-static const struct zone *make_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
-                                   const struct report_table *table, struct error *err)
+static int make_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+                    const struct report_table *table, const struct zone **out, struct error *err)
 {
     size_t chunks = report_chunk_count(table);
-    int wanted[ZONE_MOST_COLUMNS];
+    int wanted[ZONE_MOST_COLUMNS], code;
     size_t count = find_columns(kind, table, wanted);
     struct key_ranges_map map = { kind, malloc((chunks + 1) * sizeof *map.list) };
+    struct making making = { report, table, &map };
 
     if (!map.list || array_reserve(&zones->list, &zones->room, zones->count + 1, sizeof map) != 0) {
-        free(map.list);
-        error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
-        return NULL;
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
+        goto free_map;
     }
     for (size_t i = 0; i < chunks; i++)
-        map.list[i] = (struct zone){ INT64_MAX, INT64_MIN }; /* what cannot be read holds nothing */
-    struct making making = { report, table, &map };
-    if (report_scan(report, table, wanted, count, NULL, look_at_chunk, &making, err) != 0) {
-        free(map.list);
-        return NULL;
-    }
+        map.list[i] = (struct zone){ INT64_MAX, INT64_MIN }; /* a chunk that cannot be read has no keys */
+    if ((code = report_scan(report, table, wanted, count, NULL, look_at_chunk, &making, err)) != 0)
+        goto free_map;
+    *out = map.list;
     zones->list[zones->count++] = map;
-    return map.list;
+    return 0;
+
+free_map:
+    free(map.list);
+    return code;
 }
 
-/* The same, made if nobody has asked for it before; who comes meanwhile waits for it. */
-static const struct zone *get_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
-                                  const struct report_table *table, struct error *err)
+/* The ranges of all chunks, computed at the first request; a thread that asks meanwhile waits for them. */
+static int get_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+                   const struct report_table *table, const struct zone **out, struct error *err)
 {
-    const struct zone *found = NULL;
+    int code = 0;
 
+    *out = NULL;
     pthread_mutex_lock(&zones->lock);
-    for (size_t i = 0; i < zones->count && !found; i++)
-        found = zones->list[i].kind == kind ? zones->list[i].list : NULL;
-    found = found ? found : make_map(zones, report, kind, table, err);
+    for (size_t i = 0; i < zones->count && !*out; i++)
+        *out = zones->list[i].kind == kind ? zones->list[i].list : NULL;
+    if (!*out)
+        code = make_map(zones, report, kind, table, out, err);
     pthread_mutex_unlock(&zones->lock);
-    return found;
+    return code;
 }
 
 /* ---- looking --------------------------------------------------------------------------------------------------- */
@@ -137,14 +140,14 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
 {
     const struct look *look = context;
     int64_t least = look->keys[0], greatest = look->keys[look->key_count - 1];
+    int code;
 
     for (size_t row = 0; row < block->rows; row++) {
         int64_t key = key_of(look->kind, look->report, block, row);
         if (key < least || key > greatest || key == NO_ZONE_KEY)
             continue;
         size_t at = array_first_not_before(look->keys, look->key_count, key);
-        int code = look->keys[at] == key ? look->visit(look->context, block, row) : 0;
-        if (code != 0)
+        if (look->keys[at] == key && (code = look->visit(look->context, block, row)) != 0)
             return code;
     }
     return 0;
@@ -155,24 +158,24 @@ int key_ranges_find(struct key_ranges *zones, struct report *report, const struc
 {
     const struct report_table *table = report_table(report, kind->table);
     struct look look = { report, kind, keys, key_count, visit, context };
-    int wanted[ZONE_MOST_COLUMNS];
-    int code = 0;
+    const struct zone *map;
+    int wanted[ZONE_MOST_COLUMNS], code;
 
     if (!table || !table->rows || !key_count)
         return 0;
-    const struct zone *map = get_map(zones, report, kind, table, err);
-    if (!map)
-        return err->code;
+    if ((code = get_map(zones, report, kind, table, &map, err)) != 0)
+        return code;
     size_t column_count = find_columns(kind, table, wanted);
-    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
+    for (size_t i = 0; i < report_chunk_count(table); i++) {
         size_t at = array_first_not_before(keys, key_count, map[i].least);
         if (at == key_count || keys[at] > map[i].greatest)
             continue;
         struct report_chunk chunk = report_chunk_at(table, i);
-        code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys, &look,
-                                err);
+        if ((code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys,
+                                     &look, err)) != 0)
+            return code == ZONE_ENOUGH ? 0 : code;
     }
-    return code == ZONE_ENOUGH ? 0 : code;
+    return 0;
 }
 
 /* ---- one row --------------------------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
-/* Counting names row by row, over one table of counters that is swept clean between rows. */
+/* Counts names row by row, in one array of counters whose used entries are cleared after each row. */
 #include "name_counts.h"
 
 #include <stdlib.h>
 
 enum {
-    EVENTS_A_NAME = 8,      /* where a name has fewer, a list of names saves nothing */
-    MOST_COUNTERS = 1 << 26 /* ids beyond that are of damaged reports */
+    EVENTS_A_NAME = 8,      /* with fewer events for each name, a list of names saves nothing */
+    MOST_COUNTERS = 1 << 26 /* greater ids come from damaged reports */
 };
 
 struct counters {
@@ -36,7 +36,7 @@ static int find_room(struct counters *counters, const struct view *view)
     return counters->list[0] && counters->list[1] && counters->met ? 0 : ERR_NO_MEMORY;
 }
 
-/* NULL: it has none. */
+/* NULL if the id is too great for a counter. */
 static uint32_t *counter_of(struct counters *counters, uint32_t name)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0;
@@ -45,7 +45,7 @@ static uint32_t *counter_of(struct counters *counters, uint32_t name)
     return id < counters->room[is_own] ? &counters->list[is_own][id] : NULL;
 }
 
-/* 1 if the names of the row fit a list. */
+/* Returns 1 if the row has few enough names for a list. */
 static int count_names(struct counters *counters, const struct view_events *events)
 {
     size_t most = events->count / EVENTS_A_NAME + 1;
@@ -61,46 +61,61 @@ static int count_names(struct counters *counters, const struct view_events *even
     return 1;
 }
 
-static int tally_row(struct name_counts_row *tally, struct counters *counters, const struct view_events *events)
+static int count_row(struct name_counts_row *counts, struct counters *counters, const struct view_events *events)
 {
-    int fits = count_names(counters, events), code = 0;
-
-    if (fits) {
-        tally->list = malloc((counters->met_count + 1) * sizeof *tally->list);
-        code = tally->list ? 0 : ERR_NO_MEMORY;
+    if (count_names(counters, events)) {
+        counts->list = malloc((counters->met_count + 1) * sizeof *counts->list);
+        if (!counts->list)
+            return ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < counters->met_count; i++) {
         uint32_t name = counters->met[i], *counter = counter_of(counters, name);
-        if (tally->list)
-            tally->list[tally->count++] = (struct name_count){ name, *counter };
+        if (counts->list)
+            counts->list[counts->count++] = (struct name_count){ name, *counter };
         *counter = 0;
     }
     counters->met_count = 0;
-    return code;
+    return 0;
 }
 
-int name_counts_make(struct name_counts *tally, const struct view *view, struct error *err)
+static int count_rows(struct name_counts *counts, struct counters *counters, const struct view *view)
 {
-    struct counters counters = { 0 };
-    int code = find_room(&counters, view);
+    int code;
 
-    *tally = (struct name_counts){ .rows = calloc(view->row_count + 1, sizeof *tally->rows),
-                                   .row_count = view->row_count };
-    code = tally->rows ? code : ERR_NO_MEMORY;
-    for (size_t r = 0; r < view->row_count && code == 0; r++)
-        code = tally_row(&tally->rows[r], &counters, &view->rows[r].events);
+    counts->rows = calloc(view->row_count + 1, sizeof *counts->rows);
+    if (!counts->rows)
+        return ERR_NO_MEMORY;
+    counts->row_count = view->row_count;
+    for (size_t r = 0; r < view->row_count; r++)
+        if ((code = count_row(&counts->rows[r], counters, &view->rows[r].events)) != 0)
+            return code;
+    return 0;
+}
+
+int name_counts_make(struct name_counts *out, const struct view *view, struct error *err)
+{
+    struct name_counts counts = { 0 };
+    struct counters counters = { 0 };
+    int code = 0;
+
+    if (find_room(&counters, view) != 0 || count_rows(&counts, &counters, view) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to count names");
+        goto done;
+    }
+    *out = counts;
+    counts = (struct name_counts){ 0 };
+done:
+    name_counts_free(&counts);
     free(counters.list[0]);
     free(counters.list[1]);
     free(counters.met);
-    if (code != 0)
-        name_counts_free(tally);
-    return code ? error_set(err, code, "not enough memory to count names") : 0;
+    return code;
 }
 
-void name_counts_free(struct name_counts *tally)
+void name_counts_free(struct name_counts *counts)
 {
-    for (size_t r = 0; tally->rows && r < tally->row_count; r++)
-        free(tally->rows[r].list);
-    free(tally->rows);
-    *tally = (struct name_counts){ 0 };
+    for (size_t r = 0; r < counts->row_count; r++)
+        free(counts->rows[r].list);
+    free(counts->rows);
+    *counts = (struct name_counts){ 0 };
 }

@@ -1,4 +1,4 @@
-/* How many events of each row have each name: counted once, so that a search asks names and not events. */
+/* How many events of each row have each name. Counted once, so that a search goes over names instead of events. */
 #ifndef TACHO_VIEW_ANSWER_NAME_COUNTS_H
 #define TACHO_VIEW_ANSWER_NAME_COUNTS_H
 
@@ -9,7 +9,7 @@ struct name_count {
 };
 
 struct name_counts_row {
-    struct name_count *list; /* owned; NULL while names are about as many as events: then those are as good */
+    struct name_count *list; /* owned; NULL if there are about as many names as events: a search then reads events */
     size_t count;
 };
 
@@ -18,7 +18,8 @@ struct name_counts {
     size_t row_count;
 };
 
-int name_counts_make(struct name_counts *tally, const struct view *view, struct error *err);
-void name_counts_free(struct name_counts *tally); /* of {0} too */
+/* Fills *out, which must be {0}; leaves it so after an error. */
+int name_counts_make(struct name_counts *out, const struct view *view, struct error *err);
+void name_counts_free(struct name_counts *counts); /* of {0} too */
 
 #endif

@@ -1,4 +1,4 @@
-/* The requests find and next: counting the events with such a name, and going from one to the next. */
+/* The requests find and next: count the events whose name matches, and go from one to the next. */
 #include "answer_cache.h"
 #include "answers.h"
 #include "row_answers.h"
@@ -15,40 +15,43 @@ struct finding {
     int is_cut;
 };
 
-/* How many events of a row match, or whether any does. ERR_ codes are below 0. */
-static int64_t count_matches(struct view_kept *kept, struct view *view, int number, int is_one_enough,
-                             struct error *err)
+/* How many events of a row match, or whether any does. */
+static int count_matches(struct view *view, int number, int is_one_enough, int64_t *out, struct error *err)
 {
     const struct view_events *events = &view->rows[number].events;
-    const struct name_counts_row *tally = &kept->tally.rows[number];
-    size_t names = tally->list ? tally->count : events->count;
+    const struct name_counts_row *counts = &view->cache->name_counts.rows[number];
+    struct search *search = &view->cache->search;
+    size_t names = counts->list ? counts->count : events->count;
     int64_t count = 0;
 
     for (size_t i = 0; i < names; i++) {
-        int matches = name_search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i],
-                                          err);
+        int matches = name_search_matches(search, view, counts->list ? counts->list[i].name : events->name[i], err);
         if (matches < 0)
             return matches;
-        count += !matches ? 0 : tally->list ? tally->list[i].count : 1;
+        count += !matches ? 0 : counts->list ? counts->list[i].count : 1;
         if (count && is_one_enough)
             break;
     }
-    return count;
+    *out = count;
+    return 0;
 }
 
-/* What is searched for, and in which rows: one, or all. */
-static int begin(struct view_kept *kept, struct view *view, const struct arguments *arguments, int *first, int *behind,
-                 struct error *err)
+/* Reads the search, and the rows to look at: one, or all. */
+static int begin(struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
 {
-    int code = kept ? name_search_begin(&kept->search, view, arguments, err) : err->code;
+    struct answer_cache *cache = view->cache;
+    int code;
 
     *first = 0;
     *behind = (int)view->row_count;
-    if (code == 0 && argument_text(arguments, "row", NULL)) {
-        code = view_argument_row(view, arguments, "row", first, err);
+    if ((code = name_search_begin(&cache->search, view, arguments, err)) != 0)
+        return code;
+    if (argument_text(arguments, "row", NULL)) {
+        if ((code = view_argument_row(view, arguments, "row", first, err)) != 0)
+            return code;
         *behind = *first + 1;
     }
-    return code || kept->tally.rows ? code : name_counts_make(&kept->tally, view, err);
+    return cache->name_counts.rows ? 0 : name_counts_make(&cache->name_counts, view, err);
 }
 
 static void add_names(struct finding *finding, const struct search *search)
@@ -66,27 +69,37 @@ static void add_names(struct finding *finding, const struct search *search)
         }
 }
 
+static int find_in_rows(struct finding *finding, struct view *view, int first, int behind, struct error *err)
+{
+    int64_t count;
+    int code;
+
+    for (int row = first; row < behind; row++) {
+        if ((code = count_matches(view, row, 0, &count, err)) != 0)
+            return code;
+        if (count > 0)
+            text_addf(&finding->rows, "%s{\"row\":%d,\"count\":%lld}", finding->rows.length ? "," : "", row,
+                      (long long)count);
+        finding->total += count;
+    }
+    return 0;
+}
+
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     struct finding finding = { 0 };
-    int first, behind, code = begin(kept, view, arguments, &first, &behind, err);
+    int first, behind, code;
 
-    for (int row = first; row < behind && code == 0; row++) {
-        int64_t count = count_matches(kept, view, row, 0, err);
-        code = count < 0 ? (int)count : 0;
-        if (count > 0)
-            text_addf(&finding.rows, "%s{\"row\":%d,\"count\":%lld}", finding.rows.length ? "," : "", row,
-                      (long long)count);
-        finding.total += count;
-    }
-    if (code == 0) {
-        add_names(&finding, &kept->search);
-        text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total,
-                  text_string(&finding.rows), text_string(&finding.names), finding.is_cut ? "true" : "false");
-        if (text_failed(&finding.rows) || text_failed(&finding.names))
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory to search");
-    }
+    if ((code = begin(view, arguments, &first, &behind, err)) != 0)
+        return code;
+    if ((code = find_in_rows(&finding, view, first, behind, err)) != 0)
+        goto free_finding;
+    add_names(&finding, &view->cache->search);
+    text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total,
+              text_string(&finding.rows), text_string(&finding.names), finding.is_cut ? "true" : "false");
+    if (text_failed(&finding.rows) || text_failed(&finding.names))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+free_finding:
     text_free(&finding.rows);
     text_free(&finding.names);
     return code;
@@ -110,16 +123,16 @@ static int compare(const struct position *a, const struct position *b)
 
 struct stepping {
     struct view *view;
-    struct search *search;
     struct position from, best; /* best.row: VIEW_NO_ROW while there is none */
     int is_back;
 };
 
-/* From where on in a lane, and how far: the nearest of it that matches and is nearer than the best so far. */
+/* Goes through a lane to the first event that matches, and no further than the best one so far. */
 static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct error *err)
 {
     const struct view_events *events = &stepping->view->rows[row].events;
     int64_t first = events->lanes[lane], behind = events->lanes[lane + 1], step = stepping->is_back ? -1 : 1;
+    struct search *search = &stepping->view->cache->search;
     int64_t from = stepping->from.start_ns;
     int64_t at = !stepping->is_back      ? events_from(events, lane, from)
                  : from >= VIEW_FURTHEST ? behind - 1
@@ -131,7 +144,7 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
             break;
         if (compare(&here, &stepping->from) * step <= 0)
             continue;
-        int matches = name_search_matches(stepping->search, stepping->view, events->name[at], err);
+        int matches = name_search_matches(search, stepping->view, events->name[at], err);
         if (matches < 0)
             return matches;
         if (matches) {
@@ -142,16 +155,15 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
     return 0;
 }
 
-/* Where to go on from. A time alone is behind (or before) every event that starts there. */
+/* Reads the position to go on from. A time alone lies behind (or before) every event that starts then. */
 static int read_position(struct stepping *stepping, const struct arguments *arguments, struct error *err)
 {
     const char *after = argument_text(arguments, "after", NULL);
     int64_t back = 0, at = 0, row, event;
-    int code = argument_int(arguments, "back", 0, 1, &back, err), has_at = argument_text(arguments, "at", NULL) != NULL;
+    int has_at = argument_text(arguments, "at", NULL) != NULL, code;
 
-    if (code == 0)
-        code = argument_int(arguments, "at", -VIEW_LAST_TIME, VIEW_LAST_TIME, &at, err);
-    if (code != 0)
+    if ((code = argument_int(arguments, "back", 0, 1, &back, err)) != 0 ||
+        (code = argument_int(arguments, "at", -VIEW_LAST_TIME, VIEW_LAST_TIME, &at, err)) != 0)
         return code;
     stepping->is_back = (int)back;
     stepping->from = (struct position){ has_at ? view_report_time(stepping->view, at)
@@ -169,22 +181,32 @@ static int read_position(struct stepping *stepping, const struct arguments *argu
     return 0;
 }
 
+/* Rows without a match are passed over: a count of names is quicker than a walk over events. */
+static int step_row(struct stepping *stepping, int row, struct error *err)
+{
+    struct view *view = stepping->view;
+    int64_t count = 1;
+    int code;
+
+    if (view->cache->name_counts.rows[row].list && (code = count_matches(view, row, 1, &count, err)) != 0)
+        return code;
+    for (uint32_t lane = 0; lane < view->rows[row].events.lane_count && count > 0; lane++)
+        if ((code = step_lane(stepping, row, lane, err)) != 0)
+            return code;
+    return 0;
+}
+
 int view_next(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
-    struct stepping stepping = { .view = view, .search = kept ? &kept->search : NULL, .best.row = VIEW_NO_ROW };
-    int first, behind, code = begin(kept, view, arguments, &first, &behind, err);
+    struct stepping stepping = { .view = view, .best.row = VIEW_NO_ROW };
+    int first, behind, code;
 
-    if (code == 0)
-        code = read_position(&stepping, arguments, err);
-    for (int row = first; row < behind && code == 0; row++) {
-        int64_t has_some = kept->tally.rows[row].list ? count_matches(kept, view, row, 1, err) : 1;
-        code = has_some < 0 ? (int)has_some : 0;
-        for (uint32_t lane = 0; lane < view->rows[row].events.lane_count && has_some > 0 && code == 0; lane++)
-            code = step_lane(&stepping, row, lane, err);
-    }
-    if (code != 0)
+    if ((code = begin(view, arguments, &first, &behind, err)) != 0 ||
+        (code = read_position(&stepping, arguments, err)) != 0)
         return code;
+    for (int row = first; row < behind; row++)
+        if ((code = step_row(&stepping, row, err)) != 0)
+            return code;
     if (stepping.best.row == VIEW_NO_ROW)
         text_add(out, "null");
     else

@@ -2,7 +2,7 @@
  * once.
  *
  * Patterns come from the page and may be hostile. The regex engine bounds the time for each character, LONGEST_NAME
- * bounds the characters of a name, and a timeout, which is checked between names, bounds the whole search. */
+ * bounds the length of a name, and a timeout, which is checked between names, bounds the whole search. */
 #include "name_search.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ enum {
     LONGEST_PATTERN = 1000,
     LONGEST_NAME = 4096,    /* the part of a name that an expression is matched with */
     LIMIT_MS = 3000,
-    SHORT_TEXT = 64,        /* as far as comparing at each place is quicker than copying a name */
-    MOST_VERDICTS = 1 << 27 /* ids beyond that are of damaged reports, or of too many names to remember */
+    SHORT_TEXT = 64,        /* up to here, comparing at each place is faster than folding a copy of the name */
+    MOST_VERDICTS = 1 << 27 /* greater ids come from damaged reports, or there are too many names to remember */
 };
 
 void name_search_free(struct search *search)
@@ -64,28 +64,26 @@ static int read_mode(const struct arguments *arguments, enum search_mode *mode, 
     return error_set(err, ERR_BAD_ARGUMENT, "mode=%.40s: must be substring, regex or exact", given);
 }
 
-/* Letters of ASCII alone: what lies above is part of longer characters. */
+/* Only letters of ASCII: a byte above is part of a longer character. */
 static inline char fold(char c)
 {
     return (unsigned char)(c - 'A') < 26 ? (char)(c | 0x20) : c;
 }
 
-/* What is asked for, without its verdicts. */
+/* Reads the arguments. A search for a name of an event ignores the text. */
 static int read_question(struct search *search, const struct arguments *arguments, struct error *err)
 {
     int64_t with_case = 0, name = -1;
     size_t length = 0;
     const char *text = argument_text(arguments, "text", &length);
-    int code = argument_int(arguments, "case", 0, 1, &with_case, err);
+    int code;
 
-    if (code == 0)
-        code = argument_int(arguments, "name", 0, UINT32_MAX, &name, err);
-    if (code == 0)
-        code = read_mode(arguments, &search->mode, err);
-    if (code == 0 && !text && name < 0)
-        code = error_set(err, ERR_BAD_ARGUMENT, "%s: the argument text (or name) is missing", arguments->request);
-    if (code != 0)
+    if ((code = argument_int(arguments, "case", 0, 1, &with_case, err)) != 0 ||
+        (code = argument_int(arguments, "name", 0, UINT32_MAX, &name, err)) != 0 ||
+        (code = read_mode(arguments, &search->mode, err)) != 0)
         return code;
+    if (!text && name < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "%s: the argument text (or name) is missing", arguments->request);
     if (name >= 0) {
         *search = (struct search){ .mode = SEARCH_NAME, .name = (uint32_t)name };
         text = "";
@@ -114,20 +112,20 @@ static int is_same(const struct search *a, const struct search *b)
 int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
 {
     struct search asked = { 0 };
-    int code = read_question(&asked, arguments, err);
+    int code;
 
-    if (code == 0 && is_same(search, &asked)) {
-        name_search_free(&asked);
-    } else if (code == 0) {
-        code = asked.mode == SEARCH_REGEX ? compile(&asked, asked.text, asked.length, err) : 0;
-        if (code == 0) {
-            name_search_free(search);
-            *search = asked;
-            asked = (struct search){ 0 };
-        }
+    if ((code = read_question(&asked, arguments, err)) != 0)
+        goto free_asked;
+    if (!is_same(search, &asked)) {
+        if (asked.mode == SEARCH_REGEX && (code = compile(&asked, asked.text, asked.length, err)) != 0)
+            goto free_asked;
+        name_search_free(search);
+        *search = asked;
+        asked = (struct search){ 0 };
     }
-    name_search_free(&asked);
     search->end_ns = clock_monotonic_ns() + INT64_C(1000000) * LIMIT_MS;
+free_asked:
+    name_search_free(&asked);
     return code;
 }
 
@@ -161,7 +159,7 @@ static int is_exact(const struct search *search, const char *name, size_t length
     return behind.length && is_equal(&behind, name, length);
 }
 
-/* In time that grows with the name alone, however much of it repeats itself. */
+/* memmem() takes linear time, also for names that repeat themselves; comparing at each place would not. */
 static int is_long_inside(struct search *search, const char *name, size_t length)
 {
     struct text *folded = &search->folded;

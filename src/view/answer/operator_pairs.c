@@ -1,8 +1,8 @@
-/* Matching forward and backward operators.
+/* Matches forward and backward operators.
  *
- * Operators that need no gradient show the number that the next one that does will get, and so do those that
- * it calls. Of all with one number it is therefore the last to begin before the backward one that is meant,
- * and those that it lies in. */
+ * An operator that needs no gradient shows the sequence number that the next operator with a gradient will get, and so
+ * do the operators that this one calls. Of all operators with one number, the forward operator is therefore the last
+ * that starts before the backward one; the operators around it belong to it. */
 #include "operator_pairs.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const char *range_bytes(struct report *report, const struct report_block 
     return block_is_null(block, column, row) ? "" : report_string(report, block->values[column][row], length);
 }
 
-/* Most ranges have none, which is quickly seen. */
+/* memmem() rules out most ranges faster than parsing their text would. */
 static int64_t range_sequence(struct report *report, const struct report_block *block, size_t row)
 {
     static const char mark[] = ", seq = ";
@@ -155,8 +155,8 @@ static int holds(const struct operator_facts *outer, const struct operator_facts
     return outer->thread == inner->thread && outer->start_ns <= inner->start_ns && outer->end_ns >= inner->end_ns;
 }
 
-/* The one that torch ties a backward operator to: the last forward one to begin before it that is not
- * part of any backward one. */
+/* The operator that a backward one belongs to: the last forward operator that starts before it and is not part of any
+ * backward one. */
 static const struct candidate *forward_of(const struct candidates *candidates, const struct operator_facts *backward)
 {
     const struct candidate *last = NULL;
@@ -176,50 +176,49 @@ static int add_forwards(struct event_list_rows *rows, const struct candidates *c
                         const struct operator_facts *backward)
 {
     const struct candidate *last = forward_of(candidates, backward);
-    int code = 0;
 
-    for (size_t i = 0; i < candidates->count && last && code == 0; i++)
-        if (!candidates->list[i].facts.is_backward && holds(&candidates->list[i].facts, &last->facts))
-            code = event_list_rows_add(rows, candidates->list[i].row);
-    return code;
+    for (size_t i = 0; i < candidates->count && last; i++)
+        if (!candidates->list[i].facts.is_backward && holds(&candidates->list[i].facts, &last->facts) &&
+            event_list_rows_add(rows, candidates->list[i].row) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int add_backwards(struct event_list_rows *rows, const struct candidates *candidates,
                          const struct operator_facts *forward)
 {
-    int code = 0;
-
-    for (size_t i = 0; i < candidates->count && code == 0; i++) {
+    for (size_t i = 0; i < candidates->count; i++) {
         const struct operator_facts *backward = &candidates->list[i].facts;
         const struct candidate *last = backward->is_backward ? forward_of(candidates, backward) : NULL;
-        if (last && holds(forward, &last->facts))
-            code = event_list_rows_add(rows, candidates->list[i].row);
+        if (last && holds(forward, &last->facts) && event_list_rows_add(rows, candidates->list[i].row) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
 }
 
-int pairs_find(struct event_list *places, struct view *view, const struct operator_facts *facts, struct view_place self,
-               struct error *err)
+int operator_pairs_find(struct event_list *places, struct view *view, const struct operator_facts *facts,
+                        struct view_place self, struct error *err)
 {
     const struct key_ranges_kind *kind = kind_of(view, self);
-    struct view_kept *kept = view_kept(view, err);
     struct candidates candidates = {
         .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err
     };
     struct event_list_rows rows = { 0 };
+    int code;
 
-    if (!kept)
-        return err->code;
     if (!kind || !facts->is_operator || facts->sequence < 0)
         return 0;
-    int code = key_ranges_find(&kept->zones, view->report, kind, &facts->sequence, 1, take_candidate, &candidates, err);
-    if (code == 0 &&
-        (facts->is_backward ? add_forwards(&rows, &candidates, facts) : add_backwards(&rows, &candidates, facts)) != 0)
+    if ((code = key_ranges_find(&view->cache->key_ranges, view->report, kind, &facts->sequence, 1, take_candidate,
+                                &candidates, err)) != 0)
+        goto done;
+    if ((facts->is_backward ? add_forwards : add_backwards)(&rows, &candidates, facts) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0)
-        code = event_list_add_rows(places, view, kind->table, &rows, err);
-    if (code == 0)
-        event_list_sort(places, view);
+        goto done;
+    }
+    if ((code = event_list_add_rows(places, view, kind->table, &rows, err)) != 0)
+        goto done;
+    event_list_sort(places, view);
+done:
     event_list_rows_free(&rows);
     free(candidates.list);
     return code;

@@ -1,8 +1,8 @@
 /* The overview for the minimap: how much of the time any GPU, and any thread, was busy.
  *
- * Streams and threads run side by side, so their times cannot be added up: what is asked is how much of each bin of
- * time at least one of them covers. Bins are worked out once, when they are first asked for, several at a time; later
- * requests look at the bins alone. */
+ * Streams and threads run side by side, so their times cannot be added up. Instead, the share of each bin of time that
+ * at least one of them covers is computed, for several bins in parallel. This happens once, at the first request; later
+ * requests read the bins only. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,8 +32,8 @@ struct covering {
     struct view *view;
     struct view_overview *overview;
     int over;
-    uint32_t running; /* the name of what counts on rows of states */
-    const int *rows;  /* that count */
+    uint32_t running; /* the name of the only state that counts as busy */
+    const int *rows;  /* the rows whose events count */
     size_t row_count;
     int code;         /* of any bin that failed: written by several workers */
 };
@@ -56,7 +56,7 @@ static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
 
 struct bin {
     int64_t from_ns, to_ns;
-    struct busy_list covered, merged; /* what is known so far, in order; and the same with one lane more */
+    struct busy_list covered, merged; /* the time covered by the lanes so far, in order; the same with one more lane */
 };
 
 /* The first event from `at` on that ends behind the time. */
@@ -67,20 +67,20 @@ static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end
     return behind > at && event_end(events, behind - 1) > time_ns ? behind - 1 : behind;
 }
 
-/* Joins a lane with what is covered so far. Events that lie in what is covered are jumped over, which are all
- * but a few where ranges nest. */
+/* Joins a lane with the time that is covered so far. Events within covered time are skipped, which are nearly all where
+ * ranges nest. */
 static int add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row, uint32_t lane)
 {
     const struct view_events *events = &row->events;
     uint32_t at = events_reaching(events, lane, bin->from_ns), end = events->lanes[lane + 1];
     size_t next = 0;
-    int code = 0;
 
     bin->merged.count = 0;
-    while (code == 0 && ((at < end && events->start_ns[at] < bin->to_ns) || next < bin->covered.count)) {
+    while ((at < end && events->start_ns[at] < bin->to_ns) || next < bin->covered.count) {
         const struct busy *known = next < bin->covered.count ? &bin->covered.list[next] : NULL;
         if (known && (at == end || known->from_ns <= events->start_ns[at])) {
-            code = add_busy(&bin->merged, known->from_ns, known->to_ns);
+            if (add_busy(&bin->merged, known->from_ns, known->to_ns) != 0)
+                return ERR_NO_MEMORY;
             next++;
             if (at < end && events->start_ns[at] < known->to_ns)
                 at = jump(events, at, end, known->to_ns);
@@ -88,14 +88,15 @@ static int add_lane(const struct covering *covering, struct bin *bin, const stru
         }
         int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns,
                 until = event_end(events, at);
-        if (row->kind != KIND_STATES || events->name[at] == covering->running)
-            code = add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns);
+        if ((row->kind != KIND_STATES || events->name[at] == covering->running) &&
+            add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns) != 0)
+            return ERR_NO_MEMORY;
         at++;
     }
     struct busy_list old = bin->covered;
     bin->covered = bin->merged;
     bin->merged = old;
-    return code;
+    return 0;
 }
 
 static int64_t sum_of(const struct busy_list *list)
@@ -113,6 +114,22 @@ static int is_full(const struct bin *bin)
            bin->covered.list->to_ns >= bin->to_ns;
 }
 
+static int add_lanes(const struct covering *covering, struct bin *bin)
+{
+    for (size_t r = 0; r < covering->row_count; r++) {
+        const struct view_row *row = &covering->view->rows[covering->rows[r]];
+        if (row->from_ns > bin->to_ns || row->to_ns < bin->from_ns)
+            continue;
+        for (uint32_t lane = 0; lane < row->events.lane_count; lane++) {
+            if (is_full(bin))
+                return 0;
+            if (add_lane(covering, bin, row, lane) != 0)
+                return ERR_NO_MEMORY;
+        }
+    }
+    return 0;
+}
+
 static void cover_bin(void *argument, int worker, size_t i)
 {
     struct covering *covering = argument;
@@ -120,17 +137,9 @@ static void cover_bin(void *argument, int worker, size_t i)
     double length = (double)(view->end_ns - view->origin_ns) / covering->overview->bins;
     struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i),
                        .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
-    int code = 0;
 
-    for (size_t r = 0; r < covering->row_count && code == 0 && !is_full(&bin); r++) {
-        const struct view_row *row = &view->rows[covering->rows[r]];
-        if (row->from_ns > bin.to_ns || row->to_ns < bin.from_ns)
-            continue;
-        for (uint32_t lane = 0; lane < row->events.lane_count && code == 0 && !is_full(&bin); lane++)
-            code = add_lane(covering, &bin, row, lane);
-    }
-    if (code != 0)
-        __atomic_store_n(&covering->code, code, __ATOMIC_RELAXED);
+    if (add_lanes(covering, &bin) != 0)
+        __atomic_store_n(&covering->code, ERR_NO_MEMORY, __ATOMIC_RELAXED);
     else if (bin.covered.count)
         covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) /
                                                                (bin.to_ns > bin.from_ns
@@ -163,10 +172,12 @@ static int cover(struct view *view, struct view_overview *overview)
 {
     int *rows = malloc((view->row_count + 1) * sizeof *rows);
     int64_t length = view->end_ns - view->origin_ns;
-    int code = rows ? 0 : ERR_NO_MEMORY;
+    int code = 0;
 
+    if (!rows)
+        return ERR_NO_MEMORY;
     overview->bins = length >= MOST_BINS ? MOST_BINS : length > 0 ? (int)length : 1;
-    for (int over = 0; over < OVERS && code == 0; over++) {
+    for (int over = 0; over < OVERS; over++) {
         struct covering covering = {
             .view = view,
             .overview = overview,
@@ -179,8 +190,10 @@ static int cover(struct view *view, struct view_overview *overview)
         overview->is_known[over] = covering.row_count > 0;
         if (covering.row_count)
             report_parallel_for(view->report, (size_t)overview->bins, cover_bin, &covering);
-        code = covering.code;
+        if ((code = covering.code) != 0)
+            goto free_rows;
     }
+free_rows:
     free(rows);
     return code;
 }
@@ -198,21 +211,27 @@ static float mean(const struct view_overview *overview, int over, double from, d
     return to > from ? (float)(sum / (to - from)) : 0;
 }
 
+static int make_overview(struct view *view)
+{
+    struct view_overview *overview = calloc(1, sizeof *overview);
+
+    if (!overview || cover(view, overview) != 0) {
+        free(overview);
+        return ERR_NO_MEMORY;
+    }
+    view->overview = overview;
+    return 0;
+}
+
 int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     int64_t width = 0;
-    int code = argument_int_needed(arguments, "width", 1, MOST_WIDTH, &width, err);
+    int code;
 
-    if (code != 0)
+    if ((code = argument_int_needed(arguments, "width", 1, MOST_WIDTH, &width, err)) != 0)
         return code;
-    if (!view->overview) {
-        view->overview = calloc(1, sizeof *view->overview);
-        if (!view->overview || cover(view, view->overview) != 0) {
-            free(view->overview);
-            view->overview = NULL;
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the overview");
-        }
-    }
+    if (!view->overview && make_overview(view) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the overview");
     text_add_bytes(out, "OVER", 4);
     text_add_bytes(out, &(uint32_t){ (uint32_t)width }, sizeof(uint32_t));
     for (int over = 0; over < OVERS; over++)

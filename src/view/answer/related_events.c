@@ -1,5 +1,5 @@
-/* Joins over correlation ids, ids of CUDA events and external ids. Ids are a process's own; a row that does not
- * say its process is of any. */
+/* Joins over correlation ids, ids of CUDA events and external ids. An id is unique within its process; a row without a
+ * process matches ids of all processes. */
 #include "related_events.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "answer_cache.h"
 #include "base/array.h"
 
-enum { MOST_CALLS = 8192 }; /* of a range that are looked at for what they launched */
+enum { MOST_CALLS = 8192 }; /* the first calls of a range, whose work is looked for */
 enum { NO_CUDA_EVENT = UINT32_MAX };
 
 enum { ID, PROCESS, OTHER };
@@ -109,7 +109,7 @@ int related_correlated_of(struct related_correlated *out, struct view *view, str
 struct matching {
     int64_t process;
     struct event_list_rows rows;
-    struct related_correlated others; /* what the matching rows have in their third column */
+    struct related_correlated others; /* the ids in the third column of the matching rows */
     struct error *err;
 };
 
@@ -127,41 +127,41 @@ static int take_row(void *context, const struct report_block *block, size_t row)
 static int take_other(void *context, const struct report_block *block, size_t row)
 {
     struct matching *matching = context;
+    int code;
 
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process ||
         block_is_null(block, OTHER, row) || block->values[OTHER][row] == NO_CUDA_EVENT)
         return 0;
-    int code = add_id(&matching->others, block->values[OTHER][row], matching->err);
-    return code ? code : matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
+    if ((code = add_id(&matching->others, block->values[OTHER][row], matching->err)) != 0)
+        return code;
+    return matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
 }
 
 static int add_matching(struct event_list *places, struct view *view, const struct key_ranges_kind *kind,
                         struct related_correlated *correlated, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     struct matching matching = { .process = correlated->process, .err = err };
+    int code;
 
     sort(correlated);
-    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_row,
-                                      &matching, err)
-                    : err->code;
-    if (code == 0)
-        code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
+    if ((code = key_ranges_find(&view->cache->key_ranges, view->report, kind, correlated->ids, correlated->count,
+                                take_row, &matching, err)) != 0)
+        goto free_rows;
+    code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
+free_rows:
     event_list_rows_free(&matching.rows);
     return code;
 }
 
-/* Ids become those of the third column. */
+/* Replaces ids by those in the third column of the rows that carry them. */
 static int follow(struct related_correlated *correlated, struct view *view, const struct key_ranges_kind *kind,
                   struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     struct matching matching = { .process = correlated->process, .others.process = correlated->process, .err = err };
 
     sort(correlated);
-    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_other,
-                                      &matching, err)
-                    : err->code;
+    int code = key_ranges_find(&view->cache->key_ranges, view->report, kind, correlated->ids, correlated->count,
+                               take_other, &matching, err);
     free(correlated->ids);
     *correlated = matching.others;
     return code;
@@ -169,23 +169,25 @@ static int follow(struct related_correlated *correlated, struct view *view, cons
 
 static int copy_ids(struct related_correlated *out, const struct related_correlated *from, struct error *err)
 {
-    int code = 0;
+    int code;
 
     *out = (struct related_correlated){ .process = from->process };
-    for (size_t i = 0; i < from->count && code == 0; i++)
-        code = add_id(out, from->ids[i], err);
-    return code;
+    for (size_t i = 0; i < from->count; i++)
+        if ((code = add_id(out, from->ids[i], err)) != 0)
+            return code;
+    return 0;
 }
 
 /* ---- joins ----------------------------------------------------------------------------------------------------- */
 
 int related_work(struct event_list *places, struct view *view, struct related_correlated *correlated, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < sizeof work_kinds / sizeof *work_kinds && code == 0; i++)
-        code = add_matching(places, view, &work_kinds[i], correlated, err);
-    return code;
+    for (size_t i = 0; i < sizeof work_kinds / sizeof *work_kinds; i++)
+        if ((code = add_matching(places, view, &work_kinds[i], correlated, err)) != 0)
+            return code;
+    return 0;
 }
 
 int related_calls(struct event_list *places, struct view *view, struct related_correlated *correlated,
@@ -194,20 +196,19 @@ int related_calls(struct event_list *places, struct view *view, struct related_c
     return add_matching(places, view, &call_kind, correlated, err);
 }
 
-/* Over the two tables that share the numbers of recorded events, and back to calls. */
+/* Joins the tables of recorded CUDA events and of waits by the id of the event, and the result with calls. */
 static int related_over_events(struct event_list *places, struct view *view,
                                const struct related_correlated *correlated, const struct key_ranges_kind *from,
                                const struct key_ranges_kind *to, struct error *err)
 {
-    struct related_correlated ids;
-    int code = copy_ids(&ids, correlated, err);
+    struct related_correlated ids = { 0 };
+    int code;
 
-    if (code == 0)
-        code = follow(&ids, view, from, err);
-    if (code == 0)
-        code = follow(&ids, view, to, err);
-    if (code == 0)
-        code = related_calls(places, view, &ids, err);
+    if ((code = copy_ids(&ids, correlated, err)) != 0 || (code = follow(&ids, view, from, err)) != 0 ||
+        (code = follow(&ids, view, to, err)) != 0)
+        goto free_ids;
+    code = related_calls(places, view, &ids, err);
+free_ids:
     related_correlated_free(&ids);
     return code;
 }
@@ -224,7 +225,7 @@ int related_waits(struct event_list *places, struct view *view, struct related_c
     return related_over_events(places, view, correlated, &record_by_call, &wait_by_event, err);
 }
 
-/* ---- what a range launched ------------------------------------------------------------------------------------- */
+/* ---- the work of a range --------------------------------------------------------------------------------------- */
 
 struct call_reading {
     const uint32_t *rows; /* in ascending order */
@@ -236,15 +237,16 @@ struct call_reading {
 static int take_calls(void *context, int worker, const struct report_block *block)
 {
     struct call_reading *reading = context;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < reading->count && code == 0; i++) {
+    for (size_t i = 0; i < reading->count; i++) {
         uint64_t row = reading->rows[i];
         if (row >= block->first_row && row - block->first_row < block->rows &&
-            !block_is_null(block, 0, (size_t)(row - block->first_row)))
-            code = add_id(reading->out, block->values[0][row - block->first_row], reading->err);
+            !block_is_null(block, 0, (size_t)(row - block->first_row)) &&
+            (code = add_id(reading->out, block->values[0][row - block->first_row], reading->err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
 /* The ids of calls, chunk by chunk, so that no two visits run at the same time. */
@@ -252,23 +254,23 @@ static int read_call_ids(struct related_correlated *out, struct view *view, stru
                          struct error *err)
 {
     const struct report_table *table = report_table(view->report, call_kind.table);
-    int column = table ? report_column(table, "correlationId") : -1, code = 0;
+    int column = table ? report_column(table, "correlationId") : -1, code;
 
     if (!table || !rows->count)
         return 0;
     event_list_rows_sort(rows);
-    for (size_t i = 0, first = 0; i < report_chunk_count(table) && first < rows->count && code == 0; i++) {
+    for (size_t i = 0, first = 0; i < report_chunk_count(table) && first < rows->count; i++) {
         struct report_chunk chunk = report_chunk_at(table, i);
         size_t behind = first;
         while (behind < rows->count && rows->list[behind] < chunk.first_row + chunk.rows)
             behind++;
         struct call_reading reading = { rows->list + first, behind - first, out, err };
-        if (behind > first)
-            code = report_scan_rows(view->report, table, &column, 1, chunk.first_row, chunk.rows, take_calls, &reading,
-                                    err);
+        if (behind > first && (code = report_scan_rows(view->report, table, &column, 1, chunk.first_row, chunk.rows,
+                                                       take_calls, &reading, err)) != 0)
+            return code;
         first = behind;
     }
-    return code;
+    return 0;
 }
 
 int related_launched(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
@@ -277,16 +279,20 @@ int related_launched(struct event_list *places, struct view *view, int64_t threa
     struct related_correlated ids = { .process = global_process(thread) };
     struct event_list calls = { 0 };
     struct event_list_rows rows = { 0 };
-    int code = event_list_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err);
+    int code;
 
-    for (size_t i = 0; i < calls.count && code == 0; i++)
+    if ((code = event_list_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err)) != 0)
+        goto done;
+    for (size_t i = 0; i < calls.count; i++)
         if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 &&
-            event_list_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
+            event_list_rows_add(&rows, place_table_row(view, calls.list[i])) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0)
-        code = read_call_ids(&ids, view, &rows, err);
-    if (code == 0 && ids.count)
-        code = related_work(places, view, &ids, err);
+            goto done;
+        }
+    if ((code = read_call_ids(&ids, view, &rows, err)) != 0)
+        goto done;
+    code = related_work(places, view, &ids, err);
+done:
     event_list_rows_free(&rows);
     event_list_free(&calls);
     related_correlated_free(&ids);
@@ -295,20 +301,20 @@ int related_launched(struct event_list *places, struct view *view, int64_t threa
 
 /* ---- external ids ---------------------------------------------------------------------------------------------- */
 
-int related_work_of_operator(struct event_list *places, struct view *view, struct view_place operator,
-                             struct error * err)
+int related_work_of_operator(struct event_list *places, struct view *view, struct view_place place, struct error *err)
 {
     struct related_correlated ids = { 0 };
     struct reading reading = { &ids, err };
-    int code = strcmp(place_table(view, operator), operator_kind.table) != 0
-                   ? 0
-                   : key_ranges_row(view->report, &operator_kind, place_table_row(view, operator), take_ids, &reading,
-                                    err);
+    int code;
 
-    if (code == 0)
-        code = follow(&ids, view, &link_by_operator, err);
-    if (code == 0)
-        code = related_work(places, view, &ids, err);
+    if (strcmp(place_table(view, place), operator_kind.table) != 0)
+        return 0;
+    if ((code = key_ranges_row(view->report, &operator_kind, place_table_row(view, place), take_ids, &reading, err)) !=
+            0 ||
+        (code = follow(&ids, view, &link_by_operator, err)) != 0)
+        goto free_ids;
+    code = related_work(places, view, &ids, err);
+free_ids:
     related_correlated_free(&ids);
     return code;
 }
@@ -316,13 +322,13 @@ int related_work_of_operator(struct event_list *places, struct view *view, struc
 int related_operators(struct event_list *places, struct view *view, struct related_correlated *correlated,
                       struct error *err)
 {
-    struct related_correlated ids;
-    int code = copy_ids(&ids, correlated, err);
+    struct related_correlated ids = { 0 };
+    int code;
 
-    if (code == 0)
-        code = follow(&ids, view, &link_by_call, err);
-    if (code == 0)
-        code = add_matching(places, view, &operator_kind, &ids, err);
+    if ((code = copy_ids(&ids, correlated, err)) != 0 || (code = follow(&ids, view, &link_by_call, err)) != 0)
+        goto free_ids;
+    code = add_matching(places, view, &operator_kind, &ids, err);
+free_ids:
     related_correlated_free(&ids);
     return code;
 }

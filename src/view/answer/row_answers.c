@@ -1,4 +1,4 @@
-/* The answers about rows and names, and which event is where. */
+/* The requests rows, names and at. */
 #include "row_answers.h"
 
 #include "analyze/engine/event_columns.h"
@@ -12,28 +12,31 @@ int view_argument_row(const struct view *view, const struct arguments *arguments
                       struct error *err)
 {
     int64_t row = 0;
-    int code = argument_int_needed(arguments, name, 0, INT32_MAX, &row, err);
+    int code;
 
-    if (code == 0 && (uint64_t)row >= view->row_count)
-        code = error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+    if ((code = argument_int_needed(arguments, name, 0, INT32_MAX, &row, err)) != 0)
+        return code;
+    if ((uint64_t)row >= view->row_count)
+        return error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
     *out = (int)row;
-    return code;
+    return 0;
 }
 
 int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
                        struct error *err)
 {
     int64_t from = -VIEW_LAST_TIME, to = VIEW_LAST_TIME;
-    int code = argument_int(arguments, "from", -VIEW_LAST_TIME, VIEW_LAST_TIME, &from, err);
+    int code;
 
-    if (code == 0)
-        code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err);
-    if (code == 0 && from > to)
-        code = error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)",
+    if ((code = argument_int(arguments, "from", -VIEW_LAST_TIME, VIEW_LAST_TIME, &from, err)) != 0 ||
+        (code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err)) != 0)
+        return code;
+    if (from > to)
+        return error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)",
                          (long long)to, (long long)from);
     *out = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
                                  argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
-    return code;
+    return 0;
 }
 
 void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event)
@@ -130,7 +133,7 @@ int view_names(struct view *view, const struct arguments *arguments, struct text
 
 /* ---- the event at a place -------------------------------------------------------------------------------------- */
 
-/* How far an event is from a moment; 0 inside of it. */
+/* How far a time is from an event; 0 within it. */
 static int64_t distance(const struct view_events *events, uint32_t event, int64_t time_ns)
 {
     int64_t before = events->start_ns[event] - time_ns, behind = time_ns - event_end(events, event);
@@ -141,22 +144,19 @@ static int64_t distance(const struct view_events *events, uint32_t event, int64_
 int view_at(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     int64_t time = 0, lane = 0, slack = 0;
-    int row, code = view_argument_row(view, arguments, "row", &row, err);
+    int row = VIEW_NO_ROW, code;
 
-    if (code == 0)
-        code = argument_int_needed(arguments, "time", -VIEW_LAST_TIME, VIEW_LAST_TIME, &time, err);
-    if (code == 0)
-        code = argument_int(arguments, "lane", 0, INT32_MAX, &lane, err);
-    if (code == 0)
-        code = argument_int(arguments, "slack", 0, VIEW_LAST_TIME, &slack, err);
-    if (code != 0)
+    if ((code = view_argument_row(view, arguments, "row", &row, err)) != 0 ||
+        (code = argument_int_needed(arguments, "time", -VIEW_LAST_TIME, VIEW_LAST_TIME, &time, err)) != 0 ||
+        (code = argument_int(arguments, "lane", 0, INT32_MAX, &lane, err)) != 0 ||
+        (code = argument_int(arguments, "slack", 0, VIEW_LAST_TIME, &slack, err)) != 0)
         return code;
     const struct view_events *events = &view->rows[row].events;
     if (lane >= events->lane_count) {
         text_add(out, "null");
         return 0;
     }
-    /* The one that reaches the moment or comes behind it, or the one before. */
+    /* the event that contains the time or starts after it, or the one before if that is nearer */
     int64_t time_ns = view_report_time(view, time);
     uint32_t first = events->lanes[lane], end = events->lanes[lane + 1],
              at = events_reaching(events, (uint32_t)lane, time_ns);

@@ -25,13 +25,13 @@ static const char *const kind_names[] = { "text", "time", "duration", "int", "re
 struct result {
     struct view *view;
     struct text columns, rows;
-    unsigned char kinds[MOST_COLUMNS];   /* enum column_kind, */
-    unsigned char by_name[MOST_COLUMNS]; /* and what a whole number would be there */
+    unsigned char kinds[MOST_COLUMNS];   /* enum column_kind */
+    unsigned char by_name[MOST_COLUMNS]; /* the kind of whole numbers in the column, by its name */
     size_t column_count, row_count;
     int is_cut, has_result;
 };
 
-/* ---- what a column is, by its name ----------------------------------------------------------------------------- */
+/* ---- the kind of a column, by its name ------------------------------------------------------------------------- */
 
 static int is_time_name(const char *name, size_t length)
 {
@@ -151,47 +151,54 @@ static void add_result(struct text *out, const struct result *result)
     text_addf(out, "],\"cut\":%s}", result->is_cut ? "true" : "false");
 }
 
-static int run(struct view_kept *kept, struct result *result, const struct arguments *arguments, struct error *err)
+static int run_statement(struct result *result, const struct arguments *arguments, struct error *err)
 {
     const struct query_visitor visitor = { result, take_columns, take_row, take_end };
+    struct answer_cache *cache = result->view->cache;
     struct text statement = { 0 };
-    int code = kept->query ? 0 : query_open(result->view->report, &kept->query, err);
+    int code;
 
-    if (code == 0)
-        query_limit(kept->query, LIMIT_MS);
+    if (!cache->query && (code = query_open(result->view->report, &cache->query, err)) != 0)
+        return code;
+    query_limit(cache->query, LIMIT_MS);
     text_add_bytes(&statement, arguments->body, arguments->body_length);
-    if (code == 0)
-        code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory")
-                                       : query_run(kept->query, text_string(&statement), &visitor, err);
+    code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+                                   : query_run(cache->query, text_string(&statement), &visitor, err);
     text_free(&statement);
-    if (code == MET_ENOUGH)
-        code = 0;
+    return code == MET_ENOUGH ? 0 : code;
+}
+
+static int run(struct result *result, const struct arguments *arguments, struct error *err)
+{
+    int code = run_statement(result, arguments, err);
+
     if (code != 0 && cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the statement was called off");
-    if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
-        code = ERR_BAD_ARGUMENT;
-    if (code == 0 && !result->has_result)
-        code = error_set(err, ERR_BAD_ARGUMENT,
+    if (code == ERR_DENIED || code == ERR_CANCELLED) /* forbidden, or past the time limit: the statement is to blame */
+        return ERR_BAD_ARGUMENT;
+    if (code != 0)
+        return code;
+    if (!result->has_result)
+        return error_set(err, ERR_BAD_ARGUMENT,
                          "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
-    return code;
+    return 0;
 }
 
 int view_sql(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct view_kept *kept = view_kept(view, err);
     struct result result = { .view = view };
+    int code;
 
-    if (!kept)
-        return err->code;
     if (!arguments->body || !arguments->body_length)
         return error_set(err, ERR_BAD_ARGUMENT, "the statement is missing: it is the body of the request");
     if (arguments->body_length > LONGEST_STATEMENT)
         return error_set(err, ERR_BAD_ARGUMENT, "a statement has at most %d bytes", LONGEST_STATEMENT);
-    int code = run(kept, &result, arguments, err);
-    if (code == 0)
-        add_result(out, &result);
-    if (code == 0 && (text_failed(&result.rows) || text_failed(&result.columns)))
+    if ((code = run(&result, arguments, err)) != 0)
+        goto free_result;
+    add_result(out, &result);
+    if (text_failed(&result.rows) || text_failed(&result.columns))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the rows");
+free_result:
     text_free(&result.columns);
     text_free(&result.rows);
     return code;

@@ -78,7 +78,8 @@ static void add_table(struct view *view, struct text *out, const struct analysis
         text_addf(out, "%d}", name);
 }
 
-/* Rows know GPUs, tables know the devices of a process: 0 is another GPU in each where each sees but one. */
+/* Rows have the id of the GPU, tables have the device number within the process: where each process sees one GPU only,
+ * the number 0 means a different GPU in each. */
 static void find_device(const struct view *view, struct analysis_filter *filter)
 {
     int64_t device = -1, process = -1;
@@ -116,16 +117,17 @@ static int read_filter(const struct view *view, const struct arguments *argument
         { "device", ONLY_DEVICE, &filter->device },
         { "stream", ONLY_STREAM, &filter->stream },
     };
-    int code = 0;
+    int code;
 
     *filter = (struct analysis_filter){ 0 };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++) {
-        code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if ((code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err)) != 0)
+            return code;
         filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;
     }
-    if (code == 0 && filter->only & ONLY_DEVICE)
+    if (filter->only & ONLY_DEVICE)
         find_device(view, filter);
-    return code;
+    return 0;
 }
 
 int view_table(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
@@ -136,22 +138,19 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
     struct analysis_filter filter;
     struct table *table;
     int64_t limit = USUAL_ROWS;
+    int code;
 
     if (!name)
         return error_set(err, ERR_BAD_ARGUMENT, "table: the argument report is missing");
     if (!analysis)
         return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
-    int code = view_argument_span(view, arguments, &span, err);
-    if (code == 0)
-        code = read_filter(view, arguments, &filter, err);
-    if (code == 0)
-        code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err);
-    if (code != 0)
+    if ((code = view_argument_span(view, arguments, &span, err)) != 0 ||
+        (code = read_filter(view, arguments, &filter, err)) != 0 ||
+        (code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err)) != 0)
         return code;
     int is_all = span.from_ns == INT64_MIN && span.to_ns == INT64_MAX;
     const struct analysis_request request = { .span = is_all ? NULL : &span, .filter = filter.only ? &filter : NULL };
-    code = analysis_run(analysis, view->report, &request, &table, err);
-    if (code != 0)
+    if ((code = analysis_run(analysis, view->report, &request, &table, err)) != 0)
         return code;
     add_table(view, out, analysis, table, (size_t)limit);
     table_delete(table);

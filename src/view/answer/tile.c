@@ -215,11 +215,10 @@ static void add_row(struct tile *tile, uint32_t number)
 static int read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
 {
     int64_t level = 0, index = 0;
-    int code = argument_int_needed(arguments, "level", 0, MOST_LEVEL, &level, err);
+    int code;
 
-    if (code == 0)
-        code = argument_int_needed(arguments, "index", INT64_MIN, INT64_MAX, &index, err);
-    if (code != 0)
+    if ((code = argument_int_needed(arguments, "level", 0, MOST_LEVEL, &level, err)) != 0 ||
+        (code = argument_int_needed(arguments, "index", INT64_MIN, INT64_MAX, &index, err)) != 0)
         return code;
     int64_t width = (int64_t)TILE_PIXELS << level, most = VIEW_LAST_TIME / width;
     tile->level = (int)level;
@@ -278,22 +277,23 @@ static int read_rows(struct making *making, const struct arguments *arguments, s
 int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct making making = { .place.view = view };
-    int failed = 0, code = read_place(&making.place, arguments, err);
+    uint32_t count;
+    int code;
 
-    if (code == 0)
-        code = read_rows(&making, arguments, err);
-    if (code == 0) {
-        uint32_t count = (uint32_t)making.count;
-        report_parallel_for(view->report, making.count, make_row, &making);
-        text_add_bytes(out, "TILE", 4);
-        text_add_bytes(out, &count, sizeof count);
-        for (size_t i = 0; i < making.count; i++) {
-            text_add_bytes(out, text_string(&making.rows[i].bytes), making.rows[i].bytes.length);
-            failed |= text_failed(&making.rows[i].bytes);
-        }
-        if (failed)
+    if ((code = read_place(&making.place, arguments, err)) != 0 || (code = read_rows(&making, arguments, err)) != 0)
+        goto free_rows;
+    count = (uint32_t)making.count;
+    report_parallel_for(view->report, making.count, make_row, &making);
+    text_add_bytes(out, "TILE", 4);
+    text_add_bytes(out, &count, sizeof count);
+    for (size_t i = 0; i < making.count; i++) {
+        if (text_failed(&making.rows[i].bytes)) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+            goto free_rows;
+        }
+        text_add_bytes(out, text_string(&making.rows[i].bytes), making.rows[i].bytes.length);
     }
+free_rows:
     for (size_t i = 0; i < making.count; i++)
         text_free(&making.rows[i].bytes);
     free(making.rows);

@@ -75,41 +75,54 @@ int points_add(struct view_points *points, int64_t time_ns, double value)
     return 0;
 }
 
-int points_arrange(struct view_points *points, int is_sum)
+/* Replaces the points by the same in the order of time. */
+static int sort(struct view_points *points)
 {
     uint32_t *order = malloc(((size_t)points->count + 1) * sizeof *order);
     int64_t *times = malloc(((size_t)points->count + 1) * sizeof *times);
     double *values = malloc(((size_t)points->count + 1) * sizeof *values);
-    int code = order && times && values ? 0 : ERR_NO_MEMORY;
+    int code = ERR_NO_MEMORY;
 
-    for (uint32_t i = 0; code == 0 && i < points->count; i++)
+    if (!order || !times || !values)
+        goto done;
+    for (uint32_t i = 0; i < points->count; i++)
         order[i] = i;
-    if (code == 0)
-        code = order_by_time(order, points->count, points->time_ns);
-    for (uint32_t i = 0; code == 0 && i < points->count; i++) {
+    if ((code = order_by_time(order, points->count, points->time_ns)) != 0)
+        goto done;
+    for (uint32_t i = 0; i < points->count; i++) {
         times[i] = points->time_ns[order[i]];
         values[i] = points->value[order[i]];
-    }
-    free(order);
-    if (code != 0) {
-        free(times);
-        free(values);
-        return code;
     }
     free(points->time_ns);
     free(points->value);
     points->time_ns = times;
     points->value = values;
     points->capacity = points->count;
+    times = NULL;
+    values = NULL;
+done:
+    free(order);
+    free(times);
+    free(values);
+    return code;
+}
+
+int points_arrange(struct view_points *points, int is_sum)
+{
+    int code;
+
+    if ((code = sort(points)) != 0)
+        return code;
     for (uint32_t i = 1; is_sum && i < points->count; i++)
-        values[i] += values[i - 1];
-    code = build(points);
-    if (code == 0 && points->count) {
+        points->value[i] += points->value[i - 1];
+    if ((code = build(points)) != 0)
+        return code;
+    if (points->count) {
         struct points_range all = points_range(points, 0, points->count);
         points->min = all.min;
         points->max = all.max;
     }
-    return code;
+    return 0;
 }
 
 void points_cut(struct view_points *points, int64_t least_ns, int64_t most_ns)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "counter_points.h"
 #include "gather.h"
@@ -100,16 +101,22 @@ static int64_t name_number(int64_t type, int64_t metric)
 
 static int read_names(struct view *view, const char *table, struct view_name_map *names, struct error *err)
 {
-    static const char *const wanted[] = { "typeId", "metricId", "metricName" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(view->report, table, wanted, 3, &columns, err);
+    enum { TYPE, METRIC, NAME };
+    static const char *const wanted[] = { "typeId", "metricId", "metricName", NULL };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (view_name_map_add(names, name_number(columns.values[0][row], columns.values[1][row]),
-                              view_pool_name(columns.values[2][row])) != 0)
+    if ((code = row_cursor_open(&rows, view->report, table, wanted, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (view_name_map_add(names, name_number(row_int(&rows, TYPE), row_int(&rows, METRIC)),
+                              view_pool_name(row_int(&rows, NAME))) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    report_columns_free(&columns);
+            goto close_rows;
+        }
     view_name_map_sort(names);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -126,7 +133,7 @@ struct counting {
     size_t point_rows, capacity; /* of points */
 };
 
-/* The key of a row of the table, and its value; 0 if it is none. */
+/* Reads the key and the value of a row of the table. Returns 0 if the row has no value or is left out. */
 static int take(const struct counting *counting, size_t row, int64_t key[KEY_PARTS], double *value)
 {
     const struct report_columns *columns = &counting->columns;
@@ -165,44 +172,61 @@ static int add_point(struct counting *counting, const int64_t *key, int64_t time
 
 static int add_leaves(struct counting *counting)
 {
-    int code = 0;
-
-    for (uint32_t i = 0; i < counting->keys.count && code == 0; i++) {
+    for (uint32_t i = 0; i < counting->keys.count; i++) {
         struct view_points *points = &counting->points[i];
         struct view_leaf leaf = { .key = keys_add(&counting->view->row_keys, keys_get(&counting->keys, i)) };
-        code = leaf.key == NO_KEY ? ERR_NO_MEMORY : points_arrange(points, counting->source->is_sum);
-        if (code != 0)
-            break;
+        if (leaf.key == NO_KEY || points_arrange(points, counting->source->is_sum) != 0)
+            return ERR_NO_MEMORY;
         points->unit = counting->source->unit ? counting->source->unit : "";
         leaf.points = *points;
-        code = view_add_leaf(counting->view, &leaf);
-        if (code == 0)
-            *points = (struct view_points){ 0 };
+        if (view_add_leaf(counting->view, &leaf) != 0)
+            return ERR_NO_MEMORY;
+        *points = (struct view_points){ 0 };
     }
-    return code;
+    return 0;
+}
+
+static int no_memory(const struct counter_source *source, struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
+}
+
+static int add_points(struct counting *counting, struct error *err)
+{
+    const struct counter_source *source = counting->source;
+    int64_t key[KEY_PARTS];
+    double value;
+    int code;
+
+    if (!counting->columns.rows)
+        return 0;
+    if (source->names_table && (code = read_names(counting->view, source->names_table, &counting->names, err)) != 0)
+        return code;
+    if (source->label)
+        counting->label = view_own_name(counting->view, source->label);
+    for (size_t row = 0; row < counting->columns.rows; row++)
+        if (take(counting, row, key, &value) &&
+            add_point(counting, key, counting->columns.values[TIME][row], value) != 0)
+            return no_memory(source, err);
+    return 0;
 }
 
 static int count_table(struct view *view, const struct counter_source *source, struct error *err)
 {
     struct counting counting = { .view = view, .source = source, .keys.width = KEY_PARTS };
     const char *names[COLUMNS] = { source->time, source->value };
-    int64_t key[KEY_PARTS];
-    double value;
+    int code;
 
     for (int part = 0; part < KEY_PARTS - 1; part++)
         names[KEY + part] = source->key[part] ? source->key[part] : "";
-    int code = columns_read(view->report, source->table, names, COLUMNS, &counting.columns, err);
-    if (code == 0 && counting.columns.rows && source->names_table)
-        code = read_names(view, source->names_table, &counting.names, err);
-    if (code == 0 && counting.columns.rows && source->label)
-        counting.label = view_own_name(view, source->label);
-    for (size_t row = 0; code == 0 && row < counting.columns.rows; row++)
-        if (take(&counting, row, key, &value) &&
-            add_point(&counting, key, counting.columns.values[TIME][row], value) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
+    if ((code = columns_read(view->report, source->table, names, COLUMNS, &counting.columns, err)) != 0 ||
+        (code = add_points(&counting, err)) != 0)
+        goto done;
+    report_columns_free(&counting.columns); /* before points are arranged, which needs memory of its own */
+    if (add_leaves(&counting) != 0)
+        code = no_memory(source, err);
+done:
     report_columns_free(&counting.columns);
-    if (code == 0 && add_leaves(&counting) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
     for (size_t i = 0; i < counting.point_rows; i++)
         points_free(&counting.points[i]);
     free(counting.points);
@@ -213,9 +237,10 @@ static int count_table(struct view *view, const struct counter_source *source, s
 
 int points_read(struct view *view, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < sizeof counters / sizeof *counters && code == 0; i++)
-        code = count_table(view, &counters[i], err);
-    return code;
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if ((code = count_table(view, &counters[i], err)) != 0)
+            return code;
+    return 0;
 }

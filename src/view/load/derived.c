@@ -1,4 +1,4 @@
-/* The table of what is made, and the names of states. */
+/* The table of functions that derive rows, and the names of states. */
 #include "derived.h"
 
 #include <string.h>
@@ -10,11 +10,12 @@ static int (*const makers[])(struct view *view, struct error *err) = { derived_s
 
 int derived_rows(struct view *view, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < sizeof makers / sizeof *makers && code == 0; i++)
-        code = makers[i](view, err);
-    return code;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if ((code = makers[i](view, err)) != 0)
+            return code;
+    return 0;
 }
 
 static const char *const state_names[VIEW_STATE_COUNT] = {

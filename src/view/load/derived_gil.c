@@ -1,5 +1,6 @@
-/* Who held Python's lock and who waited for it, from the samples of Python: samples of a thread that say the same
- * follow one another as one stretch, as long as they come regularly. */
+/* Rows that show when a thread held Python's global interpreter lock (GIL) and when it waited for it. They come from
+ * the samples of Python: successive samples of a thread with the same state become one stretch, as long as no gap
+ * between them is too long. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -34,15 +35,13 @@ static int goes_on(const struct samples *samples, size_t i)
 
 static int add_stretches(struct gather *gather, const struct samples *samples)
 {
-    int code = 0;
-
-    for (size_t i = 0, next; i < samples->columns.rows && code == 0; i = next) {
+    for (size_t i = 0, next; i < samples->columns.rows; i = next) {
         int64_t state = value(samples, GIL, i);
         for (next = i + 1; goes_on(samples, next - 1) && value(samples, GIL, next) == state; next++)
             ;
         if (state != GIL_HELD && state != GIL_AWAITED)
             continue;
-        size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample that says otherwise */
+        size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample with another state */
         struct view_taken event = {
             .start_ns = value(samples, START, i),
             .end_ns = value(samples, START, last),
@@ -50,9 +49,22 @@ static int add_stretches(struct gather *gather, const struct samples *samples)
             .key = { ROW_GIL, value(samples, THREAD, i) },
             .name = derived_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED),
         };
-        code = gather_add(gather, 0, &event);
+        if (gather_add(gather, 0, &event) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
+}
+
+static int sort_samples(struct samples *samples)
+{
+    size_t count = samples->columns.rows;
+
+    samples->order = malloc(count * sizeof *samples->order);
+    if (!samples->order)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        samples->order[i] = (uint32_t)i;
+    return order_by_thread(samples->order, count, samples->columns.values[THREAD], samples->columns.values[START]);
 }
 
 int derived_gil(struct view *view, struct error *err)
@@ -60,24 +72,18 @@ int derived_gil(struct view *view, struct error *err)
     static const char *const names[COLUMNS] = { "start", "globalTid", "gil" };
     struct samples samples = { 0 };
     struct gather gather = { 0 };
-    int code = columns_read(view->report, "TACHO_PYTHON_SAMPLE", names, COLUMNS, &samples.columns, err);
+    int code;
 
-    if (code == 0 && samples.columns.rows && samples.columns.rows < UINT32_MAX) {
-        samples.order = malloc(samples.columns.rows * sizeof *samples.order);
-        for (size_t i = 0; samples.order && i < samples.columns.rows; i++)
-            samples.order[i] = (uint32_t)i;
-        if (!samples.order || order_by_thread(samples.order, samples.columns.rows, samples.columns.values[THREAD],
-                                              samples.columns.values[START]) != 0)
-            code = ERR_NO_MEMORY;
-        if (code == 0)
-            code = gather_open(&gather, view, &gil, err);
-        if (code == 0)
-            code = add_stretches(&gather, &samples);
-        if (code == ERR_NO_MEMORY)
-            error_set(err, code, "not enough memory for the samples of Python");
-        if (code == 0)
-            code = gather_finish(&gather, err);
+    if ((code = columns_read(view->report, "TACHO_PYTHON_SAMPLE", names, COLUMNS, &samples.columns, err)) != 0 ||
+        !samples.columns.rows || samples.columns.rows >= UINT32_MAX)
+        goto done;
+    if (sort_samples(&samples) != 0 || gather_open(&gather, view, &gil, err) != 0 ||
+        add_stretches(&gather, &samples) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
+        goto done;
     }
+    code = gather_finish(&gather, err);
+done:
     gather_close(&gather);
     free(samples.order);
     report_columns_free(&samples.columns);

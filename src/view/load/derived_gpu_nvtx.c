@@ -1,8 +1,8 @@
-/* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work
- * there that was launched inside the range, by the thread of the range.
+/* NVTX ranges and annotations of PyTorch projected onto streams: a projection reaches from the start of the first to
+ * the end of the last work on the stream that the thread of the range launched inside the range.
  *
- * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/model/launch_run.h), as
- * each thread is in analyze/reports/nvtx_gpu_proj.c, which does the same for all streams together. */
+ * Work is grouped by launching thread and stream; each group is a run of launches (analyze/model/launch_run.h).
+ * analyze/reports/nvtx_gpu_proj.c does the same with one run for each thread, for all streams together. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,10 +138,8 @@ static int project(struct projection *projection, const struct launch_run *launc
     const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
     const struct ranges *ranges = &projection->ranges[kind];
     size_t from = 0;
-    int code = 0;
 
-    for (size_t i = first_range(ranges, of[THREAD]);
-         i < ranges->count && ranges->list[i].thread == of[THREAD] && code == 0; i++) {
+    for (size_t i = first_range(ranges, of[THREAD]); i < ranges->count && ranges->list[i].thread == of[THREAD]; i++) {
         const struct range *range = &ranges->list[i];
         struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
         if (!work.ops)
@@ -153,9 +151,10 @@ static int project(struct projection *projection, const struct launch_run *launc
             .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
             .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] },
         };
-        code = gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event);
+        if (gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event) != 0)
+            return ERR_NO_MEMORY;
     }
-    return code;
+    return 0;
 }
 
 static void project_run(void *argument, int worker, size_t number)
@@ -164,88 +163,160 @@ static void project_run(void *argument, int worker, size_t number)
     struct run *run = &projection->runs[number];
     struct launch_run launches = { 0 };
 
-    run->code = open_run(&launches, projection, run);
-    for (int kind = 0; kind < KINDS && run->code == 0; kind++)
-        run->code = project(projection, &launches, kind, worker, number);
+    if ((run->code = open_run(&launches, projection, run)) != 0)
+        goto close_run;
+    for (int kind = 0; kind < KINDS; kind++)
+        if ((run->code = project(projection, &launches, kind, worker, number)) != 0)
+            goto close_run;
+close_run:
     launch_run_close(&launches);
 }
 
 static int project_all(struct projection *projection)
 {
-    int code = deal(projection);
+    int code;
 
+    if ((code = deal(projection)) != 0)
+        return code;
     projection->no_name = view_own_name(projection->view, "[no message]");
-    if (code == 0)
-        report_parallel_for(projection->view->report, projection->run_keys.count, project_run, projection);
-    for (size_t i = 0; i < projection->run_keys.count && code == 0; i++)
-        code = projection->runs[i].code;
+    report_parallel_for(projection->view->report, projection->run_keys.count, project_run, projection);
+    for (size_t i = 0; i < projection->run_keys.count; i++)
+        if (projection->runs[i].code != 0)
+            return projection->runs[i].code;
+    return 0;
+}
+
+/* ---- work ------------------------------------------------------------------------------------------------------ */
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
+}
+
+static int read_work(struct projection *projection, struct error *err)
+{
+    static const char *const context[] = { "contextId", NULL };
+    struct gpu_ops ops = { 0 };
+    int code;
+
+    if ((code = calls_read(&projection->calls, projection->view->report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables; i++) {
+        if ((code = gpu_read_table(&ops, projection->view->report, work_tables[i], context, err)) != 0)
+            return code;
+        code = add_work(projection, &ops);
+        gpu_free(&ops);
+        if (code != 0)
+            return no_memory(err);
+    }
+    calls_free(&projection->calls); /* before the projection, which needs memory of its own */
+    return 0;
+}
+
+/* ---- annotations ----------------------------------------------------------------------------------------------- */
+
+enum { ANNOTATION_START, ANNOTATION_END, ANNOTATION_THREAD, ANNOTATION_NAME, CATEGORY, ON_DEVICE, ANNOTATION_COLUMNS };
+
+/* The rows that are annotations on a thread; none if the trace has annotations on the GPU already. */
+static size_t find_annotations(struct report *report, const struct report_columns *columns, uint32_t *order)
+{
+    size_t count = 0;
+
+    for (size_t row = 0; row < columns->rows; row++) {
+        if (!columns_is_null(columns, ON_DEVICE, row))
+            return 0;
+        if (!columns_is_null(columns, ANNOTATION_END, row) && !columns_is_null(columns, ANNOTATION_THREAD, row) &&
+            strcmp(report_string(report, columns->values[CATEGORY][row], NULL), "user_annotation") == 0)
+            order[count++] = (uint32_t)row;
+    }
+    return count;
+}
+
+/* Makes ranges of the annotations, by thread and start. */
+static int make_ranges(struct ranges *ranges, struct report *report, const struct report_columns *columns)
+{
+    uint32_t *order = malloc((columns->rows + 1) * sizeof *order);
+    size_t count;
+    int code = ERR_NO_MEMORY;
+
+    ranges->list = malloc((columns->rows + 1) * sizeof *ranges->list);
+    if (!order || !ranges->list || columns->rows >= NO_RANGE)
+        goto free_order;
+    count = find_annotations(report, columns, order);
+    if (count &&
+        order_by_thread(order, count, columns->values[ANNOTATION_THREAD], columns->values[ANNOTATION_START]) != 0)
+        goto free_order;
+    for (size_t i = 0; i < count; i++)
+        ranges->list[ranges->count++] = (struct range){
+            .start_ns = columns->values[ANNOTATION_START][order[i]],
+            .end_ns = columns->values[ANNOTATION_END][order[i]],
+            .thread = columns->values[ANNOTATION_THREAD][order[i]],
+            .name = columns->values[ANNOTATION_NAME][order[i]],
+            .row = order[i],
+        };
+    code = 0;
+free_order:
+    free(order);
+    return code;
+}
+
+static int read_annotations(struct projection *projection, struct error *err)
+{
+    static const char *const names[ANNOTATION_COLUMNS] = {
+        "start", "end", "globalTid", "nameId", "category", "deviceId"
+    };
+    struct report *report = projection->view->report;
+    struct report_columns columns = { 0 };
+    int code;
+
+    if ((code = columns_read(report, "TACHO_TORCH_OP", names, ANNOTATION_COLUMNS, &columns, err)) != 0)
+        return code;
+    if (make_ranges(&projection->ranges[OF_TORCH], report, &columns) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+    report_columns_free(&columns);
     return code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-static int read_work(struct projection *projection, struct error *err)
-{
-    static const char *const context[] = { "contextId", NULL };
-    int code = calls_read(&projection->calls, projection->view->report, err);
-
-    for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables && code == 0; i++) {
-        struct gpu_ops ops;
-        code = gpu_read_table(&ops, projection->view->report, work_tables[i], context, err);
-        if (code != 0)
-            break;
-        if (add_work(projection, &ops) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
-        gpu_free(&ops);
-    }
-    calls_free(&projection->calls);
-    return code;
-}
-
-/* Annotations of PyTorch as ranges, unless its own trace has them on the GPU already. */
-static int read_annotations(struct projection *projection, struct error *err)
-{
-    enum { START, END, RANGE_THREAD, NAME, CATEGORY, ON_DEVICE, COLUMNS };
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category", "deviceId" };
-    struct report *report = projection->view->report;
-    struct ranges *ranges = &projection->ranges[OF_TORCH];
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_on_gpu = 0;
-    uint32_t *order = code == 0 ? malloc((columns.rows + 1) * sizeof *order) : NULL;
-    size_t count = 0;
-
-    ranges->list = code == 0 ? malloc((columns.rows + 1) * sizeof *ranges->list) : NULL;
-    if (code == 0 && (!order || !ranges->list || columns.rows >= NO_RANGE))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
-    for (size_t row = 0; code == 0 && row < columns.rows && !is_on_gpu; row++) {
-        is_on_gpu = !columns_is_null(&columns, ON_DEVICE, row);
-        if (!columns_is_null(&columns, END, row) && !columns_is_null(&columns, RANGE_THREAD, row) &&
-            strcmp(report_string(report, columns.values[CATEGORY][row], NULL), "user_annotation") == 0)
-            order[count++] = (uint32_t)row;
-    }
-    if (code == 0 && !is_on_gpu && count &&
-        order_by_thread(order, count, columns.values[RANGE_THREAD], columns.values[START]) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
-    for (size_t i = 0; code == 0 && i < count && !is_on_gpu; i++)
-        ranges->list[ranges->count++] = (struct range){
-            .start_ns = columns.values[START][order[i]],
-            .end_ns = columns.values[END][order[i]],
-            .thread = columns.values[RANGE_THREAD][order[i]],
-            .name = columns.values[NAME][order[i]],
-            .row = order[i],
-        };
-    free(order);
-    report_columns_free(&columns);
-    return code;
-}
-
 enum { MOST_CALLS = 20000000 }; /* the join would take more memory than the timeline itself */
+
+static int make_projections(struct projection *projection, struct error *err)
+{
+    struct ranges *nvtx = &projection->ranges[OF_NVTX];
+    struct filter everything = { 0 };
+    int code;
+
+    if ((code = ranges_read(nvtx, projection->view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0 ||
+        (code = read_annotations(projection, err)) != 0)
+        return code;
+    if (!nvtx->count && !projection->ranges[OF_TORCH].count)
+        return 0;
+    if ((code = read_work(projection, err)) != 0 ||
+        (code = gather_open(&projection->gather, projection->view, &projected, err)) != 0)
+        return code;
+    if (project_all(projection) != 0)
+        return no_memory(err);
+    return gather_finish(&projection->gather, err);
+}
+
+static void projection_free(struct projection *projection)
+{
+    gather_close(&projection->gather);
+    for (int kind = 0; kind < KINDS; kind++)
+        ranges_free(&projection->ranges[kind]);
+    calls_free(&projection->calls);
+    keys_free(&projection->run_keys);
+    free(projection->work);
+    free(projection->order);
+    free(projection->call_starts);
+    free(projection->runs);
+}
 
 int derived_gpu_nvtx(struct view *view, struct error *err)
 {
     struct projection projection = { .view = view, .run_keys.width = RUN_PARTS };
     const struct report_table *calls = report_table(view->report, "CUPTI_ACTIVITY_KIND_RUNTIME");
-    struct filter everything = { 0 };
 
     if (!calls || !calls->rows)
         return 0;
@@ -253,25 +324,7 @@ int derived_gpu_nvtx(struct view *view, struct error *err)
         view->is_unprojected = 1;
         return 0;
     }
-    int code = ranges_read(&projection.ranges[OF_NVTX], view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
-    if (code == 0)
-        code = read_annotations(&projection, err);
-    if (code == 0 && (projection.ranges[OF_NVTX].count || projection.ranges[OF_TORCH].count)) {
-        code = read_work(&projection, err);
-        if (code == 0)
-            code = gather_open(&projection.gather, view, &projected, err);
-        if (code == 0 && project_all(&projection) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
-        if (code == 0)
-            code = gather_finish(&projection.gather, err);
-        gather_close(&projection.gather);
-    }
-    for (int kind = 0; kind < KINDS; kind++)
-        ranges_free(&projection.ranges[kind]);
-    keys_free(&projection.run_keys);
-    free(projection.work);
-    free(projection.order);
-    free(projection.call_starts);
-    free(projection.runs);
+    int code = make_projections(&projection, err);
+    projection_free(&projection);
     return code;
 }

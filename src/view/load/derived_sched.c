@@ -1,7 +1,8 @@
-/* States of threads and what ran on each CPU, from the switches of SCHED_EVENTS.
+/* Rows of thread states, and of the threads that ran on each CPU, from the context switches in SCHED_EVENTS.
  *
- * A thread runs from where it was put on a CPU to where it was taken off; from there to the next time it is ready or
- * waits, as the reason says. Before its first switch and behind its last nothing is known. */
+ * A thread runs from the time it is scheduled in to the time it is scheduled out; from then to the next time it is
+ * runnable or blocked, as the reason of the switch says. Before its first switch and behind its last its state is
+ * unknown. */
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -45,7 +46,7 @@ static uint32_t thread_label(const struct switches *switches, int64_t thread)
     return view_own_name(switches->view, text_string(&switches->view->scratch));
 }
 
-/* What lies between a switch and the next of the same thread. */
+/* Adds the time between a switch and the next one of the same thread. */
 static int add_stretch(struct switches *switches, size_t i, uint32_t label)
 {
     int is_in = value(switches, IN, i) != 0;
@@ -71,49 +72,62 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
     return gather_add(&switches->cpus, 0, &event);
 }
 
-static int add_stretches(struct switches *switches, struct error *err)
+static int add_stretches(struct switches *switches)
 {
     uint32_t label = VIEW_NAME_NONE;
-    int code = 0;
 
-    for (size_t i = 0; i + 1 < switches->columns.rows && code == 0; i++) {
+    for (size_t i = 0; i + 1 < switches->columns.rows; i++) {
         if (i == 0 || value(switches, THREAD, i) != value(switches, THREAD, i - 1))
             label = thread_label(switches, value(switches, THREAD, i));
-        if (value(switches, THREAD, i) == value(switches, THREAD, i + 1))
-            code = add_stretch(switches, i, label);
+        if (value(switches, THREAD, i) == value(switches, THREAD, i + 1) && add_stretch(switches, i, label) != 0)
+            return ERR_NO_MEMORY;
     }
-    if (code != 0)
-        return error_set(err, code, "not enough memory for the states of threads");
-    code = gather_finish(&switches->states, err);
-    return code ? code : gather_finish(&switches->cpus, err);
+    return 0;
+}
+
+static int sort_switches(struct switches *switches)
+{
+    struct report_columns *columns = &switches->columns;
+
+    columns_fill_nulls(columns, THREAD, 0);
+    columns_fill_nulls(columns, START, 0);
+    switches->order = malloc(columns->rows * sizeof *switches->order);
+    if (!switches->order)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < columns->rows; i++)
+        switches->order[i] = (uint32_t)i;
+    return order_by_thread(switches->order, columns->rows, columns->values[THREAD], columns->values[START]);
+}
+
+static int add_rows(struct switches *switches, struct error *err)
+{
+    struct view *view = switches->view;
+    int code;
+
+    if (sort_switches(switches) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
+    if ((code = thread_names_read(&switches->names, view->report, err)) != 0 ||
+        (code = gather_open(&switches->states, view, &states, err)) != 0 ||
+        (code = gather_open(&switches->cpus, view, &cpus, err)) != 0)
+        return code;
+    if (add_stretches(switches) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
+    if ((code = gather_finish(&switches->states, err)) != 0)
+        return code;
+    return gather_finish(&switches->cpus, err);
 }
 
 int derived_sched(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
     struct switches switches = { .view = view };
-    int code = columns_read(view->report, "SCHED_EVENTS", names, COLUMNS, &switches.columns, err);
+    int code;
 
-    if (code != 0 || !switches.columns.rows || switches.columns.rows >= UINT32_MAX) {
-        report_columns_free(&switches.columns);
-        return code;
-    }
-    columns_fill_nulls(&switches.columns, THREAD, 0);
-    columns_fill_nulls(&switches.columns, START, 0);
-    switches.order = malloc(switches.columns.rows * sizeof *switches.order);
-    for (size_t i = 0; switches.order && i < switches.columns.rows; i++)
-        switches.order[i] = (uint32_t)i;
-    if (!switches.order || order_by_thread(switches.order, switches.columns.rows, switches.columns.values[THREAD],
-                                           switches.columns.values[START]) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
-    if (code == 0)
-        code = thread_names_read(&switches.names, view->report, err);
-    if (code == 0)
-        code = gather_open(&switches.states, view, &states, err);
-    if (code == 0)
-        code = gather_open(&switches.cpus, view, &cpus, err);
-    if (code == 0)
-        code = add_stretches(&switches, err);
+    if ((code = columns_read(view->report, "SCHED_EVENTS", names, COLUMNS, &switches.columns, err)) != 0)
+        goto done;
+    if (switches.columns.rows && switches.columns.rows < UINT32_MAX)
+        code = add_rows(&switches, err);
+done:
     gather_close(&switches.states);
     gather_close(&switches.cpus);
     thread_names_free(&switches.names);

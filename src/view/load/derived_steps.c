@@ -1,4 +1,4 @@
-/* The steps that a capture is split into, on top. */
+/* The row of steps, which stands on top of the timeline. */
 #include "analyze/model/torch/steps_read.h"
 #include "derived.h"
 
@@ -25,23 +25,27 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
 int derived_steps(struct view *view, struct error *err)
 {
     struct steps steps = { 0 };
-    struct gather gather;
+    struct gather gather = { 0 };
     int code = steps_read(&steps, view->report, &(struct steps_request){ 0 }, NULL);
 
     if (code == ERR_NO_DATA)
         return 0;
     if (code != 0)
         return error_set(err, code, "the steps of the report cannot be read");
-    code = gather_open(&gather, view, &steps_family, err);
-    for (size_t i = 0; i < steps.count && code == 0; i++)
-        if (add_step(&gather, &steps, i) != 0)
+    if ((code = gather_open(&gather, view, &steps_family, err)) != 0)
+        goto done;
+    for (size_t i = 0; i < steps.count; i++)
+        if (add_step(&gather, &steps, i) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-    if (code == 0)
-        code = gather_finish(&gather, err);
-    if (code == 0 && steps.count) {
+            goto done;
+        }
+    if ((code = gather_finish(&gather, err)) != 0)
+        goto done;
+    if (steps.count) {
         view->step_count = steps.count;
         view->step_source = steps.source;
     }
+done:
     gather_close(&gather);
     steps_free(&steps);
     return code;

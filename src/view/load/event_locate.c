@@ -1,5 +1,5 @@
-/* From a row of a table to its event: the row of the table is read once more and becomes the same key and start that it
- * had on opening, so that nothing has to be kept for it. */
+/* Finds the event of a row of a table. The row is read once more and gives the same key and start as when the view was
+ * opened, so that no index from rows to events takes memory. */
 #include "event_locate.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct locating {
     struct view_place *out;
 };
 
-/* The source that is made of a table; those of derived.c come from tables that are here too. */
+/* The source that reads a table. The sources of derived.c read tables that have one here too. */
 static const struct view_family *find_source(const char *table, uint32_t *source)
 {
     for (size_t f = 0; f < view_family_count; f++)
@@ -75,7 +75,7 @@ static int visit(void *context, int worker, const struct report_block *block)
     return 0;
 }
 
-/* One chunk at a time, and of them those alone that are needed. */
+/* Reads one chunk after another, and only chunks that have one of the rows. */
 int view_locate(struct view *view, const char *table_name, const uint32_t *table_rows, size_t count,
                 struct view_place *out, struct error *err)
 {
@@ -83,7 +83,7 @@ int view_locate(struct view *view, const char *table_name, const uint32_t *table
     const struct report_table *table = report_table(view->report, table_name);
     uint32_t source = 0;
     const struct view_family *family = find_source(table_name, &source);
-    int columns[TAKE_COLUMNS];
+    int columns[TAKE_COLUMNS], code;
 
     for (size_t i = 0; i < count; i++)
         out[i] = (struct view_place){ VIEW_NO_ROW, 0 };
@@ -91,18 +91,20 @@ int view_locate(struct view *view, const char *table_name, const uint32_t *table
         return error_set(err, ERR_NOT_FOUND, "no row of the timeline is made of %s", table_name);
     if (!table || !count)
         return 0;
-    int code = gather_open(&locating.gather, view, family, err);
-    if (code != 0)
+    if ((code = gather_open(&locating.gather, view, family, err)) != 0)
         return code;
     gather_begin(&locating.gather, source, table, columns);
-    for (size_t c = 0; c < report_chunk_count(table) && locating.next < count && code == 0; c++) {
+    for (size_t c = 0; c < report_chunk_count(table) && locating.next < count; c++) {
         struct report_chunk chunk = report_chunk_at(table, c);
-        if (table_rows[locating.next] < chunk.first_row + chunk.rows)
-            code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows, visit,
-                                    &locating, err);
+        if (table_rows[locating.next] >= chunk.first_row + chunk.rows)
+            continue;
+        if ((code = report_scan_rows(view->report, table, columns, TAKE_COLUMNS, chunk.first_row, chunk.rows, visit,
+                                     &locating, err)) != 0)
+            goto close_gather;
         while (locating.next < count && table_rows[locating.next] < chunk.first_row + chunk.rows)
             locating.next++; /* the chunk was damaged */
     }
+close_gather:
     gather_close(&locating.gather);
     return code;
 }

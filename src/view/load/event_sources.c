@@ -1,13 +1,13 @@
 /* Every table of events, and the row that its events go to. To show another table is to add a line here.
  *
- * Left out are tables that tell of lives and settings (processes, threads, modules, clocks) and of ties between events;
- * what has to be worked out first (states of threads, steps, projections) is made in derived.c, and what is a value
- * over time in counter_sources.c. */
+ * Tables of processes, threads, modules, clocks and links between events have no row. derived.c makes the rows whose
+ * events have to be computed first (thread states, steps, projections), counter_sources.c those of values over time. */
 #include "event_sources.h"
 
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/stacks/stacks.h"
@@ -17,7 +17,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-static int failed(struct error *err)
+static int no_memory(struct error *err)
 {
     return error_set(err, ERR_NO_MEMORY, "out of memory");
 }
@@ -28,24 +28,28 @@ static int copy_names(struct view *view, struct view_name_map *map, struct error
     struct text label = { 0 };
     int code = 0;
 
-    for (int64_t kind = 0; kind <= UINT8_MAX && code == 0; kind++) {
+    for (int64_t kind = 0; kind <= UINT8_MAX; kind++) {
         text_clear(&label);
         memcpy_label(&label, kind);
-        code = view_name_map_add(map, kind, view_own_name(view, text_string(&label)));
+        if (view_name_map_add(map, kind, view_own_name(view, text_string(&label))) != 0) {
+            code = no_memory(err);
+            goto free_label;
+        }
     }
+free_label:
     text_free(&label);
-    return code ? failed(err) : 0;
+    return code;
 }
 
 static int enum_names(struct view *view, struct view_name_map *map, const char *name, struct error *err)
 {
     const struct schema_enum *list = schema_enum_find(name);
-    int code = 0;
 
-    for (size_t i = 0; list && i < list->count && code == 0; i++)
-        code = view_name_map_add(map, list->values[i].id, view_own_name(view, list->values[i].label));
+    for (size_t i = 0; list && i < list->count; i++)
+        if (view_name_map_add(map, list->values[i].id, view_own_name(view, list->values[i].label)) != 0)
+            return no_memory(err);
     view_name_map_sort(map);
-    return code ? failed(err) : 0;
+    return 0;
 }
 
 static int sync_names(struct view *view, struct view_name_map *map, struct error *err)
@@ -53,20 +57,25 @@ static int sync_names(struct view *view, struct view_name_map *map, struct error
     return enum_names(view, map, "ENUM_CUPTI_SYNC_TYPE", err);
 }
 
-/* The innermost frame of each stack. */
+/* The innermost frame of each stack. Reads plain columns: a report may have tens of millions of frames. */
 static int stack_names(struct view *view, struct view_name_map *map, const char *table, struct error *err)
 {
     enum { ID, SYMBOL, DEPTH, COLUMNS };
     static const char *const columns_of[COLUMNS] = { "id", "symbol", "stackDepth" };
     struct report_columns columns = { 0 };
-    int code = columns_read(view->report, table, columns_of, COLUMNS, &columns, err);
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++)
+    if ((code = columns_read(view->report, table, columns_of, COLUMNS, &columns, err)) != 0)
+        return code;
+    for (size_t row = 0; row < columns.rows; row++)
         if (columns.values[DEPTH][row] == 0 &&
-            view_name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0)
-            code = failed(err);
-    report_columns_free(&columns);
+            view_name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0) {
+            code = no_memory(err);
+            goto free_columns;
+        }
     view_name_map_sort(map);
+free_columns:
+    report_columns_free(&columns);
     return code;
 }
 
@@ -83,15 +92,21 @@ static int python_names(struct view *view, struct view_name_map *map, struct err
 /* Types of events that have no table of their own. */
 static int generic_names(struct view *view, struct view_name_map *map, struct error *err)
 {
-    static const char *const columns_of[] = { "typeId", "nameId" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(view->report, "GENERIC_EVENT_TYPES", columns_of, 2, &columns, err);
+    enum { TYPE, NAME };
+    static const char *const columns[] = { "typeId", "nameId", NULL };
+    struct row_cursor rows;
+    int code;
 
-    for (size_t row = 0; code == 0 && row < columns.rows; row++)
-        if (view_name_map_add(map, columns.values[0][row], view_pool_name(columns.values[1][row])) != 0)
-            code = failed(err);
-    report_columns_free(&columns);
+    if ((code = row_cursor_open(&rows, view->report, "GENERIC_EVENT_TYPES", columns, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (view_name_map_add(map, row_int(&rows, TYPE), view_pool_name(row_int(&rows, NAME))) != 0) {
+            code = no_memory(err);
+            goto close_rows;
+        }
     view_name_map_sort(map);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -109,7 +124,7 @@ static uint32_t call_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
-/* ---- what a row of a table is ---------------------------------------------------------------------------------- */
+/* ---- the event of a row of a table ----------------------------------------------------------------------------- */
 
 static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
@@ -155,7 +170,7 @@ static int take_sample(const struct view *view, const struct report_block *block
     return 1;
 }
 
-/* On a thread, or on a GPU: what the profiler of PyTorch saw there. */
+/* Events of PyTorch's profiler: on a thread, or on a GPU. */
 static int take_torch(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
     enum { DEVICE = TAKE_EXTRA, STREAM };
@@ -195,7 +210,7 @@ static int take_machine(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
-/* What a cut left out of a table, as one event for each stretch of time that says which was the longest of them. */
+/* `tacho export --max-size` replaces the events of a stretch of time by one, with the name of the longest of them. */
 static uint32_t left_out_name(struct view *view, uint32_t name)
 {
     size_t length;
@@ -291,7 +306,7 @@ static const struct view_source python_samples[] = {
 static const struct view_source libraries[] = { LIBRARY_CALLS("CUBLAS_EVENTS", "cuBLAS"),
                                                 LIBRARY_CALLS("CUDNN_EVENTS", "cuDNN") };
 
-/* Calls and the like on threads: of one label, one row for each thread. */
+/* Calls on threads. Tables of the same label share one row on each thread. */
 #define ON_THREAD(of, column, what)                                                                       \
     { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_THREAD_OTHER, .key = { "globalTid" }, \
       .label = what }
@@ -390,7 +405,7 @@ static const struct view_source machine[] = {
 /* clang-format on */
 
 #define FAMILY(list) { list, COUNT_OF(list) }
-/* Ranges come last: those without an end go on to that of all else. */
+/* NVTX comes last: a range without an end reaches to the end of all other events. */
 const struct view_family view_families[] = {
     FAMILY(gpu_work),       FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls),          FAMILY(os_calls),
     FAMILY(torch),          FAMILY(python),    FAMILY(samples),    FAMILY(python_samples), FAMILY(libraries),

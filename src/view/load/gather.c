@@ -164,17 +164,16 @@ static int visit(void *context, int number, const struct report_block *rows)
     struct gather_worker *worker = &gather->workers[number];
     struct gather_block *block = block_new(worker, (uint32_t)rows->rows);
     struct view_taken event = { 0 };
-    int code = block ? 0 : ERR_NO_MEMORY;
 
-    if (block) {
-        block->source = gather->source_number;
-        block->worker = (size_t)number;
-        block->first_row = rows->first_row;
-    }
-    for (size_t row = 0; row < rows->rows && code == 0; row++)
-        if (gather_take(gather, rows, row, &event))
-            code = block_add(worker, block, &event, name_of(gather, &event));
-    return code;
+    if (!block)
+        return ERR_NO_MEMORY;
+    block->source = gather->source_number;
+    block->worker = (size_t)number;
+    block->first_row = rows->first_row;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (gather_take(gather, rows, row, &event) && block_add(worker, block, &event, name_of(gather, &event)) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 /* ---- sources --------------------------------------------------------------------------------------------------- */
@@ -229,15 +228,13 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
 {
     const struct view_source *source = &gather->family->sources[number];
     const struct report_table *table = report_table(gather->view->report, source->table);
-    int columns[TAKE_COLUMNS], code = 0;
+    int columns[TAKE_COLUMNS], code;
 
     if (!table || !table->rows)
         return 0;
     gather_begin(gather, number, table, columns);
     gather->names.count = 0;
-    if (source->names)
-        code = source->names(gather->view, &gather->names, err);
-    if (code != 0)
+    if (source->names && (code = source->names(gather->view, &gather->names, err)) != 0)
         return code;
     code = report_scan(gather->view->report, table, columns, TAKE_COLUMNS, NULL, visit, gather, err);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the events of %s", source->table) : code;

@@ -66,37 +66,49 @@ static int collect_blocks(struct dealing *dealing)
     return 0;
 }
 
-/* A pile for each key that any worker met; the same key is the same pile. */
+/* Gives each key of a worker the pile of that key. */
+static int number_keys(struct dealing *dealing, size_t worker, struct keys *numbers)
+{
+    const struct keys *keys = &dealing->gather->workers[worker].keys;
+    uint32_t *piles_of = dealing->piles_of[worker] = malloc((keys->count + 1) * sizeof *piles_of);
+
+    if (!piles_of)
+        return ERR_NO_MEMORY;
+    for (uint32_t key = 0; key < keys->count; key++) {
+        uint32_t pile = keys_add(numbers, keys_get(keys, key));
+        uint32_t in_view = keys_add(&dealing->gather->view->row_keys, keys_get(keys, key));
+        if (pile == NO_KEY || in_view == NO_KEY)
+            return ERR_NO_MEMORY;
+        piles_of[key] = pile;
+        dealing->piles[pile].key = in_view;
+    }
+    return 0;
+}
+
+/* Makes one pile for each key, also where several workers met it. */
 static int number_piles(struct dealing *dealing)
 {
     struct gather *gather = dealing->gather;
     struct keys numbers = { .width = KEY_PARTS };
     size_t most = 0;
+    int code = 0;
 
     for (size_t w = 0; w < gather->worker_count; w++)
         most += gather->workers[w].keys.count;
     dealing->piles = calloc(most + 1, sizeof *dealing->piles);
     dealing->piles_of = calloc(gather->worker_count + 1, sizeof *dealing->piles_of);
-    int code = dealing->piles && dealing->piles_of ? 0 : ERR_NO_MEMORY;
-    for (size_t w = 0; w < gather->worker_count && code == 0; w++) {
-        const struct keys *keys = &gather->workers[w].keys;
-        uint32_t *piles_of = dealing->piles_of[w] = malloc((keys->count + 1) * sizeof *piles_of);
-        for (uint32_t key = 0; key < keys->count && code == 0; key++) {
-            uint32_t pile = piles_of ? keys_add(&numbers, keys_get(keys, key)) : NO_KEY;
-            uint32_t in_view = keys_add(&gather->view->row_keys, keys_get(keys, key));
-            code = pile == NO_KEY || in_view == NO_KEY ? ERR_NO_MEMORY : 0;
-            if (code == 0) {
-                piles_of[key] = pile;
-                dealing->piles[pile].key = in_view;
-            }
-        }
-    }
+    if (!dealing->piles || !dealing->piles_of)
+        return ERR_NO_MEMORY;
+    for (size_t w = 0; w < gather->worker_count; w++)
+        if ((code = number_keys(dealing, w, &numbers)) != 0)
+            goto free_numbers;
     dealing->pile_count = numbers.count;
+free_numbers:
     keys_free(&numbers);
     return code;
 }
 
-static int make_piles(struct dealing *dealing)
+static int allocate_piles(struct dealing *dealing)
 {
     for (size_t b = 0; b < dealing->block_count; b++) {
         const struct gather_block *block = dealing->blocks[b];
@@ -128,15 +140,17 @@ static int rename_one(struct dealing *dealing, const struct view_source *source,
     return 0;
 }
 
-/* Names of a block as they are shown. A table has few of those that change: calls of an API. */
+/* Replaces names by those that are shown. Only calls of an API have any, and a table has few different ones. */
 static int rename_block(struct dealing *dealing, struct gather_block *block)
 {
     const struct view_source *source = &dealing->gather->family->sources[block->source];
-    int code = 0;
 
-    for (uint32_t i = 0; source->rename && i < block->count && code == 0; i++)
-        code = rename_one(dealing, source, &block->name[i]);
-    return code;
+    if (!source->rename)
+        return 0;
+    for (uint32_t i = 0; i < block->count; i++)
+        if (rename_one(dealing, source, &block->name[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static void deal_block(struct dealing *dealing, const struct gather_block *block)
@@ -157,33 +171,46 @@ static void deal_block(struct dealing *dealing, const struct gather_block *block
     }
 }
 
-static void arrange_pile(void *argument, int worker, size_t i)
+static int arrange_pile(struct pile *pile)
 {
-    struct dealing *dealing = argument;
-    struct pile *pile = &dealing->piles[i];
-
-    dealing->codes[i] = events_arrange(&pile->events, &pile->parts, &pile->part_count);
-    for (size_t part = 0; part < pile->part_count && dealing->codes[i] == 0; part++)
-        dealing->codes[i] = index_build(&pile->parts[part]);
+    if (events_arrange(&pile->events, &pile->parts, &pile->part_count) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t part = 0; part < pile->part_count; part++)
+        if (index_build(&pile->parts[part]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
-static int add_leaves(struct dealing *dealing)
+static void arrange_one(void *argument, int worker, size_t i)
 {
-    int code = 0;
+    struct dealing *dealing = argument;
 
-    for (size_t p = 0; p < dealing->pile_count && code == 0; p++) {
-        struct pile *pile = &dealing->piles[p];
-        code = dealing->codes[p];
-        for (size_t part = 0; part < pile->part_count && code == 0; part++) {
-            struct view_leaf leaf = {
-                .key = pile->key, .spill = (int)part, .family = dealing->gather->family, .events = pile->parts[part]
-            };
-            code = view_add_leaf(dealing->gather->view, &leaf);
-            if (code == 0)
-                pile->parts[part] = (struct view_events){ 0 };
-        }
+    dealing->codes[i] = arrange_pile(&dealing->piles[i]);
+}
+
+static int arrange_piles(struct dealing *dealing)
+{
+    dealing->codes = calloc(dealing->pile_count + 1, sizeof *dealing->codes);
+    if (!dealing->codes)
+        return ERR_NO_MEMORY;
+    report_parallel_for(dealing->gather->view->report, dealing->pile_count, arrange_one, dealing);
+    for (size_t p = 0; p < dealing->pile_count; p++)
+        if (dealing->codes[p] != 0)
+            return dealing->codes[p];
+    return 0;
+}
+
+static int add_leaves(struct dealing *dealing, struct pile *pile)
+{
+    for (size_t part = 0; part < pile->part_count; part++) {
+        struct view_leaf leaf = {
+            .key = pile->key, .spill = (int)part, .family = dealing->gather->family, .events = pile->parts[part]
+        };
+        if (view_add_leaf(dealing->gather->view, &leaf) != 0)
+            return ERR_NO_MEMORY;
+        pile->parts[part] = (struct view_events){ 0 };
     }
-    return code;
+    return 0;
 }
 
 static void dealing_free(struct dealing *dealing)
@@ -197,7 +224,7 @@ static void dealing_free(struct dealing *dealing)
     for (size_t p = 0; p < dealing->pile_count; p++) {
         struct pile *pile = &dealing->piles[p];
         events_free(&pile->events);
-        for (size_t part = 0; part < pile->part_count && pile->parts; part++)
+        for (size_t part = 0; part < pile->part_count; part++)
             events_free(&pile->parts[part]);
         free(pile->parts);
     }
@@ -207,28 +234,38 @@ static void dealing_free(struct dealing *dealing)
     keys_free(&dealing->renames);
 }
 
+/* Each block is freed once its events are in their piles, so that the events of a family are not held twice. */
+static int deal_blocks(struct dealing *dealing)
+{
+    for (size_t b = 0; b < dealing->block_count; b++) {
+        if (rename_block(dealing, dealing->blocks[b]) != 0)
+            return ERR_NO_MEMORY;
+        deal_block(dealing, dealing->blocks[b]);
+        gather_block_free(dealing->blocks[b]);
+        dealing->blocks[b] = NULL;
+    }
+    return 0;
+}
+
+static int deal_all(struct dealing *dealing)
+{
+    int code;
+
+    if ((code = collect_blocks(dealing)) != 0 || (code = number_piles(dealing)) != 0 ||
+        (code = allocate_piles(dealing)) != 0 || (code = deal_blocks(dealing)) != 0 ||
+        (code = arrange_piles(dealing)) != 0)
+        return code;
+    for (size_t p = 0; p < dealing->pile_count; p++)
+        if ((code = add_leaves(dealing, &dealing->piles[p])) != 0)
+            return code;
+    return 0;
+}
+
 int gather_finish(struct gather *gather, struct error *err)
 {
     struct dealing dealing = { .gather = gather, .renames.width = 2 };
-    int code = collect_blocks(&dealing);
+    int code = deal_all(&dealing);
 
-    if (code == 0)
-        code = number_piles(&dealing);
-    if (code == 0)
-        code = make_piles(&dealing);
-    for (size_t b = 0; b < dealing.block_count && code == 0; b++) {
-        code = rename_block(&dealing, dealing.blocks[b]);
-        if (code == 0)
-            deal_block(&dealing, dealing.blocks[b]);
-        gather_block_free(dealing.blocks[b]);
-        dealing.blocks[b] = NULL;
-    }
-    if (code == 0 && !(dealing.codes = calloc(dealing.pile_count + 1, sizeof *dealing.codes)))
-        code = ERR_NO_MEMORY;
-    if (code == 0) {
-        report_parallel_for(gather->view->report, dealing.pile_count, arrange_pile, &dealing);
-        code = add_leaves(&dealing);
-    }
     dealing_free(&dealing);
-    return code ? error_set(err, code, "not enough memory for the rows of the timeline") : 0;
+    return code != 0 ? error_set(err, code, "not enough memory for the rows of the timeline") : 0;
 }

@@ -1,8 +1,8 @@
 /* Order and lanes of a row's events.
  *
  * Events are taken by start, of equal starts the longest first, and each goes to the first lane in which the event
- * before has ended. For ranges that nest, the lane is the depth; for any others, as many lanes are made as overlap at
- * once, and no event is left out. The first free lane comes from a tree over the ends of the lanes (each node has the
+ * before has ended. For ranges that nest, the lane is the depth; other events get as many lanes as overlap at once, and
+ * none is left out. The first free lane comes from a tree over the ends of the lanes (each node has the
  * least of its two halves), so that ten thousand overlapping events cost ten thousand times a logarithm. */
 #include <stdlib.h>
 #include <string.h>
@@ -111,13 +111,13 @@ static int find_lanes(const struct view_events *events, const uint32_t *order, u
     struct lane_tree tree = { 0 };
     int code = 0;
 
-    for (uint32_t i = 0; i < events->count && code == 0; i++) {
-        if (tree.count == tree.size)
-            code = tree_grow(&tree);
-        if (code == 0)
-            lane[i] = tree_take(&tree, events->start_ns[order[i]], event_end(events, order[i]));
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (tree.count == tree.size && (code = tree_grow(&tree)) != 0)
+            goto free_tree;
+        lane[i] = tree_take(&tree, events->start_ns[order[i]], event_end(events, order[i]));
     }
     *lane_count = tree.count;
+free_tree:
     free(tree.ends);
     return code;
 }
@@ -167,11 +167,8 @@ static int permute(struct view_events *events, const uint32_t *order)
 /* Brings the events into their order and fills lanes. */
 static int lay_out(struct view_events *events, uint32_t *order, uint32_t *lane)
 {
-    int code = sort_events(events, order);
-
-    if (code == 0)
-        code = find_lanes(events, order, lane, &events->lane_count);
-    if (code != 0 || !(events->lanes = calloc((size_t)events->lane_count + 2, sizeof *events->lanes)))
+    if (sort_events(events, order) != 0 || find_lanes(events, order, lane, &events->lane_count) != 0 ||
+        !(events->lanes = calloc((size_t)events->lane_count + 2, sizeof *events->lanes)))
         return ERR_NO_MEMORY;
     /* lanes[l]: where the next event of lane l goes; in the end, where those of l end */
     uint32_t *lanes = events->lanes + 1;
@@ -180,9 +177,11 @@ static int lay_out(struct view_events *events, uint32_t *order, uint32_t *lane)
     for (uint32_t l = 1; l < events->lane_count; l++)
         lanes[l] += lanes[l - 1];
     uint32_t *placed = malloc(((size_t)events->count + 1) * sizeof *placed);
-    for (uint32_t i = 0; placed && i < events->count; i++)
+    if (!placed)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->count; i++)
         placed[lanes[lane[i]]++] = order[i];
-    code = placed ? permute(events, placed) : ERR_NO_MEMORY;
+    int code = permute(events, placed);
     free(placed);
     return code;
 }
@@ -214,7 +213,6 @@ static int cut_lanes(const struct view_events *whole, uint32_t first, uint32_t c
 static int split(struct view_events *whole, struct view_events **parts, size_t *part_count)
 {
     size_t count = (whole->lane_count + VIEW_MOST_LANES - 1) / VIEW_MOST_LANES;
-    int code = 0;
 
     *parts = calloc(count ? count : 1, sizeof **parts);
     if (!*parts)
@@ -225,44 +223,57 @@ static int split(struct view_events *whole, struct view_events **parts, size_t *
         *whole = (struct view_events){ 0 };
         return 0;
     }
-    for (size_t i = 0; i < count && code == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t first = (uint32_t)i * VIEW_MOST_LANES, rest = whole->lane_count - first;
-        code = cut_lanes(whole, first, rest < VIEW_MOST_LANES ? rest : VIEW_MOST_LANES, &(*parts)[i]);
+        if (cut_lanes(whole, first, rest < VIEW_MOST_LANES ? rest : VIEW_MOST_LANES, &(*parts)[i]) != 0)
+            return ERR_NO_MEMORY;
     }
+    return 0;
+}
+
+static int lay_into_one_lane(struct view_events *events)
+{
+    events->lanes = malloc(2 * sizeof *events->lanes);
+    if (!events->lanes)
+        return ERR_NO_MEMORY;
+    events->lane_count = 1;
+    events->lanes[0] = 0;
+    events->lanes[1] = events->count;
+    return 0;
+}
+
+static int lay_into_lanes(struct view_events *events)
+{
+    uint32_t *order = malloc(((size_t)events->count + 1) * sizeof *order);
+    uint32_t *lane = malloc(((size_t)events->count + 1) * sizeof *lane);
+    int code = ERR_NO_MEMORY;
+
+    if (!order || !lane)
+        goto done;
+    for (uint32_t i = 0; i < events->count; i++)
+        order[i] = i;
+    code = lay_out(events, order, lane);
+done:
+    free(order);
+    free(lane);
     return code;
 }
 
 int events_arrange(struct view_events *raw, struct view_events **parts, size_t *part_count)
 {
-    uint32_t *order = NULL, *lane = NULL;
-    int code = 0;
+    int code;
 
     *parts = NULL;
     *part_count = 0;
-    if (is_one_lane(raw)) {
-        raw->lane_count = 1;
-        raw->lanes = malloc(2 * sizeof *raw->lanes);
-        if (raw->lanes) {
-            raw->lanes[0] = 0;
-            raw->lanes[1] = raw->count;
-        }
-        code = raw->lanes ? 0 : ERR_NO_MEMORY;
-    } else {
-        order = malloc(((size_t)raw->count + 1) * sizeof *order);
-        lane = malloc(((size_t)raw->count + 1) * sizeof *lane);
-        for (uint32_t i = 0; order && i < raw->count; i++)
-            order[i] = i;
-        code = order && lane ? lay_out(raw, order, lane) : ERR_NO_MEMORY;
-    }
-    free(order);
-    free(lane);
-    if (code == 0)
-        code = split(raw, parts, part_count);
+    if ((code = is_one_lane(raw) ? lay_into_one_lane(raw) : lay_into_lanes(raw)) != 0)
+        goto free_raw;
+    code = split(raw, parts, part_count);
+free_raw:
     events_free(raw);
     return code;
 }
 
-/* Order and lanes stay as they are: what is moved is moved to where all else is too. */
+/* Order and lanes stay as they are: all events outside the span move to the same end of it. */
 int events_cut(struct view_events *events, int64_t least_ns, int64_t most_ns)
 {
     for (uint32_t i = 0; i < events->count; i++) {

@@ -43,15 +43,14 @@ static void add_thread(struct labels *labels, int64_t thread)
 {
     const struct thread_name *found = thread_name_find(&labels->threads, thread);
     const char *name = found ? report_string(labels->view->report, found->name, NULL) : "";
-
     char number[24];
 
     snprintf(number, sizeof number, "%lld", (long long)global_tid_number(thread));
     if (!*name)
         text_addf(&labels->text, "Thread %s", number);
     else
-        text_addf(&labels->text, strstr(name, number) ? "%s" : "%s (%s)", name, number); /* traces of PyTorch
-                                                                                          * name it already */
+        /* names in traces of PyTorch contain the number already */
+        text_addf(&labels->text, strstr(name, number) ? "%s" : "%s (%s)", name, number);
 }
 
 static void add_gpu(struct labels *labels, int64_t gpu)
@@ -150,8 +149,8 @@ static const char *keep(struct labels *labels)
     return kept ? kept : "";
 }
 
-/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". Where clocks are said to be in MHz
- * they are in Hz, as no GPU has a million of MHz. */
+/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". A clock in "MHz" whose values exceed a
+ * million is really in Hz. */
 static const char *unit_of_name(struct labels *labels, const struct view_row *row)
 {
     enum { LONGEST_UNIT = 16 };
@@ -174,11 +173,12 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
     return kept ? kept : "";
 }
 
-/* ---- what is unfolded at first --------------------------------------------------------------------------------- */
+/* ---- groups that are unfolded at first ------------------------------------------------------------------------- */
 
-enum { OPEN_THREADS = 4 }; /* of a process: those with the most to see */
+enum { OPEN_THREADS = 4 }; /* of a process: those of the greatest weight */
 
-/* How much there is to see of a thread, with what is plain to everybody counting least. */
+/* The weight of a thread: its events, of which ranges and calls count most. OS calls, samples and states, which nearly
+ * every thread has, count least. */
 static uint64_t weight_below(const struct view *view, size_t group)
 {
     uint64_t weight = 0;
@@ -232,15 +232,15 @@ static void choose_open(struct view *view)
 int labels_make(struct view *view, struct error *err)
 {
     struct labels labels = { .view = view };
-    int code = thread_names_read(&labels.threads, view->report, err);
+    int code;
 
-    if (code == 0)
-        code = process_names_read(&labels.processes, view->report, err);
-    if (code == 0)
-        code = nvtx_domains_read(&labels.domains, labels.view->report, err);
+    if ((code = thread_names_read(&labels.threads, view->report, err)) != 0 ||
+        (code = process_names_read(&labels.processes, view->report, err)) != 0 ||
+        (code = nvtx_domains_read(&labels.domains, view->report, err)) != 0)
+        goto done;
     for (size_t i = 0; i < view->row_count; i++)
         labels.step_rows += view->rows[i].type == ROW_STEPS;
-    for (size_t i = 0; i < view->row_count && code == 0; i++) {
+    for (size_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];
         add_label(&labels, row);
         row->unit = row->points.unit && *row->points.unit ? row->points.unit : unit_of_name(&labels, row);
@@ -249,6 +249,7 @@ int labels_make(struct view *view, struct error *err)
         row->detail = keep(&labels);
     }
     choose_open(view);
+done:
     thread_names_free(&labels.threads);
     process_names_free(&labels.processes);
     nvtx_domains_free(&labels.domains);

@@ -1,8 +1,8 @@
-/* From rows without a place to the tree that is shown.
+/* Builds the tree of rows that is shown.
  *
- * Each row, and each group that it needs above it, gets a path: numbers that say where it stands, a group's being the
- * beginning of those below it. Sorted by their paths, rows are in the order in which they are shown, and a row's parent
- * is the last group before it whose path it begins with. */
+ * Each row, and each group above it, gets a path: numbers that sort it. The path of a group is the beginning of the
+ * paths of all rows below it. Sorted by their paths, rows are in the order in which they are shown, and the parent of a
+ * row is the last group before it whose path the row's path begins with. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +20,11 @@ const struct row_type_info row_types[ROW_TYPE_COUNT] = {
 };
 
 enum { PATH = 12 };
-enum { FIRST = 0, THEN = 1 }; /* what has rows of its own below a parent comes before single rows, or behind */
+enum { FIRST = 0, THEN = 1 }; /* below a parent, groups come before single rows */
 
 struct draft {
     int64_t path[PATH];
-    int depth;              /* numbers that count */
+    int depth;              /* numbers in the path */
     struct view_row row;
     struct view_leaf *leaf; /* NULL of a group */
 };
@@ -33,7 +33,7 @@ struct drafts {
     struct view *view;
     struct draft *list; /* owned */
     size_t count, capacity;
-    struct keys groups; /* paths of those that are there, with their depths as the last number */
+    struct keys groups; /* the paths of groups in the list, each with its depth as the last number */
     struct gpu_devices devices;
 };
 
@@ -59,7 +59,7 @@ static struct draft *add_draft(struct drafts *drafts, enum row_type type, const 
     return draft;
 }
 
-/* A group, unless it is there already; the row is filled by what it is of. */
+/* Adds a group, unless it is there already. Its ids are those of the row below it, as far as its type has them. */
 static int add_group(struct drafts *drafts, enum row_type type, const int64_t *path, int depth,
                      const struct view_row *of)
 {
@@ -90,65 +90,108 @@ static int64_t thread_order(int64_t thread)
     return global_tid_number(thread) == global_pid_number(thread) ? -1 : global_tid_number(thread);
 }
 
-/* Fills what the row is of and the path down to the row's parent; makes the groups. The depth, or ERR_NO_MEMORY. */
-static int place_row(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
-{
-    int depth = 0, code = 0;
+/* Each of the following fills the ids of a row and the path down to its parent, and adds the groups above the row.
+ * Returns the depth of the path, or ERR_NO_MEMORY. */
 
-    switch (row_types[key[KEY_TYPE]].place) {
-    case PLACE_TOP:
-        row->process = key[KEY_TYPE] == ROW_STEPS ? key[KEY_A] : -1;
-        path[depth++] = key[KEY_TYPE] == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER;
-        break;
-    case PLACE_GPU:
-    case PLACE_CONTEXT:
-        row->device = gpu_device_of(&drafts->devices, key[KEY_B], key[KEY_A]);
-        row->process = key[KEY_B] ? key[KEY_B] : -1;
-        path[depth++] = SECTION_GPUS;
-        path[depth++] = row->device;
-        code = add_group(drafts, ROW_GPU, path, depth, row);
-        if (row_types[key[KEY_TYPE]].place == PLACE_GPU) {
-            path[depth++] = THEN;
-            break;
-        }
-        row->context = key[KEY_C];
-        row->stream = key[KEY_D];
-        path[depth++] = FIRST;
-        path[depth++] = key[KEY_B];
-        path[depth++] = key[KEY_C];
-        code = code ? code : add_group(drafts, ROW_CONTEXT, path, depth, row);
-        break;
-    case PLACE_PROCESS:
-    case PLACE_THREAD:
-        row->process = global_process(key[KEY_A]);
-        path[depth++] = SECTION_PROCESSES;
-        path[depth++] = row->process;
-        code = add_group(drafts, ROW_PROCESS, path, depth, row);
-        if (row_types[key[KEY_TYPE]].place == PLACE_PROCESS) {
-            path[depth++] = THEN;
-            break;
-        }
-        row->thread = key[KEY_A];
-        path[depth++] = FIRST;
-        path[depth++] = thread_order(row->thread);
-        path[depth++] = row->thread;
-        code = code ? code : add_group(drafts, ROW_THREAD, path, depth, row);
-        break;
-    case PLACE_CPU:
-        row->cpu = key[KEY_A];
-        path[depth++] = SECTION_CPUS;
-        code = add_group(drafts, ROW_CPUS, path, depth, row);
-        break;
-    }
-    return code ? code : depth;
+static int place_at_top(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    row->process = key[KEY_TYPE] == ROW_STEPS ? key[KEY_A] : -1;
+    path[0] = key[KEY_TYPE] == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER;
+    return 1;
 }
+
+/* Adds the group of the GPU, for the two places below it. */
+static int add_gpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    row->device = gpu_device_of(&drafts->devices, key[KEY_B], key[KEY_A]);
+    row->process = key[KEY_B] ? key[KEY_B] : -1;
+    path[0] = SECTION_GPUS;
+    path[1] = row->device;
+    return add_group(drafts, ROW_GPU, path, 2, row);
+}
+
+static int place_on_gpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    int code;
+
+    if ((code = add_gpu(drafts, key, row, path)) != 0)
+        return code;
+    path[2] = THEN;
+    return 3;
+}
+
+static int place_in_context(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    int code;
+
+    if ((code = add_gpu(drafts, key, row, path)) != 0)
+        return code;
+    row->context = key[KEY_C];
+    row->stream = key[KEY_D];
+    path[2] = FIRST;
+    path[3] = key[KEY_B];
+    path[4] = key[KEY_C];
+    if ((code = add_group(drafts, ROW_CONTEXT, path, 5, row)) != 0)
+        return code;
+    return 5;
+}
+
+/* Adds the group of the process, for the two places below it. */
+static int add_process(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    row->process = global_process(key[KEY_A]);
+    path[0] = SECTION_PROCESSES;
+    path[1] = row->process;
+    return add_group(drafts, ROW_PROCESS, path, 2, row);
+}
+
+static int place_in_process(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    int code;
+
+    if ((code = add_process(drafts, key, row, path)) != 0)
+        return code;
+    path[2] = THEN;
+    return 3;
+}
+
+static int place_on_thread(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    int code;
+
+    if ((code = add_process(drafts, key, row, path)) != 0)
+        return code;
+    row->thread = key[KEY_A];
+    path[2] = FIRST;
+    path[3] = thread_order(row->thread);
+    path[4] = row->thread;
+    if ((code = add_group(drafts, ROW_THREAD, path, 5, row)) != 0)
+        return code;
+    return 5;
+}
+
+static int place_on_cpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+{
+    int code;
+
+    row->cpu = key[KEY_A];
+    path[0] = SECTION_CPUS;
+    if ((code = add_group(drafts, ROW_CPUS, path, 1, row)) != 0)
+        return code;
+    return 1;
+}
+
+static int (*const place_row[])(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path) = {
+    [PLACE_TOP] = place_at_top,         [PLACE_GPU] = place_on_gpu,       [PLACE_CONTEXT] = place_in_context,
+    [PLACE_PROCESS] = place_in_process, [PLACE_THREAD] = place_on_thread, [PLACE_CPU] = place_on_cpu,
+};
 
 static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
 {
     const int64_t *key = keys_get(&drafts->view->row_keys, leaf->key);
     int64_t path[PATH] = { 0 };
     struct view_row of = { .thread = -1, .process = -1, .device = -1, .context = -1, .stream = -1, .cpu = -1 };
-    int depth = place_row(drafts, key, &of, path);
+    int depth = place_row[row_types[key[KEY_TYPE]].place](drafts, key, &of, path);
 
     if (depth < 0)
         return depth;
@@ -221,7 +264,7 @@ static int find_parent(const struct drafts *drafts, const struct view *view, siz
     return at;
 }
 
-/* Groups reach as far as what is below them. */
+/* A group reaches from the start to the end of all rows below it. */
 static void spread(struct view *view)
 {
     for (size_t i = 0; i < view->row_count; i++)
@@ -266,9 +309,9 @@ static int make_rows(struct drafts *drafts)
     return 0;
 }
 
-/* ---- what a folded group shows --------------------------------------------------------------------------------- */
+/* ---- the row of a folded group --------------------------------------------------------------------------------- */
 
-/* The types that stand for a group, the best first. */
+/* The types of rows that are shown for a folded group, the best first. */
 static const enum row_type summaries[] = { ROW_STREAM,  ROW_TORCH,          ROW_NVTX,        ROW_CUDA_API,
                                            ROW_PYTHON,  ROW_STATE,          ROW_OSRT,        ROW_LIBRARY,
                                            ROW_SAMPLES, ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER };
@@ -283,7 +326,7 @@ static size_t summary_rank(enum row_type type)
     return i;
 }
 
-/* Of two rows the one that says more: the better type, then the more events. */
+/* Whether a row represents its group better: by its type, then by its number of events. */
 static int says_more(const struct view *view, int row, int than)
 {
     size_t rank = summary_rank(view->rows[row].type),
@@ -306,16 +349,18 @@ static void choose_summaries(struct view *view)
 int tree_build(struct view *view, struct error *err)
 {
     struct drafts drafts = { .view = view, .groups.width = PATH };
-    int code = gpu_devices_read(&drafts.devices, view->report, err);
+    int code;
 
-    for (size_t i = 0; i < view->leaf_count && code == 0; i++)
-        code = add_leaf(&drafts, &view->leaves[i]);
-    if (code == 0)
-        code = make_rows(&drafts);
-    if (code == 0) {
-        choose_summaries(view);
-        code = labels_make(view, err);
-    }
+    if ((code = gpu_devices_read(&drafts.devices, view->report, err)) != 0)
+        goto done;
+    for (size_t i = 0; i < view->leaf_count; i++)
+        if ((code = add_leaf(&drafts, &view->leaves[i])) != 0)
+            goto done;
+    if ((code = make_rows(&drafts)) != 0)
+        goto done;
+    choose_summaries(view);
+    code = labels_make(view, err);
+done:
     keys_free(&drafts.groups);
     gpu_devices_free(&drafts.devices);
     free(drafts.list);

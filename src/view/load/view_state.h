@@ -106,8 +106,7 @@ struct view {
     int is_cut;                     /* some times lay further from the origin than VIEW_LAST_TIME */
     int is_unprojected;             /* there were too many calls for ranges to be projected onto the GPUs */
     struct text scratch;            /* while it is being opened: answers come from several threads */
-    struct view_kept *kept;         /* owned; what answers keep from one request to the next (answer_cache.h):
-                                     * view_kept_free() drops it */
+    struct answer_cache *cache;     /* owned; results that answers keep from one request to the next; never NULL */
 };
 
 /* ---- names and times ------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
-/* Locks for a reader that is alone: WebAssembly has no threads here, so nothing is ever contended, and a thread cannot
- * be started. Whoever asks for one does without, as on a system that is short of them. */
+/* Locks for a reader with one thread: WebAssembly has no threads here, so no lock is ever contended and
+ * pthread_create() always fails. Code that starts a thread does without it, as on a system that has run out of
+ * threads. */
 #ifndef TACHO_WASM_PTHREAD_H
 #define TACHO_WASM_PTHREAD_H
 

@@ -1,4 +1,5 @@
-/* What src/import uses of zlib. There is none inside the page: the browser unpacks a .gz before the reader sees it. */
+/* The functions of zlib that src/import calls. The page does not contain that library: the browser decompresses a .gz
+ * file before the reader sees it. */
 #ifndef TACHO_WASM_ZLIB_H
 #define TACHO_WASM_ZLIB_H
 

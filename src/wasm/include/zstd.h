@@ -1,6 +1,6 @@
-/* What src/report and src/import use of zstd's library, which is not inside the page. Nothing can be
- * compressed here, so that a report made by an import is stored as it is (it lives in memory only); reports
- * are unpacked by the page, see host.c. */
+/* The functions of zstd that src/report and src/import call. The page does not contain that library. Nothing can be
+ * compressed here, so an import stores its report as it is (in memory only); the page decompresses reports, see
+ * page_host.c. */
 #ifndef TACHO_WASM_ZSTD_H
 #define TACHO_WASM_ZSTD_H
 
