@@ -11,6 +11,9 @@ FOLDERS = [
     "analyze/model",
     "analyze/reports",
     "analyze/rules",
+    "serve",
+    "view",
+    "wasm",
 ]
 ASKS_FOR_SUCCESS = re.compile(r"\bcode == 0\b|!code\b|\bcode \? code\b|\bcode == ERR_OK\b|\berr->code == 0\b")
 OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_set")
