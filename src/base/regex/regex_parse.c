@@ -583,7 +583,7 @@ int regex_parse(struct regex_program *program, struct regex_sets *sets, const ch
 
     *program = (struct regex_program){ .word = -1 };
     if (length > REGEX_LONGEST)
-        return error_set(err, ERR_BAD_ARGUMENT, "it has more than %d characters", REGEX_LONGEST);
+        return error_set(err, ERR_BAD_ARGUMENT, "it has more than %d bytes", REGEX_LONGEST);
     program->steps = malloc((REGEX_PARTS_MOST + 1) * sizeof *program->steps);
     if (!program->steps)
         return error_set(err, ERR_NO_MEMORY, "out of memory");

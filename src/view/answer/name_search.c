@@ -15,8 +15,8 @@
 #include "base/regex/regex.h"
 
 enum {
-    LONGEST_PATTERN = 1000,
-    LONGEST_NAME = 4096,    /* the part of a name that an expression is matched with */
+    LONGEST_PATTERN = 1000, /* bytes: the limit for searches, below that of the engine (REGEX_LONGEST) */
+    LONGEST_NAME = 4096,    /* bytes of a name that an expression is matched with */
     LIMIT_MS = 3000,
     SHORT_TEXT = 64,        /* up to here, comparing at each place is faster than folding a copy of the name */
     MOST_VERDICTS = 1 << 27 /* greater ids come from damaged reports, or there are too many names to remember */
@@ -39,7 +39,7 @@ static int compile(struct search *search, const char *pattern, size_t length, st
     struct error reason = { 0 };
 
     if (length > LONGEST_PATTERN)
-        return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d characters", LONGEST_PATTERN);
+        return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d bytes", LONGEST_PATTERN);
     search->regex = regex_compile(pattern, length, search->with_case ? 0 : REGEX_IGNORE_CASE, &reason);
     if (search->regex)
         return 0;
