@@ -1,4 +1,6 @@
 /* Routes a request to its answer. Checks access first; the path then selects the page, the notes or the report. */
+#include "routes.h"
+
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -8,14 +10,12 @@
 #include <sys/queue.h>
 
 #include "notes.h"
-#include "reply.h"
-#include "serve_state.h"
 #include "workers.h"
 
 #define API "/api/"
 
 struct question {
-    struct server *server;
+    struct routes *routes;
     struct evhttp_request *request;
     const char *path;  /* with the slash in front */
     const char *query; /* NULL: none */
@@ -41,10 +41,9 @@ static const char *one_header(struct evhttp_request *request, const char *name, 
 static void send_answer(const struct question *question, int code, const char *type, struct text *answer,
                         const struct error *err)
 {
-    struct reply reply = reply_make(code, type, answer, err,
-                                    reply_packs(question->request, question->server->settings->far));
+    struct reply reply = reply_make(code, type, answer, err, reply_packs(question->request, question->routes->is_far));
 
-    reply_send(question->request, &reply, &question->server->unsent);
+    reply_send(question->request, &reply, &question->routes->unsent);
 }
 
 static const char *body_of(const struct question *question, size_t *length)
@@ -58,7 +57,7 @@ static const char *body_of(const struct question *question, size_t *length)
 /* POST replaces the notes; the answer to both methods is the notes of the file. */
 static int take_notes(const struct question *question, struct text *answer, struct error *err)
 {
-    const char *path = question->server->settings->notes_path;
+    const char *path = question->routes->notes_path;
     size_t length;
     const char *body = body_of(question, &length);
     int code;
@@ -82,10 +81,9 @@ static void answer_now(const struct question *question, const struct text *asked
     struct text answer = { 0 };
     struct error err = { 0 };
     const char *type = JSON_TYPE;
-    int code = text_failed(asked) || text_failed(body)
-                   ? error_set(&err, ERR_NO_MEMORY, "out of memory")
-                   : view_answer(question->server->settings->view, text_string(asked), body->bytes, body->length,
-                                 &answer, &type, &err);
+    int code = text_failed(asked) || text_failed(body) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
+                                                       : view_answer(question->routes->view, text_string(asked),
+                                                                     body->bytes, body->length, &answer, &type, &err);
 
     send_answer(question, code, type, &answer, &err);
 }
@@ -93,7 +91,7 @@ static void answer_now(const struct question *question, const struct text *asked
 /* Another thread answers requests that may take long, so that they do not delay the picture. */
 static void answer_report(const struct question *question)
 {
-    struct workers_asked asked = { .packs = reply_packs(question->request, question->server->settings->far) };
+    struct workers_asked asked = { .packs = reply_packs(question->request, question->routes->is_far) };
     size_t length;
     const char *body = body_of(question, &length);
 
@@ -107,7 +105,7 @@ static void answer_report(const struct question *question)
         evbuffer_drain(evhttp_request_get_input_buffer(question->request), length); /* one copy is enough */
     }
     if (view_lane(text_string(&asked.request)) != VIEW_LANE_NOW) {
-        workers_add(question->server->work, question->request, &asked);
+        workers_add(question->routes->work, question->request, &asked);
         return;
     }
     answer_now(question, &asked.request, &asked.body);
@@ -120,7 +118,7 @@ static void answer_api(const struct question *question)
     int count;
     const char *token = one_header(question->request, "X-Tacho-Token", &count);
 
-    if (!token || !access_token(&question->server->guard, token))
+    if (!token || !access_token(&question->routes->guard, token))
         reply_error(question->request, 403,
                     "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
     else if (strcmp(question->path, API "notes") == 0)
@@ -132,11 +130,11 @@ static void answer_api(const struct question *question)
 static void answer_file(const struct question *question)
 {
     const char *name = strcmp(question->path, "/") == 0 ? "index.html" : question->path + 1;
-    struct page_file *file = page_find(&question->server->page, name);
+    struct page_file *file = page_find(&question->routes->page, name);
 
     if (file)
         reply_file(question->request, file);
-    else if (!serve_has_page(question->server))
+    else if (!page_find(&question->routes->page, "index.html"))
         reply_error(question->request, HTTP_NOTFOUND, "this Tacho was built without its page");
     else
         reply_error(question->request, HTTP_NOTFOUND, "there is no such file");
@@ -145,7 +143,7 @@ static void answer_file(const struct question *question)
 /* Why the client may not ask, as a sentence; NULL if it may. */
 static const char *refusal(const struct question *question)
 {
-    const struct access_guard *guard = &question->server->guard;
+    const struct access_guard *guard = &question->routes->guard;
     int count;
     const char *host = one_header(question->request, "Host", &count);
 
@@ -157,7 +155,7 @@ static const char *refusal(const struct question *question)
     return NULL;
 }
 
-void answer_request(struct evhttp_request *request, void *context)
+void routes_answer(struct evhttp_request *request, void *context)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(request);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);

@@ -1,6 +1,6 @@
 /* Sockets and the event loop. Addresses are numeric and names are never resolved, so that the static program needs
  * no resolver. */
-#include "serve_state.h"
+#include "serve.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "preauth.h"
+#include "routes.h"
 #include "workers.h"
 
 #define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
@@ -23,6 +25,16 @@
 #define DESCRIPTORS 1024        /* at most: each connection may hold HEADERS_MOST before the token is seen */
 #define BACKLOG 128
 #define PORT_TRIES 8            /* a free port of IPv4 may be taken in IPv6 */
+
+struct server {
+    const struct serve_settings *settings;
+    struct routes routes;
+    struct preauth_doors doors;
+    struct event_base *base;
+    struct evhttp *http;
+    struct event *signals[2];
+    int port;
+};
 
 union address {
     struct sockaddr any;
@@ -229,8 +241,8 @@ static int make_loop(struct server *server, struct error *err)
     evhttp_set_max_body_size(server->http, BODY_UNKNOWN);
     evhttp_set_bevcb(server->http, preauth_add, &server->doors);
     evhttp_set_timeout(server->http, PATIENCE_S);
-    evhttp_set_gencb(server->http, answer_request, server);
-    return workers_open(&server->work, server->base, server->settings->view, &server->unsent, err);
+    evhttp_set_gencb(server->http, routes_answer, &server->routes);
+    return workers_open(&server->routes.work, server->base, server->settings->view, &server->routes.unsent, err);
 }
 
 int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
@@ -241,13 +253,17 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
     if (!server)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     *server = (struct server){ .settings = settings,
-                               .guard = { .hosts = settings->allowed_hosts,
-                                          .host_count = settings->allowed_host_count,
-                                          .open = settings->address != NULL, }, };
-    server->doors.guard = &server->guard;
-    if ((code = access_init(&server->guard, err)) != 0 ||
-        (code = page_read(&server->page, settings->page_folder, err)) != 0 || (code = make_loop(server, err)) != 0 ||
-        (code = bind_somewhere(server, err)) != 0 || (code = catch_signals(server, err)) != 0) {
+                               .routes = { .view = settings->view,
+                                           .notes_path = settings->notes_path,
+                                           .is_far = settings->far,
+                                           .guard = { .hosts = settings->allowed_hosts,
+                                                      .host_count = settings->allowed_host_count,
+                                                      .open = settings->address != NULL, }, }, };
+    server->doors.guard = &server->routes.guard;
+    if ((code = access_init(&server->routes.guard, err)) != 0 ||
+        (code = page_read(&server->routes.page, settings->page_folder, err)) != 0 ||
+        (code = make_loop(server, err)) != 0 || (code = bind_somewhere(server, err)) != 0 ||
+        (code = catch_signals(server, err)) != 0) {
         serve_close(server);
         return code;
     }
@@ -262,12 +278,12 @@ int serve_port(const struct server *server)
 
 const char *serve_token(const struct server *server)
 {
-    return server->guard.token;
+    return server->routes.guard.token;
 }
 
 int serve_has_page(const struct server *server)
 {
-    return page_find(&server->page, "index.html") != NULL;
+    return page_find(&server->routes.page, "index.html") != NULL;
 }
 
 int serve_run(struct server *server, struct error *err)
@@ -280,12 +296,12 @@ void serve_close(struct server *server)
     for (size_t i = 0; i < 2; i++)
         if (server->signals[i])
             event_free(server->signals[i]);
-    workers_close(server->work);
+    workers_close(server->routes.work);
     if (server->http)
         evhttp_free(server->http);
     preauth_free(&server->doors);
     if (server->base)
         event_base_free(server->base);
-    page_free(&server->page);
+    page_free(&server->routes.page);
     free(server);
 }

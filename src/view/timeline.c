@@ -7,9 +7,10 @@
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/load/counter_points.h"
+#include "view/load/counter_sources.h"
 #include "view/load/derived.h"
 #include "view/load/event_search.h"
-#include "view/load/gather.h"
+#include "view/load/lanes.h"
 #include "view/load/row_tree.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ static int read_rows(struct view *view, struct error *err)
     for (size_t i = 0; i < view_family_count; i++)
         if ((code = read_family(view, &view_families[i], err)) != 0)
             return code;
-    if ((code = derived_rows(view, err)) != 0 || (code = points_read(view, err)) != 0 ||
+    if ((code = derived_rows(view, err)) != 0 || (code = counter_sources_read(view, err)) != 0 ||
         (code = tree_build(view, err)) != 0)
         return code;
     find_span(view);

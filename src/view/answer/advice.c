@@ -1,9 +1,8 @@
 /* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline. */
-#include "advice.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice_gaps.h"
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/calls.h"
@@ -16,56 +15,14 @@
 #include "event_fields.h"
 #include "view/load/event_search.h"
 
-/* ---- members of the answer ------------------------------------------------------------------------------------- */
-
-void advice_add(struct advice *advice, const struct advice_item *item)
-{
-    struct text *out = &advice->items->text;
-    size_t first = out->length;
-
-    text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
-    json_add_text(out, item->title, strlen(item->title));
-    text_add(out, ",\"text\":");
-    json_add_text(out, text_string(item->text), item->text->length);
-    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row,
-              (long long)item->event, (long long)view_time(advice->view, item->from_ns),
-              (long long)view_time(advice->view, item->to_ns));
-    event_fields_add_int(out, item->impact_ns);
-    text_add_char(out, '}');
-    advice_list_end_member(advice->items, first, item->impact_ns);
-}
-
-void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
-{
-    struct text *out = &advice->rules->text;
-    size_t first = out->length;
-
-    text_addf(out, "{\"name\":\"%s\",\"title\":", rule->name);
-    json_add_text(out, rule->title, strlen(rule->title));
-    text_add(out, ",\"advice\":");
-    json_add_text(out, rule->words, strlen(rule->words));
-    text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
-    event_fields_add_int(out, rule->impact_ns);
-    text_add_char(out, '}');
-    advice_list_end_member(advice->rules, first, rule->impact_ns);
-}
-
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
-
-int advice_gpu_row(const struct view *view, int64_t gpu)
-{
-    for (size_t r = 0; r < view->row_count; r++)
-        if (view->rows[r].type == ROW_GPU && view->rows[r].device == gpu)
-            return (int)r;
-    return VIEW_NO_ROW;
-}
 
 static int is_of_process(const struct view_row *row, int64_t pid)
 {
     return row->process != -1 && global_pid_number(row->process) == pid;
 }
 
-/* The same by a context of a process. */
+/* The row of the GPU of a context. */
 static int gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
 {
     for (size_t r = 0; r < view->row_count; r++)

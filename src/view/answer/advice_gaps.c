@@ -1,9 +1,10 @@
 /* Advice on the largest gaps, in which a GPU was idle. The cause is looked for in the thread that launched the work
  * that ended the gap. */
+#include "advice_gaps.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/gpu_busy.h"
 #include "base/human.h"
@@ -96,6 +97,15 @@ free_around:
     return code;
 }
 
+/* VIEW_NO_ROW if the timeline has no such GPU. */
+static int gpu_row(const struct view *view, int64_t gpu)
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_GPU && view->rows[r].device == gpu)
+            return (int)r;
+    return VIEW_NO_ROW;
+}
+
 static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text *text, struct error *err)
 {
     struct view *view = advice->view;
@@ -117,8 +127,8 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
     if (ending.call.row != VIEW_NO_ROW && (code = describe_thread(text, view, &ending, from, to, err)) != 0)
         return code;
     text_addf(text, " %s", words);
-    const struct advice_item item = { rule_name,      title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to,
-                                      gap->length_ns, text };
+    const struct advice_item item = { rule_name, title, gpu_row(view, gap->gpu), ADVICE_NO_EVENT,
+                                      from,      to,    gap->length_ns,          text };
     advice_add(advice, &item);
     return 0;
 }

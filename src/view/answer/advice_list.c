@@ -1,9 +1,12 @@
-/* Lists that grow as one text and are answered in another order. */
+/* Lists of advice. Members are appended to one text, and copied to the answer in the order of their impact. */
 #include "advice_list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/json_write.h"
+#include "event_fields.h"
 
 void advice_list_free(struct advice_list *list)
 {
@@ -12,7 +15,8 @@ void advice_list_free(struct advice_list *list)
     *list = (struct advice_list){ 0 };
 }
 
-void advice_list_end_member(struct advice_list *list, size_t first, int64_t impact_ns)
+/* Makes the text from `first` on a member. */
+static void end_member(struct advice_list *list, size_t first, int64_t impact_ns)
 {
     if (array_reserve(&list->members, &list->room, list->count + 1, sizeof *list->members) != 0)
         list->text.failed = 1;
@@ -28,7 +32,7 @@ static int by_impact(const void *a, const void *b)
     return order ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Sorting moves members, never the text, so that one that failed can still be cut off by its place there. */
+/* Sorting moves members, never the text, so that advice_list_cut() still finds them by their place in it. */
 void advice_list_add_to(struct advice_list *list, struct text *out)
 {
     if (list->count)
@@ -48,4 +52,36 @@ void advice_list_cut(struct advice_list *list, size_t length)
             list->members[kept++] = list->members[i];
     list->count = kept;
     text_cut(&list->text, length);
+}
+
+void advice_add(struct advice *advice, const struct advice_item *item)
+{
+    struct text *out = &advice->items->text;
+    size_t first = out->length;
+
+    text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
+    json_add_text(out, item->title, strlen(item->title));
+    text_add(out, ",\"text\":");
+    json_add_text(out, text_string(item->text), item->text->length);
+    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row,
+              (long long)item->event, (long long)view_time(advice->view, item->from_ns),
+              (long long)view_time(advice->view, item->to_ns));
+    event_fields_add_int(out, item->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->items, first, item->impact_ns);
+}
+
+void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
+{
+    struct text *out = &advice->rules->text;
+    size_t first = out->length;
+
+    text_addf(out, "{\"name\":\"%s\",\"title\":", rule->name);
+    json_add_text(out, rule->title, strlen(rule->title));
+    text_add(out, ",\"advice\":");
+    json_add_text(out, rule->words, strlen(rule->words));
+    text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
+    event_fields_add_int(out, rule->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->rules, first, rule->impact_ns);
 }

@@ -1,4 +1,5 @@
-/* Members of a list of the answer to advice, which has them by impact. */
+/* The answer to advice: what rules and gaps tell about places in the timeline, as two lists of JSON objects that are
+ * sorted by impact. */
 #ifndef TACHO_VIEW_ANSWER_ADVICE_LIST_H
 #define TACHO_VIEW_ANSWER_ADVICE_LIST_H
 
@@ -6,22 +7,47 @@
 
 #include "base/text.h"
 
+struct view;
+
+enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* ADVICE_MOST: items of one rule */
+
 /* {0} is empty. */
 struct advice_list {
-    struct text text; /* one behind the other */
+    struct text text;         /* the members, one behind the other */
     struct advice_member {
         int64_t impact_ns;
-        size_t first, length;
-    } *members; /* owned */
+        size_t first, length; /* in the text */
+    } *members;               /* owned */
     size_t count, room;
 };
 void advice_list_free(struct advice_list *list);
-
-/* What was added to the text from there on is a member. */
-void advice_list_end_member(struct advice_list *list, size_t first, int64_t impact_ns);
-/* Adds the members by impact, with commas between them. */
+/* Adds the members to an answer by impact, with commas between them. */
 void advice_list_add_to(struct advice_list *list, struct text *out);
-/* Forgets what was added since the text had that length. */
+/* Removes the members that were added after the text had that length. */
 void advice_list_cut(struct advice_list *list, size_t length);
+
+struct advice {
+    struct view *view;
+    struct advice_list *items, *rules;
+};
+
+/* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences. */
+struct advice_item {
+    const char *rule, *title;
+    int row;
+    int64_t event;
+    int64_t from_ns, to_ns;
+    int64_t impact_ns; /* the time that could be gained */
+    const struct text *text;
+};
+void advice_add(struct advice *advice, const struct advice_item *item);
+
+/* A rule that has run: how many places it found, and how much time these could gain. */
+struct advice_rule {
+    const char *name, *title, *words;
+    size_t count;
+    int64_t impact_ns;
+};
+void advice_add_rule(struct advice *advice, const struct advice_rule *rule);
 
 #endif

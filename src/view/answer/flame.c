@@ -1,6 +1,4 @@
 /* The request flame: samples of threads, or slices of a row, summed up along their stacks for a stretch of time. */
-#include "flame.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +7,8 @@
 #include "answer_cache.h"
 #include "answers.h"
 #include "event_frames.h"
+#include "flame_events.h"
 #include "row_answers.h"
-
-void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
-{
-    text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent,
-              (long long)frame, (long long)self, (long long)total);
-}
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 

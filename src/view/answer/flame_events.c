@@ -1,10 +1,11 @@
 /* A flame graph of the slices of a row, by how they nest: slices with the same names around them become one node with
  * the sum of their times. */
+#include "flame_events.h"
+
 #include <stdlib.h>
 
 #include "analyze/engine/keys.h"
 #include "base/array.h"
-#include "flame.h"
 #include "view/load/event_search.h"
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };

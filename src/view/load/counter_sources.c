@@ -1,4 +1,6 @@
-/* Every table of values over time, and the row that they go to. To show another is to add a line. */
+/* Every table of values over time, and the row that its values go to. To show another table is to add a line. */
+#include "counter_sources.h"
+
 #include <stdlib.h>
 
 #include "analyze/engine/event_columns.h"
@@ -17,7 +19,7 @@ struct counter_source {
     const char *key[KEY_PARTS - 1]; /* columns that make the row; NULL: 0. The last is a string that is its label */
     const char *label;              /* where there is no such column */
     const char *unit;
-    /* Changes the key or the value, or leaves the row out (0). */
+    /* Changes the key or the value, or leaves the row out (returns 0). */
     int (*take)(int64_t *key, double *value);
     /* Labels, by name_number() of parts B and C of the key. */
     const char *names_table;
@@ -235,7 +237,7 @@ done:
     return code;
 }
 
-int points_read(struct view *view, struct error *err)
+int counter_sources_read(struct view *view, struct error *err)
 {
     int code;
 

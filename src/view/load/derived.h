@@ -1,11 +1,10 @@
-/* Rows of events that no table has as they are: they are worked out from one, and refer to the row
- * of it that they begin with. */
+/* Rows of derived events: they are computed from the rows of a table, and refer to the first of those rows. */
 #ifndef TACHO_VIEW_LOAD_DERIVED_H
 #define TACHO_VIEW_LOAD_DERIVED_H
 
-#include "gather.h"
+#include "gather_rows.h"
 
-/* States, whose numbers are their colours. */
+/* Thread states. A state's number is its colour. */
 #define VIEW_STATES(X)                                \
     X(STATE_RUNNING, "Running")                       \
     X(STATE_RUNNABLE, "Runnable")                     \
@@ -18,17 +17,18 @@ enum view_state_number {
 #undef STATE_NUMBER
 };
 
-/* All of them become leaves of the view. */
+/* Adds all derived rows to the leaves of the view. */
 int derived_rows(struct view *view, struct error *err);
 
 /* The colour of a name in a row: the number of the state in a row of states, else a hash of the text. */
 uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name);
-/* Its name, while the view is being opened; and later, VIEW_NAME_NONE where it has no such state. */
+/* The name of a state: the first function while the view is being opened, the second one later. That returns
+ * VIEW_NAME_NONE if no row has the state. */
 uint32_t derived_state_name(struct view *view, enum view_state_number state);
 uint32_t derived_state_find(const struct view *view, enum view_state_number state);
 
-/* One of each: derived_sched.c, derived_gil.c, derived_steps.c, derived_gpu_nvtx.c. Where a report has nothing of
- * the kind, they make nothing. */
+/* One function for each kind of derived rows, in the file of its name. They add nothing if the report lacks the data.
+ */
 int derived_sched(struct view *view, struct error *err);
 int derived_gil(struct view *view, struct error *err);
 int derived_steps(struct view *view, struct error *err);

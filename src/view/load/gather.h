@@ -1,16 +1,15 @@
-/* From tables to rows: events are gathered block by block, in parallel, then dealt out to the rows that their keys say,
- * put in order and laid into lanes.
+/* Gathers the events of tables, block by block and in parallel. gather_rows.h then makes rows of them, by their keys.
  *
- * One family after another, so that memory holds the raw events of one of them beside the finished rows. */
+ * One family is gathered after another, so that memory holds the raw events of one family beside the finished rows. */
 #ifndef TACHO_VIEW_LOAD_GATHER_H
 #define TACHO_VIEW_LOAD_GATHER_H
 
 #include "event_sources.h"
 
-/* Raw events of a chunk of a table, or of what was made up one by one. */
+/* Raw events of a chunk of a table, or events that gather_add() was given. */
 struct gather_block {
     uint32_t source;    /* in the family */
-    size_t worker;      /* whose numbers the keys are */
+    size_t worker;      /* the worker that numbered the keys */
     uint64_t first_row; /* for their order */
     uint32_t count, capacity, long_count;
     size_t long_capacity;
@@ -43,41 +42,19 @@ struct gather {
 
 int gather_open(struct gather *gather, struct view *view, const struct view_family *family, struct error *err);
 void gather_close(struct gather *gather);
-/* All of a table; nothing if the report has none of it. */
+/* Gathers all events of the table of a source; a table that the report lacks has none. */
 int gather_scan(struct gather *gather, uint32_t source, struct error *err);
-/* One event that was made up; its name is a name of the view. */
+/* Adds one derived event; event->name is a name of the view. */
 int gather_add(struct gather *gather, uint32_t source, const struct view_taken *event);
-/* The same from several workers at once; part says which of the parts that they share out it belongs to, so that the
- * order of events does not depend on who was first. */
+/* The same for several workers at once. `part` is the number of the part of the work that the event belongs to: events
+ * are put in the order of parts, so that the order does not depend on which worker was first. */
 int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct view_taken *event);
-/* The rows of what was gathered are added to the view's leaves. */
-int gather_finish(struct gather *gather, struct error *err);
 
-/* What a row of a table is as an event, by the source that is open: 0 if it makes none. */
+/* Makes an event of a row of a table, by the source of gather_begin(). Returns 0 if the row is no event. */
 int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct view_taken *event);
-/* Makes a source the one that gather_take() speaks of, and says which columns its blocks must have. */
+/* Chooses the source for gather_take(), and fills the columns that its blocks must have. */
 void gather_begin(struct gather *gather, uint32_t source, const struct report_table *table, int columns[TAKE_COLUMNS]);
-/* A time, cut to what the view can have. */
+/* A time, cut to ±VIEW_FURTHEST. */
 int64_t gather_within(int64_t time_ns);
-
-/* A row before it has its place in the tree. */
-struct view_leaf {
-    uint32_t key; /* in view->row_keys */
-    int spill;
-    const struct view_family *family;
-    struct view_events events;
-    struct view_points points;
-};
-int view_add_leaf(struct view *view, const struct view_leaf *leaf);
-
-int events_allocate(struct view_events *events, uint32_t count, uint32_t long_count);
-void events_free(struct view_events *events);
-
-/* lanes.c: puts raw events (in any order, without lanes) in order of lane and start. What has more than VIEW_MOST_LANES
- * lanes becomes several parts; *parts is the caller's, and raw is used up either way. ERR_NO_MEMORY or 0. */
-int events_arrange(struct view_events *raw, struct view_events **parts, size_t *part_count);
-
-/* Moves times into the span, and builds the index anew. ERR_NO_MEMORY or 0. */
-int events_cut(struct view_events *events, int64_t least_ns, int64_t most_ns);
 
 #endif

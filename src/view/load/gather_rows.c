@@ -1,23 +1,15 @@
-/* From gathered blocks to rows: keys are made the view's own, events are dealt out to their rows in the order of their
- * tables, and then each row is arranged for itself, several at once.
- *
- * A block is freed as soon as it is dealt out, so that the events of a family are not held twice. */
+/* Makes rows of gathered blocks. The keys of workers become keys of the view, events go to the piles of their rows in
+ * the order of their tables, and then several piles at once are arranged in lanes. */
+#include "gather_rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "event_index.h"
-#include "gather.h"
+#include "lanes.h"
 
-int view_add_leaf(struct view *view, const struct view_leaf *leaf)
-{
-    if (array_reserve(&view->leaves, &view->leaf_capacity, view->leaf_count + 1, sizeof *view->leaves) != 0)
-        return ERR_NO_MEMORY;
-    view->leaves[view->leaf_count++] = *leaf;
-    return 0;
-}
-
-struct pile {                  /* of one row */
+struct pile {                  /* the events of one row */
     uint32_t key;              /* in view->row_keys */
     uint64_t count, long_count;
     struct view_events events;
@@ -32,8 +24,8 @@ struct dealing {
     uint32_t **piles_of;          /* owned; by worker and its key: the pile */
     struct pile *piles;           /* owned */
     size_t pile_count;
-    struct keys renames;          /* sources and their names that were asked for, and what they became */
-    uint32_t *renamed;            /* owned */
+    struct keys renames;          /* pairs of a source and a name of it */
+    uint32_t *renamed;            /* owned; by number in renames: the name to show */
     size_t renamed_capacity;
     int *codes;                   /* owned; by pile */
 };

@@ -4,13 +4,14 @@
  * before has ended. For ranges that nest, the lane is the depth; other events get as many lanes as overlap at once, and
  * none is left out. The first free lane comes from a tree over the ends of the lanes (each node has the
  * least of its two halves), so that ten thousand overlapping events cost ten thousand times a logarithm. */
+#include "lanes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/order.h"
 #include "event_index.h"
 #include "event_search.h"
-#include "gather.h"
 
 void events_free(struct view_events *events)
 {

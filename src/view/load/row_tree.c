@@ -13,12 +13,6 @@
 #include "row_labels.h"
 #include "row_tree.h"
 
-const struct row_type_info row_types[ROW_TYPE_COUNT] = {
-#define ROW_TYPE_INFO(id, name, kind, place, label) { name, kind, place, label },
-    ROW_TYPES(ROW_TYPE_INFO)
-#undef ROW_TYPE_INFO
-};
-
 enum { PATH = 12 };
 enum { FIRST = 0, THEN = 1 }; /* below a parent, groups come before single rows */
 

@@ -2,9 +2,9 @@
 #ifndef TACHO_VIEW_LOAD_ROW_TREE_H
 #define TACHO_VIEW_LOAD_ROW_TREE_H
 
-#include "gather.h"
+#include "view_state.h"
 
-/* Makes view->rows of view->leaves, which lose their events to them. */
+/* Makes view->rows of view->leaves, and moves their events there. */
 int tree_build(struct view *view, struct error *err);
 
 #endif

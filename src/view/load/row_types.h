@@ -1,11 +1,11 @@
-/* What kinds of rows there are, and where each stands: one line for each. row_tree.c makes the tree of it. */
+/* The types of rows, and the place of each in the tree that row_tree.c builds: one line for each type. */
 #ifndef TACHO_VIEW_LOAD_ROW_TYPES_H
 #define TACHO_VIEW_LOAD_ROW_TYPES_H
 
 enum row_kind { KIND_GROUP, KIND_SLICES, KIND_TICKS, KIND_STATES, KIND_COUNTER, ROW_KINDS }; /* numbers as in a tile */
 
-/* Where a row hangs, and what the numbers of its key begin with:
- * TOP nothing; GPU the device's GPU; CONTEXT GPU, process, context; PROCESS process; THREAD thread; CPU the CPU. */
+/* The parent of a row, and the numbers that its key begins with: none at the TOP; device and process for GPU; device,
+ * process and context for CONTEXT; the process, the thread, or the CPU. */
 enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU };
 
 /* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL
@@ -55,6 +55,6 @@ struct row_type_info {
     enum row_place place;
     const char *label;
 };
-extern const struct row_type_info row_types[ROW_TYPE_COUNT]; /* in row_tree.c */
+extern const struct row_type_info row_types[ROW_TYPE_COUNT];
 
 #endif

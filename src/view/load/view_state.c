@@ -1,8 +1,9 @@
-/* The names and times of an opened timeline. */
+/* Names, times and leaves of a timeline: see view_state.h. */
 #include "view_state.h"
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
 
@@ -36,7 +37,7 @@ void view_add_name(struct view *view, struct text *out, uint32_t name)
 
 uint32_t view_own_name(struct view *view, const char *text)
 {
-    /* one that is there changes nothing, so that any thread may ask */
+    /* looking up a text changes nothing, so that any thread may do it */
     int64_t id = intern_find(&view->own_names, text, strlen(text));
 
     id = id < 0 ? intern_add(&view->own_names, text, strlen(text)) : id;
@@ -60,4 +61,12 @@ int64_t view_report_time(const struct view *view, int64_t time)
     if (__builtin_add_overflow(time, view->origin_ns, &time_ns))
         return time < 0 ? INT64_MIN : INT64_MAX;
     return time_ns;
+}
+
+int view_add_leaf(struct view *view, const struct view_leaf *leaf)
+{
+    if (array_reserve(&view->leaves, &view->leaf_capacity, view->leaf_count + 1, sizeof *view->leaves) != 0)
+        return ERR_NO_MEMORY;
+    view->leaves[view->leaf_count++] = *leaf;
+    return 0;
 }

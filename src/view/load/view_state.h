@@ -15,7 +15,7 @@
 #include "row_types.h"
 
 #define VIEW_FURTHEST (INT64_C(1) << 61)  /* times of the report are cut there */
-#define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: what a double has exactly */
+#define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: all smaller numbers are exact in a double */
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ struct view_points {              /* of a counter */
     const char *unit;             /* static */
 };
 
-/* What a row's key is made of: its type and up to five numbers, whose meaning row_types.h has by type. */
+/* The parts of a row's key: its type and up to five numbers, whose meaning depends on the type (row_types.h). */
 enum { KEY_TYPE, KEY_A, KEY_B, KEY_C, KEY_D, KEY_E, KEY_PARTS };
 
 struct view_row {
@@ -81,15 +81,24 @@ struct view_row {
     int64_t key[KEY_PARTS];
     int spill;                            /* 0, or how many rows of the same key come before: a row has at
                                            * most VIEW_MOST_LANES lanes */
-    const struct view_family *family;     /* what its events come from; NULL of a group */
+    const struct view_family *family;     /* the sources of its events; NULL for a group */
     struct view_events events;            /* of all kinds but group and counter */
     struct view_points points;            /* of a counter */
 };
 enum { VIEW_MOST_LANES = 128 };
 
+/* A row before it has its place in the tree. */
+struct view_leaf {
+    uint32_t key; /* in view->row_keys */
+    int spill;
+    const struct view_family *family;
+    struct view_events events;
+    struct view_points points;
+};
+
 struct view {
     struct report *report;
-    const char *name;          /* what it is called; NULL: nobody said */
+    const char *name;          /* the name of the report; NULL: unknown */
     struct arena arena;
     struct intern own_names;   /* name VIEW_OWN_NAME + i is string i */
     struct view_row *rows;     /* owned; in the order in which they are shown; the row's id is its place */
@@ -101,7 +110,7 @@ struct view {
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;
-    const char *step_source;        /* what made the steps, in words; NULL if there are none */
+    const char *step_source;        /* where the steps come from, in words; NULL if there are none */
     struct view_overview *overview; /* owned; NULL until it is asked for */
     int is_cut;                     /* some times lay further from the origin than VIEW_LAST_TIME */
     int is_unprojected;             /* there were too many calls for ranges to be projected onto the GPUs */
@@ -109,22 +118,25 @@ struct view {
     struct answer_cache *cache;     /* owned; results that answers keep from one request to the next; never NULL */
 };
 
-/* ---- names and times ------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------------------------- */
 
 /* The text of a name, any bytes; never NULL. */
 const char *view_name(struct view *view, uint32_t name, size_t *length);
 /* The text as it is shown: UTF-8, cut to 4,096 characters; added with its quotes. */
 void view_add_name(struct view *view, struct text *out, uint32_t name);
-/* A name for a text of the view's own; VIEW_NAME_NONE when memory is short. New ones only while it is being opened. */
+/* The name of one of the view's own strings; VIEW_NAME_NONE when memory is short. Adds strings only while the view is
+ * being opened: later, only texts that it has already may be passed. */
 uint32_t view_own_name(struct view *view, const char *text);
 /* The name of a string of the pool. */
 static inline uint32_t view_pool_name(int64_t id)
 {
     return id >= 0 && id < VIEW_OWN_NAME ? (uint32_t)id : (uint32_t)VIEW_NAME_NONE;
 }
-/* Any time of the report since the origin, cut to what a double has exactly. */
+/* Adds a copy of the leaf, which owns its events and points from then on. ERR_NO_MEMORY or 0. */
+int view_add_leaf(struct view *view, const struct view_leaf *leaf);
+/* A time of the report as time since the origin, cut to ±VIEW_LAST_TIME. */
 int64_t view_time(const struct view *view, int64_t time_ns);
-/* And back. */
+/* The reverse of view_time(). */
 int64_t view_report_time(const struct view *view, int64_t time);
 
 #endif

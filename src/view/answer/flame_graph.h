@@ -1,6 +1,6 @@
 /* A flame graph on its way to an answer: frames, and nodes whose parents come before them. */
-#ifndef TACHO_VIEW_ANSWER_FLAME_H
-#define TACHO_VIEW_ANSWER_FLAME_H
+#ifndef TACHO_VIEW_ANSWER_FLAME_GRAPH_H
+#define TACHO_VIEW_ANSWER_FLAME_GRAPH_H
 
 #include "view/load/view_state.h"
 
@@ -13,9 +13,10 @@ struct flame {
     struct text name;               /* of the frame at hand */
 };
 
-void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total);
-
-/* Of the slices of a row, by how they lie in each other: flame_events.c. */
-int flame_of_events(struct flame *flame, struct view *view, int row, const struct report_span *span, struct error *err);
+static inline void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
+{
+    text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent,
+              (long long)frame, (long long)self, (long long)total);
+}
 
 #endif

@@ -1,0 +1,11 @@
+/* Advice on the largest gaps of GPUs. */
+#ifndef TACHO_VIEW_ANSWER_ADVICE_GAPS_H
+#define TACHO_VIEW_ANSWER_ADVICE_GAPS_H
+
+#include "advice_list.h"
+#include "base/error.h"
+
+/* Adds the longest times in which a GPU was idle, and what the thread did that launched the next work. */
+int advice_add_gaps(struct advice *advice, struct error *err);
+
+#endif

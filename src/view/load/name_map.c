@@ -1,0 +1,46 @@
+/* Maps numbers to names: see name_map.h. */
+#include "name_map.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+int view_name_map_add(struct view_name_map *map, int64_t number, uint32_t name)
+{
+    if (array_reserve(&map->list, &map->capacity, map->count + 1, sizeof *map->list) != 0)
+        return ERR_NO_MEMORY;
+    map->list[map->count++] = (struct view_name_map_entry){ number, name };
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct view_name_map_entry *x = a, *y = b;
+
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+void view_name_map_sort(struct view_name_map *map)
+{
+    int is_sorted = 1;
+
+    for (size_t i = 1; i < map->count && is_sorted; i++)
+        is_sorted = map->list[i - 1].number <= map->list[i].number;
+    if (!is_sorted)
+        qsort(map->list, map->count, sizeof *map->list, by_number);
+}
+
+uint32_t view_name_map_find(const struct view_name_map *map, int64_t number, uint32_t otherwise)
+{
+    size_t low = 0, high = map->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->list[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->count && map->list[low].number == number ? map->list[low].name : otherwise;
+}
