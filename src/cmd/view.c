@@ -105,7 +105,7 @@ static void name_host(const struct settings *settings, char own_name[HOST_MOST],
 }
 
 /* How to get here: the address, and from another machine the way to it. */
-static void add_address(struct text *out, const struct server *server, const struct settings *settings,
+static void add_address(struct text *out, const struct serve *server, const struct settings *settings,
                         const char *own_name, const char *address)
 {
     text_addf(out, "\n  %s\n\n", address);
@@ -118,7 +118,7 @@ static void add_address(struct text *out, const struct server *server, const str
     text_add(out, "Ctrl-C ends it.\n");
 }
 
-static void warn(const struct command *self, const struct server *server, const struct settings *settings)
+static void warn(const struct command *self, const struct serve *server, const struct settings *settings)
 {
     if (settings->host)
         fprintf(stderr,
@@ -139,7 +139,7 @@ static int serve(const struct command *self, struct view *view, const char *file
     const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
     char own_name[HOST_MOST], shown[HOST_MOST];
     struct text out = { 0 }, notes = { 0 };
-    struct server *server;
+    struct serve *server;
     size_t count = settings->allowed.count;
 
     memcpy(hosts, settings->allowed.values, count * sizeof *hosts);

@@ -57,7 +57,7 @@ close_stream:
     return code;
 }
 
-static int add_file(struct page *page, const char *folder, const char *name, struct error *err)
+static int add_file(struct page_files *page, const char *folder, const char *name, struct error *err)
 {
     char path[4096];
     int code;
@@ -77,7 +77,7 @@ static int add_file(struct page *page, const char *folder, const char *name, str
     return 0;
 }
 
-int page_read(struct page *page, const char *folder, struct error *err)
+int page_files_read(struct page_files *page, const char *folder, struct error *err)
 {
     DIR *stream = opendir(folder);
     struct dirent *entry;
@@ -93,7 +93,7 @@ close_stream:
     return code;
 }
 
-void page_free(struct page *page)
+void page_files_free(struct page_files *page)
 {
     for (size_t i = 0; i < page->count; i++) {
         free(page->files[i].name);
@@ -101,10 +101,10 @@ void page_free(struct page *page)
         free(page->files[i].packed);
     }
     free(page->files);
-    *page = (struct page){ 0 };
+    *page = (struct page_files){ 0 };
 }
 
-struct page_file *page_find(const struct page *page, const char *name)
+struct page_file *page_files_find(const struct page_files *page, const char *name)
 {
     for (size_t i = 0; i < page->count; i++)
         if (strcmp(page->files[i].name, name) == 0)

@@ -17,16 +17,16 @@ struct page_file {
     char tag[24];     /* ETag: changes with the content */
 };
 
-struct page {
+struct page_files {
     struct page_file *files; /* owned */
     size_t count, room;
 };
 
 /* Reads the files of a folder. Starts from {0}; a folder that is not there is an empty page. */
-int page_read(struct page *page, const char *folder, struct error *err);
-void page_free(struct page *page);
+int page_files_read(struct page_files *page, const char *folder, struct error *err);
+void page_files_free(struct page_files *page);
 
 /* The file of this name, or NULL. */
-struct page_file *page_find(const struct page *page, const char *name);
+struct page_file *page_files_find(const struct page_files *page, const char *name);
 
 #endif

@@ -130,11 +130,11 @@ static void answer_api(const struct question *question)
 static void answer_file(const struct question *question)
 {
     const char *name = strcmp(question->path, "/") == 0 ? "index.html" : question->path + 1;
-    struct page_file *file = page_find(&question->routes->page, name);
+    struct page_file *file = page_files_find(&question->routes->page, name);
 
     if (file)
         reply_file(question->request, file);
-    else if (!page_find(&question->routes->page, "index.html"))
+    else if (!page_files_find(&question->routes->page, "index.html"))
         reply_error(question->request, HTTP_NOTFOUND, "this Tacho was built without its page");
     else
         reply_error(question->request, HTTP_NOTFOUND, "there is no such file");

@@ -15,7 +15,7 @@ struct routes {
     const char *notes_path;
     int is_far; /* see serve_settings */
     struct access_guard guard;
-    struct page page;
+    struct page_files page;
     struct workers *work;
     struct reply_unsent unsent;
 };

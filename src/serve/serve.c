@@ -26,7 +26,7 @@
 #define BACKLOG 128
 #define PORT_TRIES 8            /* a free port of IPv4 may be taken in IPv6 */
 
-struct server {
+struct serve {
     const struct serve_settings *settings;
     struct routes routes;
     struct preauth_doors doors;
@@ -117,7 +117,7 @@ static void limit_descriptors(void)
 }
 
 /* Owns the socket from here on, also after an error. */
-static int add_listener(struct server *server, int fd, struct error *err)
+static int add_listener(struct serve *server, int fd, struct error *err)
 {
     struct evconnlistener *listener = evconnlistener_new(server->base, NULL, NULL,
                                                          LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC |
@@ -146,7 +146,7 @@ static int bind_failed(const char *address, int port, struct error *err)
     return error_set_errno(err, "cannot listen at %s, port %d", address, port);
 }
 
-static int bind_address(struct server *server, const char *text, int port, struct error *err)
+static int bind_address(struct serve *server, const char *text, int port, struct error *err)
 {
     union address address;
 
@@ -162,7 +162,7 @@ static int bind_address(struct server *server, const char *text, int port, struc
 
 /* Binds both loopback addresses at one port, or only 127.0.0.1 where there is no IPv6. If another process has the port
  * of ::1, the port counts as taken: a browser that opens "localhost" would send that process the token. */
-static int bind_loopback(struct server *server, int port, struct error *err)
+static int bind_loopback(struct serve *server, int port, struct error *err)
 {
     union address v4, v6;
     int code;
@@ -186,7 +186,7 @@ static int bind_loopback(struct server *server, int port, struct error *err)
     return fd6 >= 0 ? add_listener(server, fd6, err) : 0;
 }
 
-static int bind_somewhere(struct server *server, struct error *err)
+static int bind_somewhere(struct serve *server, struct error *err)
 {
     const struct serve_settings *settings = server->settings;
     int port = settings->port == SERVE_USUAL ? SERVE_PORT : settings->port, code = ERR_EXISTS;
@@ -214,7 +214,7 @@ static void keep_quiet(int severity, const char *message)
 }
 
 /* Done before the address is printed: a program that has read it may end the server at once. */
-static int catch_signals(struct server *server, struct error *err)
+static int catch_signals(struct serve *server, struct error *err)
 {
     static const int ends[] = { SIGINT, SIGTERM };
 
@@ -226,7 +226,7 @@ static int catch_signals(struct server *server, struct error *err)
     return 0;
 }
 
-static int make_loop(struct server *server, struct error *err)
+static int make_loop(struct serve *server, struct error *err)
 {
     event_set_log_callback(keep_quiet);
     signal(SIGPIPE, SIG_IGN);
@@ -245,14 +245,14 @@ static int make_loop(struct server *server, struct error *err)
     return workers_open(&server->routes.work, server->base, server->settings->view, &server->routes.unsent, err);
 }
 
-int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
+int serve_open(const struct serve_settings *settings, struct serve **out, struct error *err)
 {
-    struct server *server = calloc(1, sizeof *server);
+    struct serve *server = calloc(1, sizeof *server);
     int code;
 
     if (!server)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *server = (struct server){ .settings = settings,
+    *server = (struct serve){ .settings = settings,
                                .routes = { .view = settings->view,
                                            .notes_path = settings->notes_path,
                                            .is_far = settings->far,
@@ -261,7 +261,7 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
                                                       .open = settings->address != NULL, }, }, };
     server->doors.guard = &server->routes.guard;
     if ((code = access_init(&server->routes.guard, err)) != 0 ||
-        (code = page_read(&server->routes.page, settings->page_folder, err)) != 0 ||
+        (code = page_files_read(&server->routes.page, settings->page_folder, err)) != 0 ||
         (code = make_loop(server, err)) != 0 || (code = bind_somewhere(server, err)) != 0 ||
         (code = catch_signals(server, err)) != 0) {
         serve_close(server);
@@ -271,27 +271,27 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
     return 0;
 }
 
-int serve_port(const struct server *server)
+int serve_port(const struct serve *server)
 {
     return server->port;
 }
 
-const char *serve_token(const struct server *server)
+const char *serve_token(const struct serve *server)
 {
     return server->routes.guard.token;
 }
 
-int serve_has_page(const struct server *server)
+int serve_has_page(const struct serve *server)
 {
-    return page_find(&server->routes.page, "index.html") != NULL;
+    return page_files_find(&server->routes.page, "index.html") != NULL;
 }
 
-int serve_run(struct server *server, struct error *err)
+int serve_run(struct serve *server, struct error *err)
 {
     return event_base_dispatch(server->base) < 0 ? error_set(err, ERR_IO, "the event loop failed") : 0;
 }
 
-void serve_close(struct server *server)
+void serve_close(struct serve *server)
 {
     for (size_t i = 0; i < 2; i++)
         if (server->signals[i])
@@ -302,6 +302,6 @@ void serve_close(struct server *server)
     preauth_free(&server->doors);
     if (server->base)
         event_base_free(server->base);
-    page_free(&server->routes.page);
+    page_files_free(&server->routes.page);
     free(server);
 }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "view/timeline.h"
 
-struct server;
+struct serve;
 
 struct serve_settings {
     struct view *view;
@@ -30,14 +30,14 @@ struct serve_settings {
 #define SERVE_USUAL -1
 
 /* Binds; settings and what they point to must stay. ERR_EXISTS: the port is taken. */
-int serve_open(const struct serve_settings *settings, struct server **out, struct error *err);
-int serve_port(const struct server *server);
+int serve_open(const struct serve_settings *settings, struct serve **out, struct error *err);
+int serve_port(const struct serve *server);
 /* 32 hexadecimal digits. */
-const char *serve_token(const struct server *server);
+const char *serve_token(const struct serve *server);
 /* Whether there is a page to serve. */
-int serve_has_page(const struct server *server);
+int serve_has_page(const struct serve *server);
 /* Answers until SIGINT or SIGTERM. */
-int serve_run(struct server *server, struct error *err);
-void serve_close(struct server *server);
+int serve_run(struct serve *server, struct error *err);
+void serve_close(struct serve *server);
 
 #endif

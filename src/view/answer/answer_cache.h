@@ -14,7 +14,7 @@ struct query;
 
 struct answer_cache {
     struct key_ranges key_ranges;            /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
-    struct search search;                    /* the last one */
+    struct name_search search;               /* the last one */
     struct name_counts name_counts;          /* without rows before the first search */
     struct stacks stacks[STACK_SOURCES];     /* all samples, with lines */
     int has_stacks[STACK_SOURCES];

@@ -19,7 +19,7 @@ enum {
     NEAREST_SAMPLE_NS = 20 * 1000000 /* a sample further away tells nothing about an event */
 };
 
-void frame_add(struct text *out, const struct event_frame *frame, int is_first)
+void event_frame_add(struct text *out, const struct event_frame *frame, int is_first)
 {
     text_add(out, is_first ? "{\"name\":" : ",{\"name\":");
     json_add_text(out, frame->name, frame->name_length);
@@ -69,7 +69,7 @@ static int take_chain_frame(void *context, const struct report_block *block, siz
         .is_kernel = block_value(block, CHAIN_KERNEL, row, 0) != 0,
         .is_unresolved = block_value(block, CHAIN_UNRESOLVED, row, 0) != 0,
     };
-    return chain->count == MOST_FRAMES ? ZONE_ENOUGH : 0;
+    return chain->count == MOST_FRAMES ? KEY_RANGES_ENOUGH : 0;
 }
 
 static int by_depth(const void *a, const void *b)
@@ -79,7 +79,7 @@ static int by_depth(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-const char *frame_string(struct view *view, int64_t id, size_t *length)
+const char *event_frame_string(struct view *view, int64_t id, size_t *length)
 {
     *length = 0;
     return id < 0 ? "" : report_string(view->report, id, length);
@@ -95,15 +95,15 @@ static void add_chain(struct view *view, struct text *out, const struct chain *c
                     : from->is_kernel ? "kernel"
                                       : "native",
         };
-        frame.name = frame_string(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
+        frame.name = event_frame_string(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
         if (!is_python)
-            frame.module = frame_string(view, from->module, &frame.module_length);
-        frame.file = frame_string(view, from->source, &frame.file_length);
+            frame.module = event_frame_string(view, from->module, &frame.module_length);
+        frame.file = event_frame_string(view, from->source, &frame.file_length);
         if (!frame.name_length) {
             frame.name = frame.module_length ? frame.module : "?";
             frame.name_length = frame.module_length ? frame.module_length : 1;
         }
-        frame_add(out, &frame, i == 0);
+        event_frame_add(out, &frame, i == 0);
     }
 }
 
@@ -175,7 +175,7 @@ static void add_torch_frame(struct text *out, const char *bytes, size_t length, 
         frame.name = behind + 3;
         frame.name_length = (size_t)(bytes + length - frame.name);
     }
-    frame_add(out, &frame, is_first);
+    event_frame_add(out, &frame, is_first);
 }
 
 static int add_torch_stack(struct view *view, struct text *out, int64_t stack)
@@ -219,7 +219,7 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
         frame.file = starts[i];
         frame.file_length = colon ? (size_t)(colon - starts[i]) : frame.name_length;
         frame.line = colon ? strtol(colon + 1, NULL, 10) : 0;
-        frame_add(out, &frame, i == count - 1);
+        event_frame_add(out, &frame, i == count - 1);
     }
     return count > 0;
 }

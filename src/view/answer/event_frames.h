@@ -12,9 +12,9 @@ struct event_frame {
     const char *kind; /* static */
 };
 /* Adds a frame to a list, with a comma before it unless it is the first. */
-void frame_add(struct text *out, const struct event_frame *frame, int is_first);
+void event_frame_add(struct text *out, const struct event_frame *frame, int is_first);
 /* A string of the report's pool; "" for an id below 0. */
-const char *frame_string(struct view *view, int64_t id, size_t *length);
+const char *event_frame_string(struct view *view, int64_t id, size_t *length);
 
 /* Adds {"frames": […]}, or null for an event without a stack. */
 int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);

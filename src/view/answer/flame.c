@@ -26,11 +26,12 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
     frame.name = text_string(&flame->name);
     frame.name_length = flame->name.length;
     if (!is_python && key[FRAME_KIND] != FRAME_THREAD) /* a thread has its number there */
-        frame.module = frame_string(view, key[FRAME_MODULE], &frame.module_length);
-    frame.file = frame_string(view,
-                              is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE],
-                              &frame.file_length);
-    frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
+        frame.module = event_frame_string(view, key[FRAME_MODULE], &frame.module_length);
+    frame.file = event_frame_string(view,
+                                    is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE]
+                                                                                    : key[FRAME_SOURCE],
+                                    &frame.file_length);
+    event_frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
 }
 
 /* Parents come before their children, so a node whose parent was left out is left out too. `numbers` has the number of

@@ -5,35 +5,35 @@
 
 #include "base/array.h"
 
-struct zone {
+struct key_range {
     int64_t least, greatest;
 };
 
 struct key_ranges_map {
     const struct key_ranges_kind *kind;
-    struct zone *list; /* owned; by chunk; it stays where it is, and as it is */
+    struct key_range *list; /* owned; by chunk; it stays where it is, and as it is */
 };
 
-void key_ranges_init(struct key_ranges *zones)
+void key_ranges_init(struct key_ranges *ranges)
 {
-    *zones = (struct key_ranges){ 0 };
-    pthread_mutex_init(&zones->lock, NULL);
+    *ranges = (struct key_ranges){ 0 };
+    pthread_mutex_init(&ranges->lock, NULL);
 }
 
-void key_ranges_free(struct key_ranges *zones)
+void key_ranges_free(struct key_ranges *ranges)
 {
-    for (size_t i = 0; i < zones->count; i++)
-        free(zones->list[i].list);
-    free(zones->list);
-    pthread_mutex_destroy(&zones->lock);
+    for (size_t i = 0; i < ranges->count; i++)
+        free(ranges->list[i].list);
+    free(ranges->list);
+    pthread_mutex_destroy(&ranges->lock);
 }
 
 static size_t find_columns(const struct key_ranges_kind *kind, const struct report_table *table,
-                           int wanted[ZONE_MOST_COLUMNS])
+                           int wanted[KEY_RANGES_MOST_COLUMNS])
 {
     size_t count = 0;
 
-    for (; count < ZONE_MOST_COLUMNS && kind->columns[count]; count++)
+    for (; count < KEY_RANGES_MOST_COLUMNS && kind->columns[count]; count++)
         wanted[count] = report_column(table, kind->columns[count]);
     return count;
 }
@@ -41,7 +41,7 @@ static size_t find_columns(const struct key_ranges_kind *kind, const struct repo
 static int64_t key_of(const struct key_ranges_kind *kind, struct report *report, const struct report_block *block,
                       size_t row)
 {
-    return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, NO_ZONE_KEY);
+    return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, KEY_RANGES_NO_KEY);
 }
 
 /* ---- making a map ---------------------------------------------------------------------------------------------- */
@@ -70,38 +70,38 @@ static size_t chunk_of(const struct report_table *table, uint64_t first_row)
 static int look_at_chunk(void *context, int worker, const struct report_block *block)
 {
     const struct making *making = context;
-    struct zone zone = { INT64_MAX, INT64_MIN };
+    struct key_range range = { INT64_MAX, INT64_MIN };
 
     for (size_t row = 0; row < block->rows; row++) {
         int64_t key = key_of(making->map->kind, making->report, block, row);
-        if (key == NO_ZONE_KEY)
+        if (key == KEY_RANGES_NO_KEY)
             continue;
-        zone.least = key < zone.least ? key : zone.least;
-        zone.greatest = key > zone.greatest ? key : zone.greatest;
+        range.least = key < range.least ? key : range.least;
+        range.greatest = key > range.greatest ? key : range.greatest;
     }
-    making->map->list[chunk_of(making->table, block->first_row)] = zone;
+    making->map->list[chunk_of(making->table, block->first_row)] = range;
     return 0;
 }
 
-static int make_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
-                    const struct report_table *table, const struct zone **out, struct error *err)
+static int make_map(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
+                    const struct report_table *table, const struct key_range **out, struct error *err)
 {
     size_t chunks = report_chunk_count(table);
-    int wanted[ZONE_MOST_COLUMNS], code;
+    int wanted[KEY_RANGES_MOST_COLUMNS], code;
     size_t count = find_columns(kind, table, wanted);
     struct key_ranges_map map = { kind, malloc((chunks + 1) * sizeof *map.list) };
     struct making making = { report, table, &map };
 
-    if (!map.list || array_reserve(&zones->list, &zones->room, zones->count + 1, sizeof map) != 0) {
+    if (!map.list || array_reserve(&ranges->list, &ranges->room, ranges->count + 1, sizeof map) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
         goto free_map;
     }
     for (size_t i = 0; i < chunks; i++)
-        map.list[i] = (struct zone){ INT64_MAX, INT64_MIN }; /* a chunk that cannot be read has no keys */
+        map.list[i] = (struct key_range){ INT64_MAX, INT64_MIN }; /* a chunk that cannot be read has no keys */
     if ((code = report_scan(report, table, wanted, count, NULL, look_at_chunk, &making, err)) != 0)
         goto free_map;
     *out = map.list;
-    zones->list[zones->count++] = map;
+    ranges->list[ranges->count++] = map;
     return 0;
 
 free_map:
@@ -110,24 +110,24 @@ free_map:
 }
 
 /* The ranges of all chunks, computed at the first request; a thread that asks meanwhile waits for them. */
-static int get_map(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
-                   const struct report_table *table, const struct zone **out, struct error *err)
+static int get_map(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
+                   const struct report_table *table, const struct key_range **out, struct error *err)
 {
     int code = 0;
 
     *out = NULL;
-    pthread_mutex_lock(&zones->lock);
-    for (size_t i = 0; i < zones->count && !*out; i++)
-        *out = zones->list[i].kind == kind ? zones->list[i].list : NULL;
+    pthread_mutex_lock(&ranges->lock);
+    for (size_t i = 0; i < ranges->count && !*out; i++)
+        *out = ranges->list[i].kind == kind ? ranges->list[i].list : NULL;
     if (!*out)
-        code = make_map(zones, report, kind, table, out, err);
-    pthread_mutex_unlock(&zones->lock);
+        code = make_map(ranges, report, kind, table, out, err);
+    pthread_mutex_unlock(&ranges->lock);
     return code;
 }
 
 /* ---- looking --------------------------------------------------------------------------------------------------- */
 
-struct look {
+struct lookup {
     struct report *report;
     const struct key_ranges_kind *kind;
     const int64_t *keys;
@@ -138,32 +138,32 @@ struct look {
 
 static int look_for_keys(void *context, int worker, const struct report_block *block)
 {
-    const struct look *look = context;
-    int64_t least = look->keys[0], greatest = look->keys[look->key_count - 1];
+    const struct lookup *lookup = context;
+    int64_t least = lookup->keys[0], greatest = lookup->keys[lookup->key_count - 1];
     int code;
 
     for (size_t row = 0; row < block->rows; row++) {
-        int64_t key = key_of(look->kind, look->report, block, row);
-        if (key < least || key > greatest || key == NO_ZONE_KEY)
+        int64_t key = key_of(lookup->kind, lookup->report, block, row);
+        if (key < least || key > greatest || key == KEY_RANGES_NO_KEY)
             continue;
-        size_t at = array_first_not_before(look->keys, look->key_count, key);
-        if (look->keys[at] == key && (code = look->visit(look->context, block, row)) != 0)
+        size_t at = array_first_not_before(lookup->keys, lookup->key_count, key);
+        if (lookup->keys[at] == key && (code = lookup->visit(lookup->context, block, row)) != 0)
             return code;
     }
     return 0;
 }
 
-int key_ranges_find(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+int key_ranges_find(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
                     const int64_t *keys, size_t key_count, key_ranges_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
-    struct look look = { report, kind, keys, key_count, visit, context };
-    const struct zone *map;
-    int wanted[ZONE_MOST_COLUMNS], code;
+    struct lookup lookup = { report, kind, keys, key_count, visit, context };
+    const struct key_range *map;
+    int wanted[KEY_RANGES_MOST_COLUMNS], code;
 
     if (!table || !table->rows || !key_count)
         return 0;
-    if ((code = get_map(zones, report, kind, table, &map, err)) != 0)
+    if ((code = get_map(ranges, report, kind, table, &map, err)) != 0)
         return code;
     size_t column_count = find_columns(kind, table, wanted);
     for (size_t i = 0; i < report_chunk_count(table); i++) {
@@ -172,8 +172,8 @@ int key_ranges_find(struct key_ranges *zones, struct report *report, const struc
             continue;
         struct report_chunk chunk = report_chunk_at(table, i);
         if ((code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys,
-                                     &look, err)) != 0)
-            return code == ZONE_ENOUGH ? 0 : code;
+                                     &lookup, err)) != 0)
+            return code == KEY_RANGES_ENOUGH ? 0 : code;
     }
     return 0;
 }
@@ -200,11 +200,11 @@ int key_ranges_row(struct report *report, const struct key_ranges_kind *kind, ui
 {
     const struct report_table *table = report_table(report, kind->table);
     struct single single = { table_row, visit, context };
-    int wanted[ZONE_MOST_COLUMNS];
+    int wanted[KEY_RANGES_MOST_COLUMNS];
 
     if (!table || table_row >= table->rows)
         return 0;
     size_t count = find_columns(kind, table, wanted);
     int code = report_scan_rows(report, table, wanted, count, table_row, 1, visit_single, &single, err);
-    return code == ZONE_ENOUGH ? 0 : code;
+    return code == KEY_RANGES_ENOUGH ? 0 : code;
 }

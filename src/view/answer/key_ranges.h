@@ -10,14 +10,14 @@
 
 #include "report/reader/reader.h"
 
-#define NO_ZONE_KEY INT64_MIN
-enum { ZONE_MOST_COLUMNS = 16 };
+#define KEY_RANGES_NO_KEY INT64_MIN
+enum { KEY_RANGES_MOST_COLUMNS = 16 };
 
 /* Constant: what was found out of a table is remembered by the address of this. */
 struct key_ranges_kind {
     const char *table;
-    const char *columns[ZONE_MOST_COLUMNS]; /* those that key and visits see, in this order; the rest is NULL */
-    /* The key of a row, or NO_ZONE_KEY; NULL: it is the first column. Called from any worker. */
+    const char *columns[KEY_RANGES_MOST_COLUMNS]; /* those that key and visits see, in this order; the rest is NULL */
+    /* The key of a row, or KEY_RANGES_NO_KEY; NULL: it is the first column. Called from any worker. */
     int64_t (*key)(struct report *report, const struct report_block *block, size_t row);
 };
 
@@ -26,14 +26,14 @@ struct key_ranges {
     struct key_ranges_map *list; /* owned */
     size_t count, room;
 };
-void key_ranges_init(struct key_ranges *zones);
-void key_ranges_free(struct key_ranges *zones);
+void key_ranges_init(struct key_ranges *ranges);
+void key_ranges_free(struct key_ranges *ranges);
 
 /* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no
- * table is no row. A visit that returns ZONE_ENOUGH ends it well, one with an ERR_ code ends it with that. */
-enum { ZONE_ENOUGH = 1 };
+ * table is no row. A visit that returns KEY_RANGES_ENOUGH ends it well, one with an ERR_ code ends it with that. */
+enum { KEY_RANGES_ENOUGH = 1 };
 typedef int key_ranges_visit(void *context, const struct report_block *block, size_t row);
-int key_ranges_find(struct key_ranges *zones, struct report *report, const struct key_ranges_kind *kind,
+int key_ranges_find(struct key_ranges *ranges, struct report *report, const struct key_ranges_kind *kind,
                     const int64_t *keys, size_t key_count, key_ranges_visit *visit, void *context, struct error *err);
 
 /* The columns of one row, of its kind: visit is called once, or not at all if there is no

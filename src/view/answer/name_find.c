@@ -20,7 +20,7 @@ static int count_matches(struct view *view, int number, int is_one_enough, int64
 {
     const struct view_events *events = &view->rows[number].events;
     const struct name_counts_row *counts = &view->cache->name_counts.rows[number];
-    struct search *search = &view->cache->search;
+    struct name_search *search = &view->cache->search;
     size_t names = counts->list ? counts->count : events->count;
     int64_t count = 0;
 
@@ -54,7 +54,7 @@ static int begin(struct view *view, const struct arguments *arguments, int *firs
     return cache->name_counts.rows ? 0 : name_counts_make(&cache->name_counts, view, err);
 }
 
-static void add_names(struct finding *finding, const struct search *search)
+static void add_names(struct finding *finding, const struct name_search *search)
 {
     for (int is_own = 0; is_own < 2; is_own++)
         for (size_t id = 0; id < search->verdict_room[is_own]; id++) {
@@ -132,7 +132,7 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
 {
     const struct view_events *events = &stepping->view->rows[row].events;
     int64_t first = events->lanes[lane], behind = events->lanes[lane + 1], step = stepping->is_back ? -1 : 1;
-    struct search *search = &stepping->view->cache->search;
+    struct name_search *search = &stepping->view->cache->search;
     int64_t from = stepping->from.start_ns;
     int64_t at = !stepping->is_back      ? events_from(events, lane, from)
                  : from >= VIEW_FURTHEST ? behind - 1

@@ -22,19 +22,19 @@ enum {
     MOST_VERDICTS = 1 << 27 /* greater ids come from damaged reports, or there are too many names to remember */
 };
 
-void name_search_free(struct search *search)
+void name_search_free(struct name_search *search)
 {
     regex_free(search->regex);
     free(search->text);
     free(search->verdicts[0]);
     free(search->verdicts[1]);
     text_free(&search->folded);
-    *search = (struct search){ 0 };
+    *search = (struct name_search){ 0 };
 }
 
 /* ---- beginning ------------------------------------------------------------------------------------------------- */
 
-static int compile(struct search *search, const char *pattern, size_t length, struct error *err)
+static int compile(struct name_search *search, const char *pattern, size_t length, struct error *err)
 {
     struct error reason = { 0 };
 
@@ -48,7 +48,7 @@ static int compile(struct search *search, const char *pattern, size_t length, st
     return error_set(err, ERR_BAD_ARGUMENT, "the regular expression is not valid: %s", reason.text);
 }
 
-static int read_mode(const struct arguments *arguments, enum search_mode *mode, struct error *err)
+static int read_mode(const struct arguments *arguments, enum name_search_mode *mode, struct error *err)
 {
     static const char *const modes[] = { "substring", "regex", "exact" };
     const char *given = argument_text(arguments, "mode", NULL);
@@ -58,7 +58,7 @@ static int read_mode(const struct arguments *arguments, enum search_mode *mode, 
         return 0;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(given, modes[i]) == 0) {
-            *mode = (enum search_mode)i;
+            *mode = (enum name_search_mode)i;
             return 0;
         }
     return error_set(err, ERR_BAD_ARGUMENT, "mode=%.40s: must be substring, regex or exact", given);
@@ -71,7 +71,7 @@ static inline char fold(char c)
 }
 
 /* Reads the arguments. A search for a name of an event ignores the text. */
-static int read_question(struct search *search, const struct arguments *arguments, struct error *err)
+static int read_question(struct name_search *search, const struct arguments *arguments, struct error *err)
 {
     int64_t with_case = 0, name = -1;
     size_t length = 0;
@@ -85,7 +85,7 @@ static int read_question(struct search *search, const struct arguments *argument
     if (!text && name < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "%s: the argument text (or name) is missing", arguments->request);
     if (name >= 0) {
-        *search = (struct search){ .mode = SEARCH_NAME, .name = (uint32_t)name };
+        *search = (struct name_search){ .mode = SEARCH_NAME, .name = (uint32_t)name };
         text = "";
         length = 0;
     }
@@ -103,15 +103,16 @@ static int read_question(struct search *search, const struct arguments *argument
     return 0;
 }
 
-static int is_same(const struct search *a, const struct search *b)
+static int is_same(const struct name_search *a, const struct name_search *b)
 {
     return a->text && a->mode == b->mode && a->with_case == b->with_case && a->name == b->name &&
            a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
+int name_search_begin(struct name_search *search, struct view *view, const struct arguments *arguments,
+                      struct error *err)
 {
-    struct search asked = { 0 };
+    struct name_search asked = { 0 };
     int code;
 
     if ((code = read_question(&asked, arguments, err)) != 0)
@@ -121,7 +122,7 @@ int name_search_begin(struct search *search, struct view *view, const struct arg
             goto free_asked;
         name_search_free(search);
         *search = asked;
-        asked = (struct search){ 0 };
+        asked = (struct name_search){ 0 };
     }
     search->end_ns = clock_monotonic_ns() + INT64_C(1000000) * LIMIT_MS;
 free_asked:
@@ -131,7 +132,7 @@ free_asked:
 
 /* ---- one name -------------------------------------------------------------------------------------------------- */
 
-static int is_equal(const struct search *search, const char *name, size_t length)
+static int is_equal(const struct name_search *search, const char *name, size_t length)
 {
     if (length != search->length)
         return 0;
@@ -145,10 +146,10 @@ static int is_equal(const struct search *search, const char *name, size_t length
 
 /* The tables of analyses show calls without their version and ranges behind their domain:
  * ":forward" is the range "forward". */
-static int is_exact(const struct search *search, const char *name, size_t length)
+static int is_exact(const struct name_search *search, const char *name, size_t length)
 {
     const char *colon = memchr(search->text, ':', search->length);
-    struct search behind = *search;
+    struct name_search behind = *search;
 
     if (is_equal(search, name, length) || is_equal(search, name, call_name_length(name, length)))
         return 1;
@@ -160,7 +161,7 @@ static int is_exact(const struct search *search, const char *name, size_t length
 }
 
 /* memmem() takes linear time, also for names that repeat themselves; comparing at each place would not. */
-static int is_long_inside(struct search *search, const char *name, size_t length)
+static int is_long_inside(struct name_search *search, const char *name, size_t length)
 {
     struct text *folded = &search->folded;
 
@@ -171,7 +172,7 @@ static int is_long_inside(struct search *search, const char *name, size_t length
     return memmem(text_string(folded), folded->length, search->text, search->length) != NULL;
 }
 
-static int is_inside(struct search *search, const char *name, size_t length)
+static int is_inside(struct name_search *search, const char *name, size_t length)
 {
     const char *text = search->text;
 
@@ -191,12 +192,12 @@ static int is_inside(struct search *search, const char *name, size_t length)
     return 0;
 }
 
-static int is_like(struct search *search, const char *name, size_t length)
+static int is_like(struct name_search *search, const char *name, size_t length)
 {
     return regex_matches(search->regex, name, length < LONGEST_NAME ? length : LONGEST_NAME);
 }
 
-static int is_name(const struct search *search, struct view *view, uint32_t name)
+static int is_name(const struct name_search *search, struct view *view, uint32_t name)
 {
     size_t length, other_length;
 
@@ -208,7 +209,7 @@ static int is_name(const struct search *search, struct view *view, uint32_t name
     return length == other_length && memcmp(text, other, length) == 0;
 }
 
-int name_search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err)
+int name_search_matches_slowly(struct name_search *search, struct view *view, uint32_t name, struct error *err)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0, matches = 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;

@@ -6,10 +6,10 @@
 #include "arguments.h"
 #include "view/load/view_state.h"
 
-enum search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };
+enum name_search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };
 
-struct search {           /* {0} is none */
-    enum search_mode mode;
+struct name_search {      /* {0} is none */
+    enum name_search_mode mode;
     int with_case;
     uint32_t name;        /* of SEARCH_NAME */
     char *text;           /* owned; without case: in lower case */
@@ -22,11 +22,12 @@ struct search {           /* {0} is none */
 };
 
 /* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */
-int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err);
+int name_search_begin(struct name_search *search, struct view *view, const struct arguments *arguments,
+                      struct error *err);
 /* 1: such a name; 0: another one; ERR_BAD_ARGUMENT: the pattern takes too long, ERR_NO_MEMORY. */
-int name_search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err);
+int name_search_matches_slowly(struct name_search *search, struct view *view, uint32_t name, struct error *err);
 enum { VERDICT_UNKNOWN, VERDICT_NO, VERDICT_YES };
-static inline int name_search_matches(struct search *search, struct view *view, uint32_t name, struct error *err)
+static inline int name_search_matches(struct name_search *search, struct view *view, uint32_t name, struct error *err)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
@@ -35,6 +36,6 @@ static inline int name_search_matches(struct search *search, struct view *view, 
         return search->verdicts[is_own][id] == VERDICT_YES;
     return name_search_matches_slowly(search, view, name, err);
 }
-void name_search_free(struct search *search);
+void name_search_free(struct name_search *search);
 
 #endif

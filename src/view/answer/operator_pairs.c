@@ -28,7 +28,7 @@ static int64_t torch_sequence(struct report *report, const struct report_block *
 {
     int64_t sequence = block_value(block, SEQUENCE, row, -1);
 
-    return sequence < 0 ? NO_ZONE_KEY : sequence;
+    return sequence < 0 ? KEY_RANGES_NO_KEY : sequence;
 }
 
 static const char *range_bytes(struct report *report, const struct report_block *block, size_t row, size_t *length)
@@ -47,7 +47,7 @@ static int64_t range_sequence(struct report *report, const struct report_block *
     const char *bytes = range_bytes(report, block, row, &length);
     int64_t sequence = memmem(bytes, length, mark, sizeof mark - 1) ? operator_text(bytes, length).sequence : -1;
 
-    return sequence < 0 ? NO_ZONE_KEY : sequence;
+    return sequence < 0 ? KEY_RANGES_NO_KEY : sequence;
 }
 
 static const struct key_ranges_kind torch_kind = {
@@ -147,7 +147,7 @@ static int take_candidate(void *context, const struct report_block *block, size_
     if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
         return error_set(candidates->err, ERR_NO_MEMORY, "out of memory");
     candidates->list[candidates->count++] = (struct candidate){ facts, block->first_row + row };
-    return candidates->count >= MOST_CANDIDATES ? ZONE_ENOUGH : 0;
+    return candidates->count >= MOST_CANDIDATES ? KEY_RANGES_ENOUGH : 0;
 }
 
 static int holds(const struct operator_facts *outer, const struct operator_facts *inner)

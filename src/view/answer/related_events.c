@@ -121,7 +121,7 @@ static int take_row(void *context, const struct report_block *block, size_t row)
         return 0;
     if (event_list_rows_add(&matching->rows, block->first_row + row) != 0)
         return error_set(matching->err, ERR_NO_MEMORY, "out of memory");
-    return matching->rows.count >= MOST_PLACES ? ZONE_ENOUGH : 0;
+    return matching->rows.count >= MOST_PLACES ? KEY_RANGES_ENOUGH : 0;
 }
 
 static int take_other(void *context, const struct report_block *block, size_t row)
@@ -134,7 +134,7 @@ static int take_other(void *context, const struct report_block *block, size_t ro
         return 0;
     if ((code = add_id(&matching->others, block->values[OTHER][row], matching->err)) != 0)
         return code;
-    return matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
+    return matching->others.count >= MOST_CALLS ? KEY_RANGES_ENOUGH : 0;
 }
 
 static int add_matching(struct event_list *places, struct view *view, const struct key_ranges_kind *kind,
