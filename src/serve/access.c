@@ -22,7 +22,7 @@ int access_init(struct access_guard *guard, struct error *err)
     return 0;
 }
 
-/* Copies the name before ":port"; 0 if it is none, or what follows is no port. */
+/* Copies the name before ":port". Returns 0 if the text is not of that form. */
 static int take_name(const char *text, char name[NAME_MOST + 1])
 {
     const char *end = *text == '[' ? strchr(text, ']') : text + strcspn(text, ":");

@@ -14,8 +14,8 @@ struct access_guard {
     char token[2 * GUARD_TOKEN_BYTES + 1];
     const char *const *hosts; /* further names that are good */
     size_t host_count;
-    int open;                 /* not on loopback alone: numeric addresses are good as well, since no
-                               * name was looked up for them */
+    int open;                 /* not on loopback alone: numeric addresses are good as well, since DNS
+                               * rebinding needs a name */
 };
 
 /* Makes a token from the kernel's random numbers. */
@@ -23,9 +23,9 @@ int access_init(struct access_guard *guard, struct error *err);
 
 /* Whether a header Host ("name", "name:port", "[::1]:port") names us. */
 int access_host(const struct access_guard *guard, const char *host);
-/* Whether a header Origin ("http://name:port") does; "null" is what sandboxed pages send, and does not. */
+/* Whether a header Origin ("http://name:port") names us. "null", which sandboxed pages send, does not. */
 int access_origin(const struct access_guard *guard, const char *origin);
-/* Whether the token is ours; takes as long for a wrong one, whatever is wrong with it. */
+/* Whether the token is ours. Compares in constant time, so that the time tells nothing about the token. */
 int access_token(const struct access_guard *guard, const char *token);
 
 #endif

@@ -8,10 +8,10 @@
 
 #define NOTES_MOST (1u << 20) /* bytes */
 
-/* The file's content; of one that does not exist, an empty list. */
+/* Reads the file; a file that does not exist is an empty list. */
 int notes_read(const char *path, struct text *out, struct error *err);
-/* Replaces the file in one step. ERR_BAD_ARGUMENT: the bytes are no notes; ERR_BAD_FORMAT: the
- * file that is there is none. */
+/* Replaces the file in one step. ERR_BAD_ARGUMENT: the bytes are no notes; ERR_BAD_FORMAT: the existing file is no file
+ * of notes. */
 int notes_write(const char *path, const char *bytes, size_t length, struct error *err);
 
 #endif

@@ -15,21 +15,22 @@ struct serve;
 
 struct serve_settings {
     struct view *view;
-    const char *page_folder;          /* index.html and what it names; a folder without it is served
-                                       * as a sentence that says so */
-    const char *notes_path;           /* where bookmarks are kept; need not exist */
+    const char *page_folder;          /* index.html and its files; without index.html, the server
+                                       * answers with a sentence that says so */
+    const char *notes_path;           /* the file of bookmarks; need not exist */
     const char *address;              /* NULL: loopback, IPv4 and IPv6 */
     int port;                         /* 0: any free one; SERVE_USUAL: SERVE_PORT, or any
                                        * free one where that is taken */
     const char *const *allowed_hosts; /* names that the server may be called by, apart from those of loopback */
     size_t allowed_host_count;
-    int far;                          /* browsers are on other machines: it is worth packing pictures too */
+    int far;                          /* browsers are on other machines, so that compressing pictures pays, too */
 };
 
 #define SERVE_PORT 7878
 #define SERVE_USUAL -1
 
-/* Binds; settings and what they point to must stay. ERR_EXISTS: the port is taken. */
+/* Binds the sockets. The settings, and all that they point to, must outlive the server. ERR_EXISTS: the port is taken.
+ */
 int serve_open(const struct serve_settings *settings, struct serve **out, struct error *err);
 int serve_port(const struct serve *server);
 /* 32 hexadecimal digits. */

@@ -18,10 +18,10 @@
 #include "reply.h"
 
 struct job {
-    struct job *next;               /* in a queue, or in what is done */
+    struct job *next;               /* in a queue, or in the list of finished jobs */
     struct job *newer, *older;      /* among all; the loop's */
     struct evhttp_request *request; /* the loop's */
-    struct event *watch;            /* owned, the loop's: something comes from the client, or he goes */
+    struct event *watch;            /* owned, the loop's: the client sends bytes or disconnects */
     struct workers_asked asked;
     struct reply reply;
     _Atomic int stop;
@@ -39,7 +39,7 @@ struct workers {
     struct event_base *base;
     struct view *view;
     struct reply_unsent *unsent;
-    int fd;           /* an eventfd: something is done */
+    int fd;           /* an eventfd: a job is finished */
     struct event *wake;
     struct job *jobs; /* all, the newest first; the loop's */
     pthread_mutex_t lock;
@@ -129,8 +129,8 @@ static void send_done(evutil_socket_t fd, short what, void *context)
     }
 }
 
-/* Once: libevent reads nothing while an answer is due, so that what makes the socket readable is the
- * next request, or the end. */
+/* Cancels the job of a client that has disconnected. Called once: libevent reads nothing while an answer is due, so the
+ * socket becomes readable by the next request or by the end of the connection. */
 static void look_at_client(evutil_socket_t fd, short what, void *context)
 {
     struct job *job = context;
@@ -141,7 +141,7 @@ static void look_at_client(evutil_socket_t fd, short what, void *context)
         atomic_store(&job->stop, 1);
 }
 
-/* Threads take no signals: those are the loop's. */
+/* Threads block all signals: the event loop handles them. */
 static int start_lane(struct lane *lane)
 {
     sigset_t all, before;

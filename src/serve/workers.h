@@ -18,14 +18,14 @@ struct reply_unsent;
 /* unsent: see reply.h. */
 int workers_open(struct workers **out, struct event_base *base, struct view *view, struct reply_unsent *unsent,
                  struct error *err);
-/* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
+/* Cancels unfinished jobs and waits for the threads. evhttp_free() frees the requests. Does nothing for NULL. */
 void workers_close(struct workers *work);
 
 struct workers_asked {
     struct text request, body; /* handed over */
     int packs;                 /* reply.h */
 };
-/* Sends the answer when there is one. */
+/* Queues a request; the loop sends the answer when it is ready. */
 void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked);
 
 #endif

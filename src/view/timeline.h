@@ -1,4 +1,4 @@
-/* The timeline of a report: rows of events, ready to be asked for what a screen can show.
+/* The timeline of a report: rows of events, and answers with as much of them as a screen can show.
  *
  * view_answer() is the whole interface: a request such as "tile?rows=3,4&level=12&index=7" in, bytes out. The HTTP
  * server and the page's own WebAssembly hand requests through to it unchanged; docs/view-api.md says what each asks and
@@ -14,17 +14,17 @@
 
 struct view;
 
-/* Reads what rows are made of, in parallel. The report must stay open until view_close(). */
+/* Reads all events and counters into rows, in parallel. The report must stay open until view_close(). */
 int view_open(struct report *report, struct view **out, struct error *err);
 void view_close(struct view *view);
-/* What the report is called, for about: the last part of a path. Without it the name of its
- * first process stands there. */
+/* Sets the name of the report in answers to about: the last part of a path. The default is the name of the first
+ * process. */
 void view_set_name(struct view *view, const char *path);
 
-/* Requests that may be answered at the same time, by different threads. Those of one lane are for one thread,
- * one after the other; those of VIEW_LANE_NOW read only what opening made, in no time, and are for the thread
- * that everybody waits for. The others may take long: raising the flag that their thread watches (base/cancel.h)
- * ends them with ERR_CANCELLED. */
+/* Requests of different lanes may be answered at the same time, by different threads; requests of one lane only one
+ * after the other. Requests of VIEW_LANE_NOW read only data that view_open() made, and take no noticeable time, so the
+ * thread of the event loop may answer them. The others may take long: raising the flag that their thread watches
+ * (base/cancel.h) ends them with ERR_CANCELLED. */
 enum view_lane {
     VIEW_LANE_NOW,
     VIEW_LANE_OVERVIEW,
@@ -36,12 +36,13 @@ enum view_lane {
     VIEW_LANE_SQL,
     VIEW_LANES
 };
-/* That of a request such as "tile?rows=3", known or not. */
+/* The lane of a request such as "tile?rows=3"; an unknown request is in VIEW_LANE_NOW. */
 enum view_lane view_lane(const char *request);
 
-/* Answers one request; body is what came with it (NULL without one), content_type is static. 0, or an ERR_ code with a
- * sentence for the user: ERR_NOT_FOUND for a request, row or event that there is not, ERR_BAD_ARGUMENT for arguments
- * that make no sense. Answers do not change the view as far as a caller can see; one at a time of each lane. */
+/* Answers one request; body is the body of the request (NULL without one), content_type is static. 0, or an ERR_ code
+ * with a sentence for the user: ERR_NOT_FOUND for a request, row or event that does not exist, ERR_BAD_ARGUMENT for
+ * invalid arguments. After an error, *out may hold a part of an answer. Answers change nothing in the view but its
+ * caches. */
 int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out,
                 const char **content_type, struct error *err);
 

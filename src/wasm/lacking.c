@@ -1,5 +1,5 @@
-/* See include/lacking.h. Sorting merges runs from a copy: every round goes through all items once, from one array into
- * the other, so the last one decides where the result lies. */
+/* See include/lacking.h. A merge sort: every round merges runs from one array into the other, so the number of rounds
+ * decides which array holds the result. */
 #undef qsort
 
 #define RUN 8 /* items that are sorted by insertion first */
@@ -15,8 +15,8 @@ struct sorting {
     void *context;
 };
 
-/* Most items are a few words; a call for each costs more than the copy. Eight bytes that are
- * known to be eight are no call. */
+/* Most items are a few words, for which a call of memcpy() costs more than the copy. memcpy() of a constant eight bytes
+ * is no call. */
 static inline void copy(char *to, const char *from, size_t size)
 {
     if (size % 8) {
@@ -56,7 +56,7 @@ static void merge(const struct sorting *sorting, const char *left, const char *r
     memcpy(to + (middle - left), right, (size_t)(end - right));
 }
 
-/* The C library's own, which takes no context and no memory, and keeps no order of equals. */
+/* Used when memory is short: the qsort() of the C library, which needs none, but takes no context and is not stable. */
 static const struct sorting *in_place;
 
 static int compare_in_place(const void *a, const void *b)

@@ -1,5 +1,5 @@
-/* SQLite's way to files, for a page: the files of the page's memory, to be read only. A database that is queried is in
- * memory or a file that is imported, so nothing is ever locked, written or synchronised. */
+/* The file system (VFS) of SQLite inside a page: the files of the page's memory, read-only. A database is either in
+ * memory or a file that is imported, so no file is ever locked, written or synchronised. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>

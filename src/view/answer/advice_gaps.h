@@ -5,7 +5,7 @@
 #include "advice_list.h"
 #include "base/error.h"
 
-/* Adds the longest times in which a GPU was idle, and what the thread did that launched the next work. */
+/* Adds the longest times in which a GPU was idle, with the events of the thread that launched the next work. */
 int advice_add_gaps(struct advice *advice, struct error *err);
 
 #endif

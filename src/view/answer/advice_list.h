@@ -1,5 +1,5 @@
-/* The answer to advice: what rules and gaps tell about places in the timeline, as two lists of JSON objects that are
- * sorted by impact. */
+/* The answer to advice: places in the timeline where time could be gained, and the rules that found them, as two lists
+ * of JSON objects that are sorted by impact. */
 #ifndef TACHO_VIEW_ANSWER_ADVICE_LIST_H
 #define TACHO_VIEW_ANSWER_ADVICE_LIST_H
 

@@ -1,4 +1,4 @@
-/* One function for each request, a row of the table in timeline.c; arguments->body is what came with it. */
+/* One function for each request, called through the table in timeline.c. */
 #ifndef TACHO_VIEW_ANSWER_ANSWERS_H
 #define TACHO_VIEW_ANSWER_ANSWERS_H
 

@@ -91,7 +91,7 @@ const char *argument_text(const struct arguments *arguments, const char *name, s
     return NULL;
 }
 
-/* A whole number; *end is what follows it. */
+/* Parses a whole number; *end is the first character behind it. */
 static int parse_int(const char *text, const char **end, int64_t *out)
 {
     char *behind;

@@ -1,4 +1,4 @@
-/* Fields of an event: what a column is and what its value is called is read off the schema and its notes. */
+/* Fields of an event. The kind of a column and the names of its values come from the schema and its notes. */
 #include "event_fields.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ void event_fields_add_time(const struct view *view, struct text *out, int64_t ti
     event_fields_add_int(out, time);
 }
 
-/* ---- what a column is ------------------------------------------------------------------------------------------ */
+/* ---- kinds of columns ------------------------------------------------------------------------------------------ */
 
 static const char *note_of(const struct schema_table *known, const char *column)
 {
@@ -88,7 +88,7 @@ static enum field_kind kind_of(const struct report_column *column, const char *n
                : FIELD_INT;
 }
 
-/* ---- what a value is called ------------------------------------------------------------------------------------ */
+/* ---- names of values ------------------------------------------------------------------------------------------- */
 
 /* A value of an imported file that our enums do not have. */
 static int add_imported_label(struct writing *writing, const char *enum_name, int64_t value)

@@ -7,9 +7,9 @@
 /* The members of the list "fields"; nothing for a row that cannot be read. */
 int event_fields_add(struct view *view, struct text *out, const char *table, uint64_t table_row, struct error *err);
 
-/* A whole number; one that a double does not have exactly as text. */
+/* Adds a whole number; as text if a double does not represent it exactly. */
 void event_fields_add_int(struct text *out, int64_t value);
-/* A time of the report, since the origin; it may be any. */
+/* Adds any time of the report as time since the origin. */
 void event_fields_add_time(const struct view *view, struct text *out, int64_t time_ns);
 
 #endif

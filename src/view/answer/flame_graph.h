@@ -4,7 +4,7 @@
 
 #include "view/load/view_state.h"
 
-enum { FLAME_MOST_NODES = 200000 }; /* in an answer; those behind them are left out with all that is in them */
+enum { FLAME_MOST_NODES = 200000 }; /* in an answer; nodes beyond are left out, and so are all nodes below them */
 
 struct flame {
     struct text frames, nodes;      /* members of the two lists */

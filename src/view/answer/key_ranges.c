@@ -11,7 +11,7 @@ struct key_range {
 
 struct key_ranges_map {
     const struct key_ranges_kind *kind;
-    struct key_range *list; /* owned; by chunk; it stays where it is, and as it is */
+    struct key_range *list; /* owned; by chunk; never moved or changed, so that readers need no lock */
 };
 
 void key_ranges_init(struct key_ranges *ranges)

@@ -1,5 +1,5 @@
-/* Which names a search means. Each name is looked at once, however many events have it, and what was found is kept
- * until something else is searched for: counting and stepping through the events are then a table lookup each. */
+/* Decides which names match a search. Each name is matched once, however many events have it, and the verdict is kept
+ * until another search begins: counting events and stepping through them then cost one table lookup each. */
 #ifndef TACHO_VIEW_ANSWER_NAME_SEARCH_H
 #define TACHO_VIEW_ANSWER_NAME_SEARCH_H
 
@@ -8,7 +8,7 @@
 
 enum name_search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };
 
-struct name_search {      /* {0} is none */
+struct name_search {      /* {0}: no search */
     enum name_search_mode mode;
     int with_case;
     uint32_t name;        /* of SEARCH_NAME */
@@ -21,10 +21,11 @@ struct name_search {      /* {0} is none */
     int64_t end_ns;       /* of this request */
 };
 
-/* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */
+/* Begins the search of the arguments text, mode, case and name; ERR_BAD_ARGUMENT, ERR_NO_MEMORY. The same search as
+ * before keeps its verdicts. */
 int name_search_begin(struct name_search *search, struct view *view, const struct arguments *arguments,
                       struct error *err);
-/* 1: such a name; 0: another one; ERR_BAD_ARGUMENT: the pattern takes too long, ERR_NO_MEMORY. */
+/* 1: the name matches; 0: it does not; ERR_BAD_ARGUMENT: the pattern takes too long; ERR_CANCELLED, ERR_NO_MEMORY. */
 int name_search_matches_slowly(struct name_search *search, struct view *view, uint32_t name, struct error *err);
 enum { VERDICT_UNKNOWN, VERDICT_NO, VERDICT_YES };
 static inline int name_search_matches(struct name_search *search, struct view *view, uint32_t name, struct error *err)

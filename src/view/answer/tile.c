@@ -1,11 +1,10 @@
-/* Tiles: what a stretch of pixels shows of some rows, exactly, at a cost that does not grow with the capture.
+/* The request tile: some rows over a stretch of pixels, exact, at a cost that hardly grows with the capture.
  *
- * A lane is gone through pixel by pixel, from event to event. An event of at least a pixel is a slice. All others
- * that start in the same pixel are found with one search for the first that starts behind it; a single one is a slice
- * too, and several are a dense part, whose time comes from the sums and whose name from the longest event of the
- * index. Events of a lane do not overlap, so of those that start in a pixel only the last can be longer than it, and
- * a pixel has two items at most. So a lane costs pixels times the logarithm of its events, and every event of the
- * stretch is a slice or counted. */
+ * A lane is processed pixel by pixel. An event that is at least a pixel long becomes a slice. The end of all other
+ * events that start in the same pixel is found with one search. A single such event becomes a slice too; several become
+ * a dense part, which gets its time and its name, that of the longest event, from the index. Events of a lane do not
+ * overlap, so only the last event that starts in a pixel can be longer than it, and a pixel has two items at most. So a
+ * lane costs its pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@ struct tile {
     struct text *slices, parts;
     uint32_t slice_count, part_count;
     struct dense last;                    /* a dense part that may go on with the next pixel; count 0: none */
-    int64_t last_busy_ns, last_behind_ns; /* behind: what its last event has behind its last pixel */
+    int64_t last_busy_ns, last_behind_ns; /* behind: the time of its last event after its last pixel */
 };
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -89,7 +88,7 @@ static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
     tile->slice_count++;
 }
 
-/* The share of a pixel's moments at which their thread ran, as looking at a few of them tells. */
+/* The share of the samples of a pixel whose thread was running, estimated from a few of them. */
 static double share_running(const struct view_events *events, uint32_t from, uint32_t to)
 {
     enum { LOOKED_AT = 64 };
@@ -102,7 +101,7 @@ static double share_running(const struct view_events *events, uint32_t from, uin
 
 enum { ALIKE = 8 }; /* neighbours of one name whose shares differ by so little are one part */
 
-/* Events from … to - 1, all shorter than a pixel, start in this one, or the first before the tile. */
+/* Events from … to - 1 are shorter than a pixel and start in this one; the first may start before the tile. */
 static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t from, uint32_t to)
 {
     const struct view_events *events = &tile->row->events;
@@ -136,7 +135,7 @@ static void add_lane(struct tile *tile, uint32_t lane)
 {
     const struct view_events *events = &tile->row->events;
     uint32_t at = events_reaching(events, lane, tile->from_ns), end = events->lanes[lane + 1];
-    uint32_t in_pixel = 0; /* how many the last one had: the next has about as many */
+    uint32_t in_pixel = 0; /* events in the last pixel: a guess for the next one */
     int64_t pixel_ns = INT64_C(1) << tile->level;
 
     while (at < end && events->start_ns[at] < tile->to_ns) {
@@ -169,8 +168,8 @@ static void add_point(struct tile *tile, int64_t time_ns, struct points_range ra
     tile->slice_count++;
 }
 
-/* A point for each pixel that has some, at the time of the first of them; before them the last value before the
- * stretch, and the first behind it, so that a line enters and leaves it. */
+/* Adds a point for each pixel that has points, at the time of the first of them. Also adds the last point before the
+ * stretch and the first behind it, so that a line enters and leaves the picture. */
 static void add_points(struct tile *tile)
 {
     const struct view_points *points = &tile->row->points;
@@ -211,7 +210,7 @@ static void add_row(struct tile *tile, uint32_t number)
         memcpy(tile->slices->bytes + head_at, &head, sizeof head);
 }
 
-/* The stretch. One that lies where no event can be has no length, so that nothing here overflows. */
+/* Reads the stretch. A stretch where no event can be gets the length 0, so that no sum here overflows. */
 static int read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
 {
     int64_t level = 0, index = 0;
@@ -229,13 +228,13 @@ static int read_place(struct tile *tile, const struct arguments *arguments, stru
     return 0;
 }
 
-/* Rows are made side by side, each into bytes of its own, and put together in the order asked. */
+/* Rows are made in parallel, each in bytes of its own, and put together in the order of the request. */
 struct made_row {
     uint32_t number;
     struct text bytes;
 };
 struct making {
-    struct tile place; /* what is the same for all rows */
+    struct tile place; /* without a row: the part that all rows share */
     struct made_row *rows;
     size_t count;
 };

@@ -30,7 +30,7 @@ struct launched {
 struct run {
     uint32_t *order; /* of its work; in the projection's list */
     size_t count;
-    int code;        /* what became of it */
+    int code;        /* 0, or the error of project_run() */
 };
 
 struct projection {
@@ -74,7 +74,7 @@ static int add_work(struct projection *projection, const struct gpu_ops *ops)
     return 0;
 }
 
-/* Deals the work out to its runs. */
+/* Groups the work by run. */
 static int deal(struct projection *projection)
 {
     size_t count = projection->work_count, run_count = projection->run_keys.count;

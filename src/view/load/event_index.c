@@ -7,7 +7,7 @@
 
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
-/* The longest event of a block, its length as the row's events have it (LENGTH_IS_LONG), and its name. */
+/* The longest event of a block, its length (LENGTH_IS_LONG: see view_events) and its name. */
 struct longest {
     uint32_t event, length_ns, name;
 };
@@ -82,7 +82,7 @@ int index_build(struct view_events *events)
     return 0;
 }
 
-/* Of all events before this one. */
+/* The sum of the lengths of all events before this one. */
 static uint64_t sum_before(const struct view_events *events, uint32_t event)
 {
     uint32_t block = event >> BLOCK_BITS;
@@ -106,8 +106,7 @@ uint64_t index_sum(const struct view_events *events, uint32_t from, uint32_t to)
     return sum;
 }
 
-/* The first of the events comes before the blocks, and what is behind them last, so that of
- * equals the first is kept. */
+/* Entries are compared in their order, so that the first of equals is kept. */
 static struct longest longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to,
                                        struct longest best)
 {
@@ -126,7 +125,7 @@ static struct longest longest_of_level(const struct view_events *events, int lev
 
 enum { NAME_UNKNOWN = UINT32_MAX }; /* not looked up yet */
 
-/* First how long the longest is, which needs no branches, then which it is. */
+/* Finds the greatest length first, without branches, and then the event that has it. */
 static inline struct longest longest_of_events(const struct view_events *events, uint32_t from, uint32_t to,
                                                struct longest best)
 {

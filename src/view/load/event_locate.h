@@ -1,4 +1,4 @@
-/* From a row of a table to its event. */
+/* Finds the events of rows of a table. */
 #ifndef TACHO_VIEW_LOAD_EVENT_LOCATE_H
 #define TACHO_VIEW_LOAD_EVENT_LOCATE_H
 
@@ -9,8 +9,8 @@ struct view_place {
     int row;
     uint32_t event;
 };
-/* Of rows of one table, in ascending order; out has room for count. ERR_NOT_FOUND if no row of the
- * timeline is made of the table. */
+/* Fills out[0 … count - 1] with the events of rows of a table, which must be in ascending order. ERR_NOT_FOUND if the
+ * timeline has no events of that table. */
 int view_locate(struct view *view, const char *table, const uint32_t *table_rows, size_t count, struct view_place *out,
                 struct error *err);
 

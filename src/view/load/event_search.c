@@ -1,4 +1,4 @@
-/* Finding one's way in the events of a row: by lane, by time. */
+/* Searches in the events of a row, by lane and by time. */
 #include "event_search.h"
 
 #include "base/array.h"
@@ -45,7 +45,7 @@ uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t ti
     return first + (uint32_t)array_first_not_before(events->start_ns + first, events->lanes[lane + 1] - first, time_ns);
 }
 
-/* At most one event that starts before the time reaches it, and it is the last one, unless it has no length. */
+/* Events of a lane do not overlap, so of the events that start before the time only the last can reach it. */
 uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns)
 {
     uint32_t first = events_from(events, lane, time_ns);
@@ -56,7 +56,7 @@ uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_
 uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess)
 {
     const int64_t *starts = events->start_ns;
-    enum { NEAR = 64 }; /* so few are found as quickly from the first on, in one direction */
+    enum { NEAR = 64 }; /* for a smaller guess, a search from the first event on is as fast */
     uint32_t step = guess > NEAR ? guess / 8 : 1, low = from,
              high = guess <= NEAR        ? from
                     : end - from > guess ? from + guess

@@ -5,7 +5,7 @@
 #include "view_state.h"
 
 int64_t events_long_length(const struct view_events *events, uint32_t event);
-/* place in longer of the first from this event on */
+/* The index in events->longer of the first entry from this event on. */
 uint32_t events_long_from(const struct view_events *events, uint32_t event);
 static inline int64_t event_length(const struct view_events *events, uint32_t event)
 {
@@ -19,10 +19,10 @@ static inline int64_t event_end(const struct view_events *events, uint32_t event
 uint32_t events_lane(const struct view_events *events, uint32_t event);
 /* The first event of the lane that starts at this time or later; events->lanes[lane + 1] if there is none. */
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns);
-/* The same among from … end - 1 of a lane, fast when it is near from + guess: by steps from there
- * that double, then by halving. */
+/* The same among from … end - 1 of a lane, fast if the result is near from + guess: galloping search from there, then
+ * binary search. */
 uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess);
-/* The first that ends behind this time, or starts at it or later. */
+/* The first event that ends after this time, or starts at it or later. */
 uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns);
 
 #endif

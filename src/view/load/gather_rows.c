@@ -132,7 +132,7 @@ static int rename_one(struct dealing *dealing, const struct view_source *source,
     return 0;
 }
 
-/* Replaces names by those that are shown. Only calls of an API have any, and a table has few different ones. */
+/* Replaces names by the names to show. A table has few different names, so each is made once. */
 static int rename_block(struct dealing *dealing, struct gather_block *block)
 {
     const struct view_source *source = &dealing->gather->family->sources[block->source];

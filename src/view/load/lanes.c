@@ -51,7 +51,7 @@ static int by_length(const void *a, const void *b, void *context)
     return x_ns != y_ns ? (x_ns < y_ns) - (x_ns > y_ns) : (x > y) - (x < y);
 }
 
-/* By start; what starts together, the longest first. */
+/* By start; of equal starts the longest first. */
 static int sort_events(struct view_events *events, uint32_t *order)
 {
     if (order_by_time(order, events->count, events->start_ns) != 0)
@@ -69,7 +69,7 @@ static int sort_events(struct view_events *events, uint32_t *order)
 
 struct lane_tree {
     int64_t *ends;  /* owned; leaf i, at size + i, is lane i; node n is the lesser of 2n and 2n + 1 */
-    uint32_t size;  /* leaves, a power of two; those that are no lanes yet are free from ever on */
+    uint32_t size;  /* leaves, a power of two; those beyond `count` are free from INT64_MIN on */
     uint32_t count; /* lanes in use */
 };
 

@@ -46,7 +46,7 @@ struct view_events {
     int64_t *start_ns;            /* all owned, by event */
     uint32_t *length_ns;          /* LENGTH_IS_LONG: see longer */
     uint32_t *name;
-    uint32_t *table_row;          /* in the table that tag says */
+    uint32_t *table_row;          /* in the table of the source in tag */
     uint8_t *tag;                 /* flags, and the number of the source among the row's sources */
     struct view_long *longer;     /* owned; by event */
     uint32_t long_count;
@@ -104,9 +104,9 @@ struct view {
     struct view_row *rows;     /* owned; in the order in which they are shown; the row's id is its place */
     size_t row_count;
     struct keys row_keys;      /* of KEY_PARTS: key number → row_of_key */
-    int *row_of_key;           /* owned; the first row of a key; those that it spilled into follow it */
+    int *row_of_key;           /* owned; the first row of a key; the rows that it spilled into follow that one */
     int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
-    struct view_leaf *leaves;  /* owned; while it is being opened: rows without their place in the tree */
+    struct view_leaf *leaves;  /* owned; rows that tree_build() has not placed in the tree yet */
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;

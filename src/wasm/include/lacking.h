@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one that returns the text. */
+/* The variant of GNU, which returns the text. */
 char *lacking_strerror(int number, char *room, size_t size);
 #define strerror_r lacking_strerror
 
-/* Sorting leaves equals in their order, as glibc's does: answers must not depend on where they are made. */
+/* Stable sorts, as those of glibc: the page and the server must give the same answers. */
 void lacking_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 #define qsort lacking_qsort
 void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *, const void *, void *), void *context);
