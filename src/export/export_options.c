@@ -1,12 +1,14 @@
-/* Parses which part of a report is exported: patterns of tables, ranges of time, a shift of all times. */
+/* Parses the options that select a part of a report: patterns of tables, ranges of time, a shift of all times. */
+#include "export_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "base/regex/regex.h"
 #include "base/saturating.h"
-#include "export.h"
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
 {
@@ -74,25 +76,33 @@ int export_wants_time(const struct export_options *options, int64_t start_ns, in
     return options->range_count == 0;
 }
 
+/* The begin of the capture in UTC. */
+static int read_begin(struct report *report, int64_t *out, struct error *err)
+{
+    static const char *const names[] = { "utcEpochNs", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TARGET_INFO_SESSION_START_TIME", names, err);
+
+    if (code != 0)
+        return code;
+    if (row_cursor_next(&rows) && !row_is_null(&rows, 0))
+        *out = row_int(&rows, 0);
+    else
+        code = error_set(err, ERR_NO_DATA, "the report does not say when it began, so its times cannot be made UTC");
+    row_cursor_close(&rows);
+    return code;
+}
+
 int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err)
 {
-    const struct report_table *table = report_table(report, "TARGET_INFO_SESSION_START_TIME");
-    struct report_columns rows = { 0 };
-    int code = 0;
+    int64_t begin_ns = 0;
+    int code;
 
     *out = options->shift_ns;
     if (!options->normalize)
         return 0;
-    if (table && table->rows) {
-        int column = report_column(table, "utcEpochNs");
-        code = report_read(report, table, &column, 1, &rows, err);
-    }
-    int known = code == 0 && rows.rows && !(rows.nulls[0] && rows.nulls[0][0] & 1);
-    if (known)
-        *out = saturating_add(*out, rows.values[0][0]);
-    if (table && table->rows && code == 0)
-        report_columns_free(&rows);
-    if (code == 0 && !known)
-        code = error_set(err, ERR_NO_DATA, "the report does not say when it began, so its times cannot be made UTC");
-    return code;
+    if ((code = read_begin(report, &begin_ns, err)) != 0)
+        return code;
+    *out = saturating_add(*out, begin_ns);
+    return 0;
 }
