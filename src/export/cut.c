@@ -19,7 +19,7 @@
 #define TRIES 8 /* to cut to a size; two are usual */
 /* bytes of the size for each row of the overview, which takes some ten: it is to be a small part of it */
 #define OVERVIEW_SHARE 80
-#define AIM 0.95 /* of the size: strings and what is kept whole do not get fewer in proportion */
+#define AIM 0.95 /* of the size: strings and tables that are kept whole do not shrink in proportion */
 
 /* Rows that describe others, though they have a time or a thread. */
 static const char *const kept_whole[] = {
@@ -52,21 +52,21 @@ struct cut {
     size_t string_room;
     struct numbers used[CHAIN_TABLES]; /* stacks of the rows that were kept */
     int is_to_size;                    /* with an overview of the rest */
-    int failed;                        /* memory was short */
+    int failed;                        /* an allocation failed */
 };
 
-/* A table on its way. */
+/* The copy of one table. */
 struct passage {
     struct cut *cut;
     const struct report_table *from;
     enum table_id to;
-    int columns[EXPORT_COLUMNS_MAX]; /* of `from`, in the order of `to`; -1: it has none */
+    int columns[EXPORT_COLUMNS_MAX]; /* of `from`, in the order of `to`; -1: `from` lacks the column */
     size_t count;
     uint64_t strings;                /* a bit for each column that is an id of a string */
     int used[CHAIN_TABLES];          /* the column that holds numbers of those stacks, or -1 */
     const struct numbers *only;      /* rows of stacks: only these; NULL: all */
     int event_type;                  /* the column of NVTX_EVENTS, or -1 */
-    int descriptions;                /* of NVTX_EVENTS only names of domains and the like, or only what is none */
+    int descriptions;                /* NVTX_EVENTS: copy only names of domains and the like, or only other rows */
 };
 
 /* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
@@ -151,10 +151,10 @@ static void copy_row(struct passage *passage, const struct export_window *window
 static int copy_rows(struct passage *passage, const struct export_options *part, struct error *err)
 {
     struct export_rows *rows;
-    int code = export_rows_open(passage->cut->report, passage->from, passage->columns, passage->count, part, 0, &rows,
-                                err);
+    int code;
 
-    if (code != 0)
+    if ((code = export_rows_open(passage->cut->report, passage->from, passage->columns, passage->count, part, 0, &rows,
+                                 err)) != 0)
         return code;
     while ((code = export_rows_next(rows, err)) == 1) {
         const struct export_window *window = export_window(rows);
@@ -162,7 +162,9 @@ static int copy_rows(struct passage *passage, const struct export_options *part,
             copy_row(passage, window);
     }
     export_rows_close(rows);
-    return code == 0 && passage->cut->failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
+    if (code != 0)
+        return code;
+    return passage->cut->failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -205,14 +207,15 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
             passage->used[chain_users[i].chains] = column_of(schema, chain_users[i].column);
 }
 
-/* Copies stacks second: by then it is known which are used. Rows kept in detail by an earlier cut may be dropped by
- * this one. */
+/* Stacks are copied second: by then the rows that refer to them are known. An earlier cut may have kept rows in detail
+ * that this one drops, so its TACHO_DETAIL is not copied. */
 static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
     int to = schema_find(table->name), chain = chain_table_find(table->name),
         is_cut = cut->part->range_count || cut->part->filter;
     struct passage passage;
+    int code;
 
     if (to < 0 || (to == TABLE_TACHO_DETAIL && cut->is_to_size) || to == TABLE_StringIds || table->rows == 0 ||
         (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
@@ -229,19 +232,21 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
         return copy_rows(&passage, whole ? &everything : cut->part, err);
     passage.event_type = NVTX_EVENTS_eventType;
     passage.descriptions = 1;
-    int code = copy_rows(&passage, &everything, err);
+    if ((code = copy_rows(&passage, &everything, err)) != 0)
+        return code;
     passage.descriptions = 0;
-    return code == 0 ? copy_rows(&passage, cut->part, err) : code;
+    return copy_rows(&passage, cut->part, err);
 }
 
 static int copy_tables(struct cut *cut, struct error *err)
 {
-    int code = 0;
+    int code;
 
     for (int of_stacks = 0; of_stacks < 2; of_stacks++)
-        for (size_t i = 0; i < report_table_count(cut->report) && code == 0; i++)
-            code = copy_table(cut, report_table_at(cut->report, i), of_stacks, err);
-    return code;
+        for (size_t i = 0; i < report_table_count(cut->report); i++)
+            if ((code = copy_table(cut, report_table_at(cut->report, i), of_stacks, err)) != 0)
+                return code;
+    return 0;
 }
 
 static void write_detail(struct writer *writer, const struct export_options *part)
@@ -254,35 +259,43 @@ static void write_detail(struct writer *writer, const struct export_options *par
     }
 }
 
-/* Writes one part, with an overview of the rest if there is one, and says how large it became. */
+static int write_rows(struct cut *cut, struct cut_overview *overview, struct error *err)
+{
+    int code;
+
+    if ((code = copy_tables(cut, err)) != 0 || !overview)
+        return code;
+    overview->writer = cut->writer;
+    write_detail(cut->writer, cut->part);
+    return cut_overview_write(overview, err);
+}
+
+/* Writes one part, with an overview of the rest if there is one. Returns its size in *bytes. */
 static int write_part(struct report *report, const char *path, const struct export_options *part,
                       struct cut_overview *overview, uint64_t *bytes, struct error *err)
 {
     struct cut cut = { .report = report, .part = part, .is_to_size = overview != NULL };
-    int code = writer_open(path, &(struct writer_options){ .overwrite = 1, .level = LEVEL }, &cut.writer, err);
+    const struct writer_options options = { .overwrite = 1, .level = LEVEL };
+    struct stat status;
+    int code;
 
-    if (code != 0)
+    if ((code = writer_open(path, &options, &cut.writer, err)) != 0)
         return code;
-    code = copy_tables(&cut, err);
-    if (code == 0 && overview) {
-        overview->writer = cut.writer;
-        write_detail(cut.writer, part);
-        code = cut_overview_write(overview, err);
-    }
+    code = write_rows(&cut, overview, err);
     for (size_t i = 0; i < CHAIN_TABLES; i++)
         free(cut.used[i].values);
     free(cut.strings);
-    code = writer_close_after(cut.writer, code, err);
-    struct stat status;
-    if (code == 0 && stat(path, &status) != 0)
-        code = error_set_errno(err, "cannot read '%s' back", path);
-    *bytes = code == 0 ? (uint64_t)status.st_size : 0;
-    return code;
+    if ((code = writer_close_after(cut.writer, code, err)) != 0)
+        return code;
+    if (stat(path, &status) != 0)
+        return error_set_errno(err, "cannot read '%s' back", path);
+    *bytes = (uint64_t)status.st_size;
+    return 0;
 }
 
 /* ---- to a size ------------------------------------------------------------------------------------------------- */
 
-/* The ranges that were asked for, as far as they lie in the window. The caller frees them. */
+/* The requested ranges, clipped to the window. The caller frees them. */
 static struct report_span *narrow(const struct export_options *options, struct report_span window, size_t *count)
 {
     struct report_span *ranges = malloc((options->range_count + 1) * sizeof *ranges);
@@ -335,20 +348,23 @@ static int cut_to(struct report *report, const char *path, const struct export_o
         .report = report, .part = options, .all = &density, .most_rows = most / OVERVIEW_SHARE
     };
     double share = 1;
-    int code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err);
+    int code;
 
-    for (int try = 0; code == 0 && bytes > most && try < TRIES; try++) {
+    if ((code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err)) != 0)
+        return code;
+    for (int try = 0; try < TRIES; try++) {
         share *= AIM * (double)most / (double)bytes;
         overview.window = cut_window(&density, share);
-        code = write_window(path, &overview, &bytes, err);
-        if (code == 0 && bytes <= most)
+        if ((code = write_window(path, &overview, &bytes, err)) != 0)
+            return code;
+        if (bytes <= most) {
             say_what_is_left(options, &density, overview.window, share);
+            return 0;
+        }
     }
-    if (code == 0 && bytes > most)
-        code = error_set(err, ERR_NO_SPACE,
-                         "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
-                         (unsigned long long)bytes, (unsigned long long)most);
-    return code;
+    return error_set(err, ERR_NO_SPACE,
+                     "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
+                     (unsigned long long)bytes, (unsigned long long)most);
 }
 
 int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size,
@@ -356,20 +372,20 @@ int cut_report(struct report *report, const char *path, const struct export_opti
 {
     uint64_t bytes,
         most = options->max_bytes > size.taken ? (options->max_bytes - size.taken) / size.scale_percent * 100 : 0;
+    int code;
 
     if (options->shift_ns || options->normalize)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
     if (options->max_bytes && most == 0)
         return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
-    int is_all = options->range_count == 0 && options->pattern_count == 0 && !options->filter, code = 0;
+    int is_all = options->range_count == 0 && options->pattern_count == 0 && !options->filter;
     bytes = report_health(report).file_bytes;
-    /* else it will not fit anyway, and its size is guess enough */
-    if (!(is_all && options->max_bytes && bytes / 2 > most))
-        code = write_part(report, path, options, NULL, &bytes, err);
-    if (code == 0 && options->max_bytes && bytes > most)
-        code = cut_to(report, path, options, most, bytes, err);
-    return code;
+    /* A whole report of twice the size cannot fit; the size of its file is enough for a first guess. */
+    int is_too_large = is_all && options->max_bytes && bytes / 2 > most;
+    if (!is_too_large && (code = write_part(report, path, options, NULL, &bytes, err)) != 0)
+        return code;
+    return options->max_bytes && bytes > most ? cut_to(report, path, options, most, bytes, err) : 0;
 }
 
 /* ---- as an export ---------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ enum { NAME, NAME_INSTEAD, KIND, FIRST_KEY, COLUMNS = FIRST_KEY + TABLE_KEYS };
 static const struct counted_table {
     const char *table, *as;
     const char *name, *name_instead; /* columns; NULL: none */
-    const char *kind;                /* a column that says what is no event of the row: see is_counted() */
+    const char *kind;                /* a column that tells events of the row from others: see is_counted() */
     const char *keys[TABLE_KEYS];
 } counted_tables[] = {
 #define GPU_KEYS { "globalPid", "deviceId", "contextId", "streamId" }
@@ -48,11 +48,6 @@ struct counting {
 };
 
 /* ---- counting -------------------------------------------------------------------------------------------------- */
-
-static int failed(struct error *err)
-{
-    return error_set(err, ERR_NO_MEMORY, "out of memory");
-}
 
 static int64_t begin_of(const struct counting *counting, int stretch)
 {
@@ -94,7 +89,7 @@ static void count_event(struct counting *counting, struct stretch *row, int64_t 
     }
 }
 
-/* Of NVTX only ranges, of PyTorch only what is on a thread. */
+/* Of NVTX only ranges count, of PyTorch only operators on a thread. */
 static int is_counted(const struct counted_table *table, const struct export_window *window)
 {
     int has_kind = !(window->null_masks[window->at] >> KIND & 1);
@@ -130,7 +125,7 @@ static int count_rows(struct counting *counting, size_t number, struct export_ro
             key[k + 1] = value_or(at, FIRST_KEY + k, NO_NUMBER);
         struct stretch *row = row_of(counting, key);
         if (!row)
-            return failed(err);
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
         count_event(counting, row, start, end > start ? end : start, value_or(at, NAME, value_or(at, NAME_INSTEAD, 0)));
     }
     return code;
@@ -152,13 +147,13 @@ static int count_table(struct counting *counting, size_t number, struct error *e
                                              "end" };
     int columns[ALL_COLUMNS];
     struct export_rows *rows;
+    int code;
 
     if (!table || !table->rows || !export_wants_table(overview->part, counted->table))
         return 0;
     for (size_t c = 0; c < ALL_COLUMNS; c++)
         columns[c] = names[c] ? report_column(table, names[c]) : -1;
-    int code = export_rows_open(overview->report, table, columns, ALL_COLUMNS, overview->part, 0, &rows, err);
-    if (code != 0)
+    if ((code = export_rows_open(overview->report, table, columns, ALL_COLUMNS, overview->part, 0, &rows, err)) != 0)
         return code;
     code = count_rows(counting, number, rows, err);
     export_rows_close(rows);
@@ -181,7 +176,7 @@ static size_t rows_needed(const struct counting *counting, int together)
     return needed;
 }
 
-/* Several stretches as one; what they cover is at most all of it, less what is kept. */
+/* Joins several stretches to one, which is busy for at most its length. */
 static struct stretch join(const struct stretch *stretches, int together, int64_t length_ns)
 {
     struct stretch all = { 0 };
@@ -257,12 +252,14 @@ int cut_overview_write(const struct cut_overview *overview, struct error *err)
     int code = 0, together = 1;
 
     counting.stretch_ns = ((double)overview->all->to_ns - (double)overview->all->from_ns + 1) / STRETCHES;
-    for (size_t i = 0; i < TABLES && code == 0; i++)
-        code = count_table(&counting, i, err);
+    for (size_t i = 0; i < TABLES; i++)
+        if ((code = count_table(&counting, i, err)) != 0)
+            goto done;
     while (together < STRETCHES && rows_needed(&counting, together) > overview->most_rows)
         together *= 2;
-    if (code == 0 && rows_needed(&counting, together) <= overview->most_rows)
+    if (rows_needed(&counting, together) <= overview->most_rows)
         write_rows(&counting, together);
+done:
     keys_free(&counting.rows);
     free(counting.stretches);
     return code;

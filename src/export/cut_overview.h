@@ -9,10 +9,10 @@
 struct cut_overview {
     struct report *report;
     struct writer *writer;
-    const struct export_options *part; /* what would be exported, were it not for the window */
-    const struct cut_density *all;     /* the time that is looked at */
+    const struct export_options *part; /* the part that is exported, before it is cut to the window */
+    const struct cut_density *all;     /* its time */
     struct report_span window;         /* events that touch it are kept */
-    size_t most_rows;                  /* neighbours are put together until there are no more */
+    size_t most_rows;                  /* limit: neighbouring intervals are joined until the rows fit */
 };
 
 int cut_overview_write(const struct cut_overview *overview, struct error *err);

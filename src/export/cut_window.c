@@ -8,7 +8,7 @@
 #include "export_rows.h"
 
 #define GOOD_ENOUGH 0.75 /* of the best, for the middle */
-#define PLACES 256       /* that are looked at, from the first to the last */
+#define PLACES 256       /* windows that are compared, from the first to the last */
 
 static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole,
                   size_t kept_count)
@@ -45,7 +45,7 @@ static void clip(struct cut_density *density, int64_t from_ns, int64_t to_ns)
     density->to_ns = to_ns < density->to_ns ? to_ns : density->to_ns;
 }
 
-/* To the time that was asked for, from the first to the last of it. */
+/* Clips to the requested time, from its first to its last moment. */
 static void clip_to_part(struct cut_density *density, const struct export_options *options)
 {
     int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
@@ -60,9 +60,9 @@ static void clip_to_part(struct cut_density *density, const struct export_option
         clip(density, from_ns, to_ns);
 }
 
-/* ---- only what was asked for ----------------------------------------------------------------------------------- */
+/* ---- the requested ranges -------------------------------------------------------------------------------------- */
 
-/* How much of a bin the ranges have; they do not overlap. */
+/* The share of a bin that the ranges cover; they do not overlap. */
 static double share_in_ranges(const struct cut_density *density, int bin, const struct export_options *options)
 {
     double share = 0;
@@ -96,9 +96,8 @@ static int count_work(struct cut_density *density, struct report *report, const 
 
     if (!table || !table->rows || !export_wants_table(options, name))
         return 0;
-    int start = report_column(table, "start"),
-        code = export_rows_open(report, table, &start, 1, options, 0, &rows, err);
-    if (code != 0)
+    int start = report_column(table, "start"), code;
+    if ((code = export_rows_open(report, table, &start, 1, options, 0, &rows, err)) != 0)
         return code;
     while ((code = export_rows_next(rows, err)) == 1) {
         const struct export_window *window = export_window(rows);
@@ -112,7 +111,8 @@ static int count_work(struct cut_density *density, struct report *report, const 
     return code;
 }
 
-/* The first kind that has any events; without one, bytes, the more the closer together they are. */
+/* Counts the events of the first kind that has any. Without one, the square of the bytes stands for work: dense parts
+ * count more than in proportion. */
 static int find_work(struct cut_density *density, struct report *report, const struct export_options *options,
                      struct error *err)
 {
@@ -123,17 +123,21 @@ static int find_work(struct cut_density *density, struct report *report, const s
           { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET" } },
         { ", where there are steps and ranges", { "TACHO_TORCH_STEP", "NVTX_EVENTS", "TACHO_TORCH_OP" } },
     };
-    int code = 0, found = 0;
+    int code, found = 0;
 
-    density->where = "";
-    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds && code == 0 && !found; kind++) {
-        for (int i = 0; kinds[kind].tables[i] && code == 0; i++)
-            code = count_work(density, report, kinds[kind].tables[i], options, &found, err);
-        density->where = found ? kinds[kind].where : "";
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        for (int i = 0; kinds[kind].tables[i]; i++)
+            if ((code = count_work(density, report, kinds[kind].tables[i], options, &found, err)) != 0)
+                return code;
+        if (found) {
+            density->where = kinds[kind].where;
+            return 0;
+        }
     }
-    for (int bin = 0; bin < DENSITY_BINS && !found; bin++)
+    density->where = "";
+    for (int bin = 0; bin < DENSITY_BINS; bin++)
         density->work[bin] = density->bytes[bin] * density->bytes[bin];
-    return code;
+    return 0;
 }
 
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
@@ -165,7 +169,7 @@ int cut_density(struct cut_density *density, struct report *report, const struct
 
 /* ---- the window ------------------------------------------------------------------------------------------------ */
 
-/* The time before which there are so many bytes. */
+/* The time before which there are this many bytes. */
 static int64_t time_at(const struct cut_density *density, double bytes)
 {
     double width = ((double)density->to_ns - (double)density->from_ns + 1) / DENSITY_BINS;
@@ -197,7 +201,7 @@ static double bytes_before(const struct cut_density *density, int bin)
     return sum;
 }
 
-/* So many bytes, and so many before them. */
+/* The time of these bytes, with `before` bytes before them. */
 static struct report_span span_of(const struct cut_density *density, double before, double bytes)
 {
     return (struct report_span){ time_at(density, before), time_at(density, before + bytes) };

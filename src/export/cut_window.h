@@ -9,14 +9,14 @@ enum { DENSITY_BINS = 4096 };
 
 struct cut_density {
     int64_t from_ns, to_ns;
-    double bytes[DENSITY_BINS]; /* equal parts of that time */
+    double bytes[DENSITY_BINS]; /* by equal parts of that time */
     double total;
-    double work[DENSITY_BINS];  /* how much of what people look for begins there: work on GPUs, else steps
-                                 * and ranges, else anything */
-    const char *where;          /* what that is, as words behind "its events"; static */
+    double work[DENSITY_BINS];  /* events that begin in each part, of the kind that people look for: work on GPUs,
+                                 * else steps and ranges, else any events */
+    const char *where;          /* that kind, as words behind "its events"; static */
 };
 
-/* Of the tables and the time that are exported; bytes without those of tables that are kept whole anyway. */
+/* Covers the tables and the time that are exported; the bytes of tables that are kept whole do not count. */
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options,
                 const char *const *kept_whole, size_t kept_count, struct error *err);
 

@@ -25,7 +25,7 @@ const struct exporter *exporter_find(const char *name)
     return NULL;
 }
 
-/* Removes a file, or a folder in which there is nothing but files with this ending. 0, or errno says why not. */
+/* Removes a file, or a folder that contains only files with this ending. 0, or -1 with the reason in errno. */
 static int remove_output(const char *path, const char *ending)
 {
     struct stat status;
@@ -48,7 +48,7 @@ static int remove_output(const char *path, const char *ending)
             result = unlinkat(dirfd(folder), entry->d_name, 0);
     }
     closedir(folder);
-    return result == 0 ? rmdir(path) : result;
+    return result != 0 ? result : rmdir(path);
 }
 
 static int copy_file(const char *from, const char *to)
@@ -65,7 +65,7 @@ static int copy_file(const char *from, const char *to)
     return moved == 0 ? 0 : -1;
 }
 
-/* rename() replaces a file by itself, but no folder. */
+/* rename() replaces a file, but no folder. */
 static int move_into_place(const char *unfinished, const char *path, const char *ending, int overwrite,
                            struct error *err)
 {
@@ -76,33 +76,45 @@ static int move_into_place(const char *unfinished, const char *path, const char 
     return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
+/* Runs the exporter, on a copy of the existing file if it appends. An export contains the data of a report, command
+ * lines among them, so only its owner may read it; a file that is appended to keeps its mode. */
+static int write_unfinished(const struct exporter *exporter, struct report *report, const char *unfinished,
+                            const char *path, const struct export_options *options, const struct stat *old,
+                            struct error *err)
+{
+    int is_added_to = options->append && old, code;
+    mode_t mask = umask(077);
+
+    umask(mask | 077);
+    if (is_added_to && copy_file(path, unfinished) != 0) {
+        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
+        goto restore_mask;
+    }
+    if ((code = exporter->export_report(report, unfinished, options, err)) != 0)
+        goto restore_mask;
+    if (is_added_to && chmod(unfinished, old->st_mode & 0777) != 0)
+        code = error_set_errno(err, "cannot write '%s'", path);
+restore_mask:
+    umask(mask);
+    return code;
+}
+
 /* Exports are written in a folder that only we can enter, beside their final place, so that nobody can put a link in
- * the way. They hold what a report holds, command lines too, so they are readable by their owner alone. A file that
- * is appended to keeps its mode. */
+ * the way. */
 static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                         const struct export_options *options, const struct stat *old, struct error *err)
 {
     const char *ending = exporter->folder ? exporter->name : exporter->extension;
     char folder[4096], unfinished[4096 + 16];
-    int code = 0;
+    int code;
 
     if (snprintf(folder, sizeof folder, "%s.unfinished.XXXXXX", path) >= (int)sizeof folder)
         return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
     if (!mkdtemp(folder))
         return error_set_errno(err, "cannot write '%s'", path);
     snprintf(unfinished, sizeof unfinished, "%s/export", folder);
-    mode_t mask = umask(077);
-    umask(mask | 077);
-    if (options->append && old && copy_file(path, unfinished) != 0)
-        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
-    if (code == 0)
-        code = exporter->export_report(report, unfinished, options, err);
-    if (code == 0 && options->append && old && chmod(unfinished, old->st_mode & 0777) != 0)
-        code = error_set_errno(err, "cannot write '%s'", path);
-    umask(mask);
-    if (code == 0)
-        code = move_into_place(unfinished, path, ending, overwrite, err);
-    if (code != 0)
+    if ((code = write_unfinished(exporter, report, unfinished, path, options, old, err)) != 0 ||
+        (code = move_into_place(unfinished, path, ending, overwrite, err)) != 0)
         remove_output(unfinished, ending);
     rmdir(folder);
     return code;

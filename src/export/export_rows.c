@@ -15,7 +15,7 @@
 #define WINDOW_ROWS 131072
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
 
-/* rows of a window that are there */
+/* Consecutive rows of a window that could be read. */
 struct run {
     size_t first, count;
 };
@@ -37,15 +37,15 @@ struct export_rows {
     size_t column_count;
     const struct export_options *options;
     int64_t shift_ns;
-    int start, end;                                         /* columns that place a row in time, or -1 */
-    int of_thread, of_process, correlation, device, stream; /* and in a program; -1: it has none */
+    int start, end;                                         /* columns of its times, or -1 */
+    int of_thread, of_process, correlation, device, stream; /* columns for the filter, or -1 */
     struct window windows[2];
     uint64_t window_rows;
     uint64_t read;                                          /* windows that the caller has been given */
     size_t run, at;
     int started;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, the windows' filled and runs */
+    pthread_mutex_t lock; /* guards the fields below, and the windows' filled and runs */
     pthread_cond_t changed;
     int stop;
 };
@@ -57,7 +57,7 @@ struct filling {
     struct window *window;
 };
 
-/* A column that the file lacks (-1) is none. */
+/* A column that the file lacks (-1) is not a time. */
 static int is_time(const struct export_rows *rows, size_t c)
 {
     return rows->columns[c] >= 0 && rows->table->columns[rows->columns[c]].type == COLUMN_TIME;
@@ -159,7 +159,7 @@ static void *fill_ahead(void *argument)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-/* Gives back the window that was read and goes to the next: 1, or 0 when there is none. */
+/* Returns the window that was read to the thread and goes to the next: 1, or 0 when there is none. */
 static int next_window(struct export_rows *rows)
 {
     struct window *old = &rows->windows[(rows->read + 1) % 2], *window = &rows->windows[rows->read % 2];
@@ -186,7 +186,7 @@ static int64_t value_or(const struct export_window *view, int column, int64_t fa
     return column < 0 || view->null_masks[view->at] >> column & 1 ? fallback : view->values[column][view->at];
 }
 
-/* Events have a thread, or a call that launched them; other rows say what events mean, and stay. */
+/* Events have a thread, or a call that launched them; other rows describe events, and are always exported. */
 static int in_filter(const struct export_rows *rows, const struct export_window *view, int64_t start, int64_t end)
 {
     const struct filter *filter = rows->options->filter;

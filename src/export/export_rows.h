@@ -9,7 +9,7 @@
 
 struct export_rows;
 
-/* The row that export_rows_next() went to. values[c][at] is column c; bit c of null_masks[at] says that it is NULL. */
+/* The current row. values[c][at] is column c; bit c of null_masks[at] says that it is NULL. */
 struct export_window {
     int64_t *values[EXPORT_COLUMNS_MAX];
     uint64_t *null_masks;
@@ -17,8 +17,8 @@ struct export_window {
     uint64_t first; /* the row of the table that values[c][0] is of */
 };
 
-/* shift_ns is added to times; ranges of the options are as in the report, before that. columns are numbers of the
- * table's; one of -1 is NULL in every row. */
+/* shift_ns is added to times; ranges of the options are as in the report, before that. columns are numbers
+ * of the table's columns; -1 stands for a column that is NULL in every row. */
 int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                      const struct export_options *options, int64_t shift_ns, struct export_rows **out,
                      struct error *err);

@@ -22,8 +22,9 @@ static const char data_type[] = "application/octet-stream;base64";
 
 struct html {
     const struct export_options *options;
+    const char *report_path; /* the report, or the part of it, that goes into the page */
     struct outfile *output;
-    struct text text; /* on its way to the file */
+    struct text text;        /* not yet written to the file */
     struct text index, style, script;
     char wasm_path[4096];
     uint64_t wasm_bytes;
@@ -75,18 +76,17 @@ static int read_page(struct html *html, struct error *err)
     };
     unsigned char random[16];
     struct stat status;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < sizeof files / sizeof *files && code == 0; i++)
-        code = read_page_file(html, files[i].name, files[i].out, err);
-    if (code == 0)
-        code = name_file(html, "tacho.wasm.gz", html->wasm_path, err);
-    if (code == 0 && stat(html->wasm_path, &status) != 0)
-        code = error_set_errno(err, "cannot read '%s'", html->wasm_path);
-    if (code == 0 && getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        code = error_set_errno(err, "the kernel gives no random numbers");
-    if (code != 0)
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if ((code = read_page_file(html, files[i].name, files[i].out, err)) != 0)
+            return code;
+    if ((code = name_file(html, "tacho.wasm.gz", html->wasm_path, err)) != 0)
         return code;
+    if (stat(html->wasm_path, &status) != 0)
+        return error_set_errno(err, "cannot read '%s'", html->wasm_path);
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return error_set_errno(err, "the kernel gives no random numbers");
     html->wasm_bytes = (uint64_t)status.st_size;
     for (size_t i = 0; i < sizeof random; i++)
         sprintf(html->nonce + 2 * i, "%02x", random[i]);
@@ -112,26 +112,31 @@ static void add_base64(struct text *out, const unsigned char *bytes, size_t leng
 /* A file as base64, written as it is read. */
 static int put_file(struct html *html, const char *path, struct error *err)
 {
-    unsigned char *part = malloc(PART_BYTES);
+    unsigned char *part = NULL;
     FILE *file = fopen(path, "rbe");
-    int code = file ? 0 : error_set_errno(err, "cannot read '%s'", path);
     size_t length;
+    int code = 0;
 
-    if (!part)
+    if (!file)
+        return error_set_errno(err, "cannot read '%s'", path);
+    if (!(part = malloc(PART_BYTES))) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    while (code == 0 && (length = fread(part, 1, PART_BYTES, file)) > 0) {
-        add_base64(&html->text, part, length);
-        code = outfile_put(html->output, &html->text, 1, err);
+        goto done;
     }
-    if (code == 0 && ferror(file))
+    while ((length = fread(part, 1, PART_BYTES, file)) > 0) {
+        add_base64(&html->text, part, length);
+        if ((code = outfile_put(html->output, &html->text, 1, err)) != 0)
+            goto done;
+    }
+    if (ferror(file))
         code = error_set(err, ERR_IO, "cannot read '%s'", path);
-    if (file)
-        fclose(file);
+done:
+    fclose(file);
     free(part);
     return code;
 }
 
-/* As an attribute or an element's text has it. */
+/* Escapes a text for an attribute or the content of an element. */
 static void add_escaped(struct text *out, const char *bytes)
 {
     for (; *bytes; bytes++) {
@@ -181,6 +186,8 @@ static void add_policy(struct html *html)
 
 static int put_data(struct html *html, const char *id, const char *name, const char *path, struct error *err)
 {
+    int code;
+
     text_addf(&html->text, "<script type=\"%s\" id=\"%s\"", data_type, id);
     if (name) {
         text_add(&html->text, " data-name=\"");
@@ -188,19 +195,20 @@ static int put_data(struct html *html, const char *id, const char *name, const c
         text_add_char(&html->text, '"');
     }
     text_add_char(&html->text, '>');
-    int code = put_file(html, path, err);
+    if ((code = put_file(html, path, err)) != 0)
+        return code;
     text_add(&html->text, "</script>\n");
-    return code;
+    return 0;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* An element of index.html: from its "<" on, behind its ">" (and what closes it). */
+/* An element of index.html: the offset of its "<", and the one behind its ">" or its closing tag. */
 struct place {
     size_t from, to;
 };
 
-/* The element that begins so and names that file. */
+/* The element that begins with `tag` and names `file`. */
 static int find_element(const struct text *index, const char *tag, const char *file, const char *closing,
                         struct place *out)
 {
@@ -219,11 +227,15 @@ static int find_element(const struct text *index, const char *tag, const char *f
     return 0;
 }
 
-static int put_page(struct html *html, const char *report_path, struct error *err)
+static int put_page(void *context, struct outfile *output, struct error *err)
 {
+    struct html *html = context;
     const char *index = text_string(&html->index), *head = strstr(index, "<head>");
+    const char *name = html->options->name ? html->options->name : "report.tacho";
     struct place style, script;
+    int code;
 
+    html->output = output;
     if (!head || !find_element(&html->index, "<link", "page.css", "", &style) ||
         !find_element(&html->index, "<script", "page.js", "</script>", &script) ||
         (size_t)(head - index) > style.from || style.to > script.from)
@@ -237,54 +249,40 @@ static int put_page(struct html *html, const char *report_path, struct error *er
     text_add_bytes(&html->text, text_string(&html->style), html->style.length);
     text_add(&html->text, "</style>");
     text_add_bytes(&html->text, index + style.to, script.from - style.to);
-    int code = put_data(html, "tacho-wasm", NULL, html->wasm_path, err);
-    if (code == 0)
-        code = put_data(html, "tacho-report", html->options->name ? html->options->name : "report.tacho", report_path,
-                        err);
+    if ((code = put_data(html, "tacho-wasm", NULL, html->wasm_path, err)) != 0 ||
+        (code = put_data(html, "tacho-report", name, html->report_path, err)) != 0)
+        return code;
     text_addf(&html->text, "<script nonce=\"%s\">", html->nonce);
     add_script(&html->text, &html->script);
     text_add(&html->text, "</script>");
     text_add_bytes(&html->text, index + script.to, html->index.length - script.to);
-    return code == 0 ? outfile_put(html->output, &html->text, 1, err) : code;
-}
-
-static int write_html(struct html *html, const char *path, const char *report_path, struct error *err)
-{
-    struct error closing;
-    int code = outfile_open(path, 0, &html->output, err);
-
-    if (code != 0)
-        return code;
-    code = put_page(html, report_path, err);
-    int closed = outfile_close(html->output, &closing);
-    if (code == 0 && closed != 0) {
-        *err = closing;
-        code = closed;
-    }
-    return code;
+    return outfile_put(html->output, &html->text, 1, err);
 }
 
 static int export_report(struct report *report, const char *path, const struct export_options *options,
                          struct error *err)
 {
     struct html html = { .options = options };
-    char *report_path = NULL;
-    int code = read_page(&html, err);
+    struct cut_size size = { .scale_percent = BASE64_PERCENT };
+    char *report_path;
+    int code;
 
-    if (code == 0 && asprintf(&report_path, "%s.tacho", path) < 0) {
-        report_path = NULL;
+    if ((code = read_page(&html, err)) != 0)
+        goto free_page;
+    if (asprintf(&report_path, "%s.tacho", path) < 0) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto free_page;
     }
-    if (code == 0) {
-        uint64_t page = html.index.length + html.style.length + html.script.length +
-                        html.wasm_bytes * BASE64_PERCENT / 100 + 4096;
-        code = cut_report(report, report_path, options, (struct cut_size){ page, BASE64_PERCENT }, err);
-    }
-    if (code == 0)
-        code = write_html(&html, path, report_path, err);
-    if (report_path)
-        unlink(report_path);
+    html.report_path = report_path;
+    size.taken = html.index.length + html.style.length + html.script.length + html.wasm_bytes * BASE64_PERCENT / 100 +
+                 4096;
+    if ((code = cut_report(report, report_path, options, size, err)) != 0)
+        goto remove_report;
+    code = outfile_write(path, 0, put_page, &html, err);
+remove_report:
+    unlink(report_path);
     free(report_path);
+free_page:
     text_free(&html.index);
     text_free(&html.style);
     text_free(&html.script);

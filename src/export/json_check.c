@@ -181,7 +181,7 @@ static void add_mended_string(struct text *out, struct json_slice value)
     text_free(&scratch);
 }
 
-/* What is inside the brackets of an object or an array. */
+/* The content of the brackets of an object or an array. */
 static void add_mended_parts(struct text *out, struct json_slice value, int is_object, int depth)
 {
     struct json_scan scan = json_slice_parts(value);

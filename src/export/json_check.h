@@ -7,12 +7,12 @@
 
 #include "base/json_write.h"
 
-/* What is JSON already, by every rule: one value, or the members of an object without its braces. */
+/* Whether the text is JSON by every rule: one value, or the members of an object without its braces. */
 int json_is_value(const char *bytes, size_t length);
 int json_is_members(const char *bytes, size_t length);
 
-/* The same for text that only means to be: quotes inside strings, NaN, control characters are mended. What is no JSON
- * at all becomes a string; of members those that can be read are added, and nothing if there are none. */
+/* Adds text that is almost JSON: repairs quotes inside strings, NaN and control characters. A value that is no JSON at
+ * all becomes a string; of members only those that can be read are added. */
 void json_add_mended_value(struct text *out, const char *bytes, size_t length);
 void json_add_mended_members(struct text *out, const char *bytes, size_t length);
 

@@ -1,4 +1,4 @@
-/* Writes a plain file, or one of zlib's. */
+/* Writes a plain file with stdio, or a compressed one with zlib. */
 #include "outfile.h"
 
 #include <errno.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Names and numbers that repeat all the time: higher levels take three times as long for a tenth less. */
+/* Traces repeat the same names and numbers: higher levels take three times as long for a file that is a tenth smaller.
+ */
 #define GZIP_MODE "wb3"
 #define GZIP_BUFFER (1u << 18)
 
@@ -17,28 +18,37 @@ struct outfile {
     char *path;
 };
 
-int outfile_open(const char *path, int gzip, struct outfile **out, struct error *err)
+static void free_outfile(struct outfile *output)
+{
+    if (output)
+        free(output->path);
+    free(output);
+}
+
+static int open_outfile(const char *path, int gzip, struct outfile **out, struct error *err)
 {
     struct outfile *output = calloc(1, sizeof *output);
+    int code;
 
     if (!output || !(output->path = strdup(path))) {
-        free(output);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto free_output;
     }
     if (gzip)
         output->gzip = gzopen(path, GZIP_MODE);
     else
         output->file = fopen(path, "wbe");
     if (!output->file && !output->gzip) {
-        int code = error_set_errno(err, "cannot write '%s'", path);
-        free(output->path);
-        free(output);
-        return code;
+        code = error_set_errno(err, "cannot write '%s'", path);
+        goto free_output;
     }
     if (output->gzip)
         gzbuffer(output->gzip, GZIP_BUFFER);
     *out = output;
     return 0;
+free_output:
+    free_outfile(output);
+    return code;
 }
 
 int outfile_put(struct outfile *output, struct text *text, size_t at_least, struct error *err)
@@ -60,13 +70,28 @@ int outfile_put(struct outfile *output, struct text *text, size_t at_least, stru
     return 0;
 }
 
-int outfile_close(struct outfile *output, struct error *err)
+/* Frees it in any case. */
+static int close_outfile(struct outfile *output, struct error *err)
 {
     errno = EIO;
     int is_good = output->gzip ? gzclose(output->gzip) == Z_OK : fclose(output->file) == 0;
     int code = is_good ? 0 : error_set_errno(err, "cannot write '%s'", output->path);
 
-    free(output->path);
-    free(output);
+    free_outfile(output);
     return code;
+}
+
+int outfile_write(const char *path, int gzip, int (*write)(void *context, struct outfile *output, struct error *err),
+                  void *context, struct error *err)
+{
+    struct outfile *output = NULL;
+    int code;
+
+    if ((code = open_outfile(path, gzip, &output, err)) != 0)
+        return code;
+    if ((code = write(context, output, err)) != 0) {
+        close_outfile(output, NULL);
+        return code;
+    }
+    return close_outfile(output, err);
 }

@@ -7,10 +7,10 @@
 
 struct outfile;
 
-int outfile_open(const char *path, int gzip, struct outfile **out, struct error *err);
-/* Writes the text and empties it, once it is worth writing: at least that many bytes. */
+/* Opens the file, calls write() to fill it with outfile_put(), and closes it. */
+int outfile_write(const char *path, int gzip, int (*write)(void *context, struct outfile *output, struct error *err),
+                  void *context, struct error *err);
+/* Writes the text and empties it if it has at least `at_least` bytes: small writes would cost a call each. */
 int outfile_put(struct outfile *output, struct text *text, size_t at_least, struct error *err);
-/* Frees it in any case. */
-int outfile_close(struct outfile *output, struct error *err);
 
 #endif

@@ -287,12 +287,12 @@ static int put_rows(struct plain *plain, struct error *err)
     const struct style *style = plain->style;
     struct export_rows *rows;
     uint64_t place = 0;
-    int code = export_rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options,
-                                plain->shift_ns, &rows, err);
+    int code;
 
-    if (code != 0)
+    if ((code = export_rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options,
+                                 plain->shift_ns, &rows, err)) != 0)
         return code;
-    while (code == 0 && (code = export_rows_next(rows, err)) == 1) {
+    while ((code = export_rows_next(rows, err)) == 1) {
         plain->window = export_window(rows);
         if (style->begin_row)
             style->begin_row(plain, place);
@@ -300,13 +300,16 @@ static int put_rows(struct plain *plain, struct error *err)
         for (size_t c = 0; c < plain->column_count; c++)
             style->value(plain, c);
         style->end_row(plain);
-        code = put_line(plain, 1 << 16, err);
+        if ((code = put_line(plain, 1 << 16, err)) != 0)
+            goto close_rows;
     }
+close_rows:
     export_rows_close(rows);
     return code;
 }
 
-/* Names of tables come from the file, and may be anything: only letters, digits and _ go into a path. */
+/* Names of tables come from the file, and may be anything: only letters, digits and _ go into a path. With a table the
+ * path is that of a folder. */
 static int open_output(struct plain *plain, const char *folder, const char *table, struct error *err)
 {
     char path[4096], name[128];
@@ -323,21 +326,21 @@ static int open_output(struct plain *plain, const char *folder, const char *tabl
     return plain->file ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
-static int close_output(struct plain *plain, int code, struct error *err)
+/* Writes the last lines. After an error the file stays open, and export_plain() closes it. */
+static int close_output(struct plain *plain, struct error *err)
 {
-    if (!plain->file)
+    FILE *file = plain->file;
+    int code;
+
+    if ((code = put_line(plain, 0, err)) != 0)
         return code;
-    if (code == 0)
-        code = put_line(plain, 0, err);
-    if (fclose(plain->file) != 0 && code == 0)
-        code = error_set_errno(err, "cannot write '%s'", plain->path);
     plain->file = NULL;
-    return code;
+    return fclose(file) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", plain->path);
 }
 
 static int put_table(struct plain *plain, size_t place, struct error *err)
 {
-    int code = 0;
+    int code;
 
     plain->column_count = 0;
     for (size_t c = 0; c < plain->table->column_count && c < EXPORT_COLUMNS_MAX; c++) {
@@ -350,31 +353,54 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
     }
     if (plain->style->begin_table)
         plain->style->begin_table(plain, place);
-    code = put_rows(plain, err);
+    if ((code = put_rows(plain, err)) != 0)
+        return code;
     if (plain->style->end_table)
         plain->style->end_table(plain);
-    return code;
+    return 0;
 }
 
-/* The tables that are wanted, one after another; with a folder, each in its own file. */
+/* Writes the selected tables one after another; with a folder, each to its own file. */
 static int put_tables(struct plain *plain, const char *folder, struct error *err)
 {
     size_t place = 0;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < report_table_count(plain->report) && code == 0; i++) {
+    for (size_t i = 0; i < report_table_count(plain->report); i++) {
         plain->table = report_table_at(plain->report, i);
         if (plain->table->rows == 0 || !export_wants_table(plain->options, plain->table->name) ||
             (strcmp(plain->table->name, "StringIds") == 0 && !plain->options->separate_strings))
             continue;
-        if (folder)
-            code = open_output(plain, folder, plain->table->name, err);
-        if (code == 0)
-            code = put_table(plain, place++, err);
-        if (folder)
-            code = close_output(plain, code, err);
+        if (folder && (code = open_output(plain, folder, plain->table->name, err)) != 0)
+            return code;
+        if ((code = put_table(plain, place++, err)) != 0)
+            return code;
+        if (folder && (code = close_output(plain, err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
+}
+
+static int put_folder(struct plain *plain, struct error *err)
+{
+    if (mkdir(plain->path, 0777) != 0)
+        return error_set_errno(err, "cannot make the folder '%s'", plain->path);
+    return put_tables(plain, plain->path, err);
+}
+
+static int put_file(struct plain *plain, struct error *err)
+{
+    int code;
+
+    if ((code = open_output(plain, plain->path, NULL, err)) != 0)
+        return code;
+    if (plain->style->before)
+        text_add(&plain->line, plain->style->before);
+    if ((code = put_tables(plain, NULL, err)) != 0)
+        return code;
+    if (plain->style->after)
+        text_add(&plain->line, plain->style->after);
+    return close_output(plain, err);
 }
 
 static size_t count_tables(const struct report *report, const struct export_options *options)
@@ -392,23 +418,14 @@ static int export_plain(const struct style *style, struct report *report, const 
                         const struct export_options *options, struct error *err)
 {
     struct plain plain = { .style = style, .report = report, .path = path, .options = options };
-    int code = export_shift(options, report, &plain.shift_ns, err);
-    int folder = style->file_per_table && !(options->pattern_count && count_tables(report, options) == 1);
+    int is_folder = style->file_per_table && !(options->pattern_count && count_tables(report, options) == 1);
+    int code;
 
-    if (code == 0 && folder) {
-        code = mkdir(path, 0777) == 0 ? 0 : error_set_errno(err, "cannot make the folder '%s'", path);
-        if (code == 0)
-            code = put_tables(&plain, path, err);
-    } else if (code == 0) {
-        code = open_output(&plain, path, NULL, err);
-        if (code == 0 && style->before)
-            text_add(&plain.line, style->before);
-        if (code == 0)
-            code = put_tables(&plain, NULL, err);
-        if (code == 0 && style->after)
-            text_add(&plain.line, style->after);
-        code = close_output(&plain, code, err);
-    }
+    if ((code = export_shift(options, report, &plain.shift_ns, err)) != 0)
+        return code;
+    code = is_folder ? put_folder(&plain, err) : put_file(&plain, err);
+    if (plain.file)
+        fclose(plain.file);
     text_free(&plain.line);
     text_free(&plain.guarded);
     for (size_t c = 0; c < EXPORT_COLUMNS_MAX; c++)

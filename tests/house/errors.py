@@ -11,6 +11,7 @@ FOLDERS = [
     "analyze/model",
     "analyze/reports",
     "analyze/rules",
+    "export",
     "serve",
     "view",
     "wasm",

@@ -9,8 +9,8 @@
 struct folding {
     struct stacks stacks;
     struct stack_tree tree;
-    struct text line, frame; /* the line up to the node at hand */
-    size_t *ends;            /* owned; by level, how much of the line is frames up to there */
+    struct text line, frame; /* the line up to the current node; frame is scratch */
+    size_t *ends;            /* owned; by level: the length of the line with the frames up to that level */
     size_t room;
 };
 
@@ -26,10 +26,10 @@ static void add_frame(struct folding *folding, uint32_t frame)
     utf8_add(&folding->line, text_string(&folding->frame), folding->frame.length);
 }
 
-static int remember_end(struct folding *folding, size_t level)
+static int remember_end(struct folding *folding, size_t level, struct error *err)
 {
     if (array_reserve(&folding->ends, &folding->room, level + 1, sizeof *folding->ends) != 0)
-        return ERR_NO_MEMORY;
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
     folding->ends[level] = folding->line.length;
     return 0;
 }
@@ -40,24 +40,30 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
     const struct stack_tree *tree = &folding->tree;
     struct text out = { 0 };
     size_t level = 0;
-    int code = remember_end(folding, 0);
+    int code;
 
-    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT && code == 0;) {
+    if ((code = remember_end(folding, 0, err)) != 0)
+        return code;
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT;) {
         folding->line.length = folding->ends[level - 1];
         if (level > 1)
             text_add_char(&folding->line, ';');
         add_frame(folding, tree_frame(tree, node));
-        code = remember_end(folding, level);
-        if (code != 0 || !tree->self[node].samples)
+        if ((code = remember_end(folding, level, err)) != 0)
+            goto free_text;
+        if (!tree->self[node].samples)
             continue;
         text_add_bytes(&out, text_string(&folding->line), folding->line.length);
         text_addf(&out, " %lld\n", (long long)tree->self[node].weight);
-        code = outfile_put(output, &out, 1 << 16, err);
+        if ((code = outfile_put(output, &out, 1 << 16, err)) != 0)
+            goto free_text;
     }
-    if (code == ERR_NO_MEMORY || text_failed(&folding->line) || text_failed(&folding->frame))
+    if (text_failed(&folding->line) || text_failed(&folding->frame)) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0)
-        code = outfile_put(output, &out, 0, err);
+        goto free_text;
+    }
+    code = outfile_put(output, &out, 0, err);
+free_text:
     text_free(&out);
     return code;
 }
@@ -66,12 +72,14 @@ static int export_report(struct report *report, const char *path, const struct e
                          struct error *err)
 {
     struct folding folding = { 0 };
-    int code = samples_read(&folding.stacks, report, STACKS_WITHOUT_LINES, options, err);
+    int code;
 
-    if (code == 0)
-        code = samples_tree(&folding.tree, &folding.stacks, options, err);
-    if (code == 0)
-        code = samples_write(path, options->gzip, write_lines, &folding, err);
+    if ((code = flame_samples_read(&folding.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)
+        goto done;
+    if ((code = flame_samples_tree(&folding.tree, &folding.stacks, options, err)) != 0)
+        goto done;
+    code = outfile_write(path, options->gzip, write_lines, &folding, err);
+done:
     stack_tree_free(&folding.tree);
     stacks_free(&folding.stacks);
     text_free(&folding.line);

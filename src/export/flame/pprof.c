@@ -33,8 +33,8 @@ struct profile {
     struct stacks stacks;
     struct stack_tree tree;
     struct intern strings;
-    struct keys functions, mappings; /* kind, symbol, module and source; module: their
-                                      * numbers count from 1 in the file */
+    struct keys functions; /* kind, symbol, module and source; their numbers count from 1 in the file */
+    struct keys mappings;  /* module; likewise */
     struct text out, part, inner, name;
 };
 
@@ -52,7 +52,7 @@ static uint64_t add_word(struct profile *profile, const char *word)
     return add_string(profile, word, strlen(word));
 }
 
-/* Adds a message of what part holds, and empties it. */
+/* Adds the fields in part as a message, and empties part. */
 static void add_part(struct profile *profile, unsigned field)
 {
     protobuf_message(&profile->out, field, &profile->part);
@@ -135,7 +135,7 @@ static void add_function(struct profile *profile, uint32_t function)
     text_free(&name);
 }
 
-/* pprof takes the first file for the program that was run: here the first that is no library. */
+/* pprof takes the first mapping for the program that was run, so that is the first file here that is no library. */
 static int put_program_first(struct profile *profile)
 {
     for (uint32_t frame = 0; frame < profile->stacks.frames.count; frame++) {
@@ -161,50 +161,60 @@ static void add_mapping(struct profile *profile, uint32_t mapping)
     add_part(profile, PROFILE_MAPPING);
 }
 
-static void add_time(struct profile *profile, const struct export_options *options, struct error *err)
+static void add_time(struct profile *profile, const struct export_options *options)
 {
     const struct stacks *stacks = &profile->stacks;
     int64_t first = INT64_MAX, last = INT64_MIN, shift;
     struct export_options normal = *options;
+    struct error no_time;
 
     for (size_t i = 0; i < stacks->sample_count; i++) {
         first = stacks->samples[i].time_ns < first ? stacks->samples[i].time_ns : first;
         last = stacks->samples[i].time_ns > last ? stacks->samples[i].time_ns : last;
     }
     normal.normalize = 1;
-    if (export_shift(&normal, stacks->report, &shift, err) == 0)
+    if (export_shift(&normal, stacks->report, &shift, &no_time) == 0)
         protobuf_varint(&profile->out, PROFILE_TIME, (uint64_t)saturating_add(first, shift));
     protobuf_varint(&profile->out, PROFILE_DURATION, (uint64_t)saturating_duration(first, last));
 }
 
-static int make_profile(struct profile *profile, const struct export_options *options)
+static int add_samples(struct profile *profile)
 {
     const struct stack_tree *tree = &profile->tree;
-    struct error no_time;
-    int code = 0;
 
+    for (uint32_t node = 1; node < tree->nodes.count; node++)
+        if (tree->self[node].samples && add_sample(profile, node) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int add_locations(struct profile *profile)
+{
+    for (uint32_t frame = 0; frame < profile->stacks.frames.count; frame++)
+        if (stack_frame(&profile->stacks, frame)[FRAME_KIND] != FRAME_THREAD && add_location(profile, frame) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int make_profile(struct profile *profile, const struct export_options *options)
+{
     add_word(profile, ""); /* the first string is the empty one */
     add_value_type(profile, "samples", "count");
-    if (samples_are_time(profile->stacks.report, options))
+    if (flame_samples_are_time(profile->stacks.report, options))
         add_value_type(profile, "cpu", "nanoseconds");
     else
         add_value_type(profile, "weight", "count");
-    for (uint32_t node = 1; node < tree->nodes.count && code == 0; node++)
-        if (tree->self[node].samples)
-            code = add_sample(profile, node);
-    code = code ? code : put_program_first(profile);
-    for (uint32_t frame = 0; frame < profile->stacks.frames.count && code == 0; frame++)
-        if (stack_frame(&profile->stacks, frame)[FRAME_KIND] != FRAME_THREAD)
-            code = add_location(profile, frame);
-    for (uint32_t i = 0; i < profile->functions.count && code == 0; i++)
+    if (add_samples(profile) != 0 || put_program_first(profile) != 0 || add_locations(profile) != 0)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < profile->functions.count; i++)
         add_function(profile, i);
-    for (uint32_t i = 0; i < profile->mappings.count && code == 0; i++)
+    for (uint32_t i = 0; i < profile->mappings.count; i++)
         add_mapping(profile, i);
-    add_time(profile, options, &no_time);
+    add_time(profile, options);
     for (size_t i = 0; i < profile->strings.count; i++)
         protobuf_bytes(&profile->out, PROFILE_STRING, profile->strings.strings[i].bytes,
                        profile->strings.strings[i].length);
-    return code || text_failed(&profile->out) || text_failed(&profile->name) ? ERR_NO_MEMORY : 0;
+    return text_failed(&profile->out) || text_failed(&profile->name) ? ERR_NO_MEMORY : 0;
 }
 
 static int write_out(void *context, struct outfile *output, struct error *err)
@@ -218,14 +228,18 @@ static int export_report(struct report *report, const char *path, const struct e
                          struct error *err)
 {
     struct profile profile = { .functions.width = FRAME_LINE, .mappings.width = 1 };
-    int code = samples_read(&profile.stacks, report, STACKS_WITH_LINES, options, err);
+    int code;
 
-    if (code == 0)
-        code = samples_tree(&profile.tree, &profile.stacks, options, err);
-    if (code == 0 && make_profile(&profile, options) != 0)
+    if ((code = flame_samples_read(&profile.stacks, report, STACKS_WITH_LINES, options, err)) != 0)
+        goto done;
+    if ((code = flame_samples_tree(&profile.tree, &profile.stacks, options, err)) != 0)
+        goto done;
+    if (make_profile(&profile, options) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the profile");
-    if (code == 0)
-        code = samples_write(path, 1, write_out, &profile, err);
+        goto done;
+    }
+    code = outfile_write(path, 1, write_out, &profile, err);
+done:
     stack_tree_free(&profile.tree);
     stacks_free(&profile.stacks);
     intern_free(&profile.strings);

@@ -25,11 +25,11 @@ static void add_text(struct scope *scope)
 
 static int write_frames(struct scope *scope, struct error *err)
 {
-    int code = 0;
+    int code;
 
     text_add(&scope->out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": "
                           "\"tacho\",\n\"shared\": {\"frames\": [");
-    for (uint32_t frame = 0; frame < scope->stacks.frames.count && code == 0; frame++) {
+    for (uint32_t frame = 0; frame < scope->stacks.frames.count; frame++) {
         int64_t line = stack_frame(&scope->stacks, frame)[FRAME_LINE];
         text_add(&scope->out, frame ? ",\n{\"name\": " : "\n{\"name\": ");
         stack_frame_name(&scope->name, &scope->stacks, frame);
@@ -42,10 +42,11 @@ static int write_frames(struct scope *scope, struct error *err)
         if (line > FRAME_NO_LINE)
             text_addf(&scope->out, ", \"line\": %lld", (long long)line);
         text_add_char(&scope->out, '}');
-        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+        if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
+            return code;
     }
     text_add(&scope->out, "\n]},\n\"profiles\": [");
-    return code;
+    return 0;
 }
 
 static int add_stack(struct scope *scope, uint32_t stack)
@@ -67,7 +68,7 @@ static int add_stack(struct scope *scope, uint32_t stack)
     return 0;
 }
 
-/* Of samples with the same stack one after the other, the one behind the last. */
+/* The end of a run of samples with the same stack. */
 static size_t same_stack(const struct stacks *stacks, size_t first, size_t behind)
 {
     size_t i = first + 1;
@@ -104,58 +105,65 @@ static void add_thread_name(struct scope *scope, int64_t thread)
 static int write_profile(struct scope *scope, size_t first, size_t behind, struct error *err)
 {
     const struct stacks *stacks = &scope->stacks;
-    int code = 0;
+    int code;
 
     text_add(&scope->out, first ? ",\n{\"type\": \"sampled\", \"name\": " : "\n{\"type\": \"sampled\", \"name\": ");
     add_thread_name(scope, stacks->samples[first].thread);
     text_addf(&scope->out, ", \"unit\": \"%s\", \"startValue\": 0, \"endValue\": %lld,\n\"samples\": [", scope->unit,
               (long long)weigh(stacks, first, behind));
-    for (size_t i = first; i < behind && code == 0; i = same_stack(stacks, i, behind)) {
+    for (size_t i = first; i < behind; i = same_stack(stacks, i, behind)) {
         text_add(&scope->out, i > first ? ",\n" : "");
         if (add_stack(scope, stacks->samples[i].stack) != 0)
             return error_set(err, ERR_NO_MEMORY, "out of memory");
-        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+        if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
+            return code;
     }
     text_add(&scope->out, "],\n\"weights\": [");
-    for (size_t i = first, next; i < behind && code == 0; i = next) {
+    for (size_t i = first, next; i < behind; i = next) {
         next = same_stack(stacks, i, behind);
         text_add(&scope->out, i > first ? "," : "");
         json_add_int(&scope->out, weigh(stacks, i, next));
-        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+        if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
+            return code;
     }
     text_add(&scope->out, "]}");
-    return code;
+    return 0;
 }
 
 static int write_all(void *context, struct outfile *output, struct error *err)
 {
     struct scope *scope = context;
     const struct stacks *stacks = &scope->stacks;
+    int code;
 
     scope->output = output;
-    int code = write_frames(scope, err);
-    for (size_t first = 0, behind; first < stacks->sample_count && code == 0; first = behind) {
+    if ((code = write_frames(scope, err)) != 0)
+        return code;
+    for (size_t first = 0, behind; first < stacks->sample_count; first = behind) {
         for (behind = first;
              behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
             behind++;
-        code = write_profile(scope, first, behind, err);
+        if ((code = write_profile(scope, first, behind, err)) != 0)
+            return code;
     }
     text_add(&scope->out, "\n]}\n");
-    if (code == 0 && text_failed(&scope->name))
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    return code ? code : outfile_put(output, &scope->out, 0, err);
+    if (text_failed(&scope->name))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return outfile_put(output, &scope->out, 0, err);
 }
 
 static int export_report(struct report *report, const char *path, const struct export_options *options,
                          struct error *err)
 {
-    struct scope scope = { .unit = samples_are_time(report, options) ? "nanoseconds" : "none" };
-    int code = samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err);
+    struct scope scope = { .unit = flame_samples_are_time(report, options) ? "nanoseconds" : "none" };
+    int code;
 
-    if (code == 0)
-        code = thread_names_read(&scope.names, report, err);
-    if (code == 0)
-        code = samples_write(path, options->gzip, write_all, &scope, err);
+    if ((code = flame_samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)
+        goto done;
+    if ((code = thread_names_read(&scope.names, report, err)) != 0)
+        goto done;
+    code = outfile_write(path, options->gzip, write_all, &scope, err);
+done:
     thread_names_free(&scope.names);
     stacks_free(&scope.stacks);
     text_free(&scope.out);

@@ -9,7 +9,7 @@
 #include "export/export.h"
 #include "export/outfile.h"
 
-/* What a line's number is: "device" and the names of devices mean the same, as in torch. */
+/* The metric of a line's number: "device" and the names of devices mean the same, as in torch. */
 static const struct {
     const char *name;
     int of_device;
@@ -48,7 +48,7 @@ static void add_frame(struct frames *frames, struct intern_string frame)
         frames->failed = 1;
 }
 
-/* As the capture has them; else the functions around it in its thread. */
+/* The frames of the recorded stack; without one, the Python functions around the event in its thread. */
 static void find_frames(struct frames *frames, const struct operators *operators, const struct operator* event)
 {
     struct intern_string stack = operators_text(operators, event->stack);
@@ -81,7 +81,7 @@ static void add_line(struct text *out, const struct frames *frames, int64_t numb
     text_addf(out, " %lld\n", (long long)number);
 }
 
-/* Time of each on the CPU less that of its children; what is on a GPU is its operator's. */
+/* The time of each event on the CPU less that of its children; work on a GPU counts for its operator. */
 static double *self_times(const struct operators *operators, int of_device)
 {
     double *times = calloc(operators->count + 1, sizeof *times);
@@ -98,36 +98,53 @@ static double *self_times(const struct operators *operators, int of_device)
     return times;
 }
 
-/* Whether the event is of the part of the report that is asked for. */
+/* Whether the event is in the part of the report that is exported. */
 static int is_wanted(const struct export_options *options, const struct operator* event)
 {
     return export_wants_time(options, event->start_ns, event->end_ns) &&
            (!options->filter || filter_thread(options->filter, event->thread, event->start_ns, event->end_ns));
 }
 
-static int write_lines(const struct operators *operators, const struct export_options *options, struct outfile *output,
-                       int of_device, struct error *err)
+struct stack_lines {
+    struct operators operators;
+    const struct export_options *options;
+    int of_device;
+};
+
+static int no_memory(struct error *err)
 {
-    double *times = self_times(operators, of_device);
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+}
+
+static int write_lines(void *context, struct outfile *output, struct error *err)
+{
+    const struct stack_lines *lines = context;
+    const struct operators *operators = &lines->operators;
+    double *times = self_times(operators, lines->of_device);
     uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
     struct frames frames = { 0 };
     struct text out = { 0 };
-    int code = times && owners ? torch_stack_owners(operators, owners) : ERR_NO_MEMORY;
+    int code;
 
-    if (code != 0)
-        error_set(err, code, "not enough memory for the stacks");
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator* event = & operators->list[i];
-        if (times[i] < 1 || owners[i] == NO_OPERATOR || !is_wanted(options, event))
+    if (!times || !owners || torch_stack_owners(operators, owners) != 0) {
+        code = no_memory(err);
+        goto done;
+    }
+    for (size_t i = 0; i < operators->count; i++) {
+        if (times[i] < 1 || owners[i] == NO_OPERATOR || !is_wanted(lines->options, &operators->list[i]))
             continue;
         find_frames(&frames, operators, &operators->list[owners[i]]);
+        if (frames.failed) {
+            code = no_memory(err);
+            goto done;
+        }
         if (frames.count)
             add_line(&out, &frames, (int64_t)times[i]);
-        code = frames.failed ? error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks")
-                             : outfile_put(output, &out, 1 << 16, err);
+        if ((code = outfile_put(output, &out, 1 << 16, err)) != 0)
+            goto done;
     }
-    if (code == 0)
-        code = outfile_put(output, &out, 0, err);
+    code = outfile_put(output, &out, 0, err);
+done:
     text_free(&out);
     free(frames.list);
     free(times);
@@ -138,16 +155,16 @@ static int write_lines(const struct operators *operators, const struct export_op
 static int read_events(struct operators *operators, struct report *report, struct error *err)
 {
     struct analysis_request everything = { 0 };
-    int code = operators_read(operators, report, &everything, err), has_operators = code == 0;
+    int code = operators_read(operators, report, &everything, err), has_operators = code != ERR_NO_DATA;
 
-    if (code == 0 || code == ERR_NO_DATA)
-        code = operators_add_python(operators, report, err);
-    if (code == 0 && !has_operators && operators->count == 0)
+    if (code != 0 && has_operators)
+        return code;
+    if ((code = operators_add_python(operators, report, err)) != 0)
+        return code;
+    if (!has_operators && operators->count == 0)
         return error_set(err, ERR_NO_DATA,
                          "the report has no operators and no Python functions of PyTorch, and so no stacks of them");
-    if (code == 0 && operators_nest(operators) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
-    return code;
+    return operators_nest(operators) == 0 ? 0 : no_memory(err);
 }
 
 static int has_stacks(const struct operators *operators)
@@ -161,29 +178,22 @@ static int has_stacks(const struct operators *operators)
 static int export_report(struct report *report, const char *path, const struct export_options *options,
                          struct error *err)
 {
-    struct operators operators;
-    struct outfile *output;
-    struct error close_error = { 0 };
-    int of_device = 0, code = find_metric(options->metric, &of_device, err);
+    struct stack_lines lines = { .options = options };
+    int code;
 
-    if (code != 0)
+    if ((code = find_metric(options->metric, &lines.of_device, err)) != 0)
         return code;
-    code = read_events(&operators, report, err);
-    if (code == 0 && !has_stacks(&operators))
+    if ((code = read_events(&lines.operators, report, err)) != 0)
+        goto free_operators;
+    if (!has_stacks(&lines.operators)) {
         code = error_set(err, ERR_NO_DATA,
                          "the report has operators of PyTorch, but no stacks of them: record with --pytorch-stacks, or "
                          "in torch.profiler with_stack=True");
-    if (code == 0)
-        code = outfile_open(path, 0, &output, err);
-    if (code == 0) {
-        code = write_lines(&operators, options, output, of_device, err);
-        int closed = outfile_close(output, &close_error);
-        if (code == 0 && closed != 0) {
-            *err = close_error;
-            code = closed;
-        }
+        goto free_operators;
     }
-    operators_free(&operators);
+    code = outfile_write(path, 0, write_lines, &lines, err);
+free_operators:
+    operators_free(&lines.operators);
     return code;
 }
 

@@ -26,7 +26,7 @@ struct flame {
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* At most so many characters; two dots take the place of what is too much. */
+/* Adds at most `most` characters; two dots take the place of the rest. */
 static void add_text(struct text *out, const char *bytes, size_t length, size_t most)
 {
     for (size_t at = 0, count = 0; at < length; count++) {
@@ -60,7 +60,7 @@ static size_t count_characters(const char *bytes, size_t length)
     return count;
 }
 
-/* What fits into the box. */
+/* Adds the part of the name that fits into the box. */
 static void add_fitting(struct flame *flame, double width)
 {
     size_t count = count_characters(text_string(&flame->name), flame->name.length);
@@ -154,34 +154,38 @@ static int write_all(void *context, struct outfile *output, struct error *err)
 {
     struct flame *flame = context;
     size_t level = 0;
-    int code = 0, skip = 0;
+    int code, skip = 0;
 
     add_head(flame, HEAD + flame->levels * ROW + FOOT);
-    for (uint32_t node = TREE_ROOT;
-         code == 0 && (node = stack_tree_next(&flame->tree, node, skip, &level)) != TREE_ROOT;) {
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(&flame->tree, node, skip, &level)) != TREE_ROOT;) {
         skip = width_of(flame, node) < LEAST_WIDTH;
         if (!skip)
             add_frame(flame, node, level);
-        code = outfile_put(output, &flame->out, 1 << 16, err);
+        if ((code = outfile_put(output, &flame->out, 1 << 16, err)) != 0)
+            return code;
     }
     text_addf(&flame->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", svg_script);
-    if (code == 0 && text_failed(&flame->name))
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    return code ? code : outfile_put(output, &flame->out, 0, err);
+    if (text_failed(&flame->name))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return outfile_put(output, &flame->out, 0, err);
 }
 
 static int export_report(struct report *report, const char *path, const struct export_options *options,
                          struct error *err)
 {
     struct flame flame = { 0 };
-    int code = samples_read(&flame.stacks, report, STACKS_WITHOUT_LINES, options, err);
+    int code;
 
-    if (code == 0)
-        code = samples_tree(&flame.tree, &flame.stacks, options, err);
-    if (code == 0 && lay_out(&flame) != 0)
+    if ((code = flame_samples_read(&flame.stacks, report, STACKS_WITHOUT_LINES, options, err)) != 0)
+        goto done;
+    if ((code = flame_samples_tree(&flame.tree, &flame.stacks, options, err)) != 0)
+        goto done;
+    if (lay_out(&flame) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
-    if (code == 0)
-        code = samples_write(path, 0, write_all, &flame, err);
+        goto done;
+    }
+    code = outfile_write(path, 0, write_all, &flame, err);
+done:
     stack_tree_free(&flame.tree);
     stacks_free(&flame.stacks);
     text_free(&flame.out);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/row_cursor.h"
 #include "report/schema/enums.h"
 #include "report/schema/schema.h"
 
@@ -109,7 +110,7 @@ static void shape_empty(struct shape *shape, const struct schema_table *known)
     }
 }
 
-/* ---- what is known only from the rows -------------------------------------------------------------------------- */
+/* ---- properties of the rows ------------------------------------------------------------------------------------ */
 
 static int find_value(void *context, int worker, const struct report_block *block)
 {
@@ -138,8 +139,7 @@ static int compare_keys(const void *a, const void *b)
     return first ? first : (x->second > y->second) - (x->second < y->second);
 }
 
-/* Whether the columns are a key: nothing but damage or a foreign file makes them none, but
- * then rows must not get lost. */
+/* Whether the columns are a key. Only in a damaged or a foreign file they are not, and its rows must not get lost. */
 static int is_key(const struct sqlite_export *export, const struct shape *shape)
 {
     struct report_columns rows;
@@ -213,7 +213,7 @@ static int find_next_keys(struct sqlite_export *export, struct error *err)
     return 0;
 }
 
-/* What is added to the values of a column. */
+/* The number to add to the values of a column. */
 static int64_t key_shift(const struct sqlite_export *export, const struct shape *shape, size_t c)
 {
     static const char refers[] = "REFERENCES ";
@@ -256,10 +256,10 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
                        struct error *err)
 {
     struct error row_error = { 0 };
+    int code;
 
-    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options,
-                                export->shift_ns, &export->rows, err);
-    if (code != 0)
+    if ((code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options,
+                                 export->shift_ns, &export->rows, err)) != 0)
         return code;
     for (size_t c = 0; c < shape->count; c++) {
         export->types[c] = shape->table->columns[shape->columns[c]].type;
@@ -268,12 +268,12 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     export->row_error = &row_error;
     export->nulls_seen = 0;
     code = execute_text(export, insert_sql(export, shape, there), err);
-    if (row_error.code != 0)
-        *err = row_error;
     *nulls = export->nulls_seen;
     export_rows_close(export->rows);
     export->rows = NULL;
-    return row_error.code ? row_error.code : code;
+    if (row_error.code != 0)
+        *err = row_error;
+    return row_error.code != 0 ? row_error.code : code;
 }
 
 /* NOT NULL is declared only where it holds, which is known only when all rows are in. The table's definition is then
@@ -295,33 +295,32 @@ static int add_table(struct sqlite_export *export, const struct report_table *ta
 {
     struct shape shape;
     uint64_t nulls;
-    int there = has_table(export, table->name), code = 0;
+    int there = has_table(export, table->name), code;
 
     shape_table(export, table, &shape);
-    if (!there)
-        code = execute_text(export, table_sql(export, &shape), err);
-    if (code == 0)
-        code = insert_rows(export, &shape, there, &nulls, err);
-    if (code == 0 && !there)
-        code = promise_not_null(export, &shape, nulls, err);
-    return code;
+    if (!there && (code = execute_text(export, table_sql(export, &shape), err)) != 0)
+        return code;
+    if ((code = insert_rows(export, &shape, there, &nulls, err)) != 0)
+        return code;
+    return there ? 0 : promise_not_null(export, &shape, nulls, err);
 }
 
-/* All of them, or with lazy the one that nsys never leaves out. */
+/* All tables of the schema that are not there yet; with lazy only the one that nsys never leaves out. */
 static int add_empty_tables(struct sqlite_export *export, struct error *err)
 {
     struct shape shape;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < TABLE_COUNT && code == 0; i++) {
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
         const char *name = schema_tables[i].name;
         if (strncmp(name, "TACHO_", 6) == 0 || has_table(export, name) || !export_wants_table(export->options, name) ||
             (export->options->lazy && i != TABLE_META_DATA_CAPTURE))
             continue;
         shape_empty(&shape, &schema_tables[i]);
-        code = execute_text(export, table_sql(export, &shape), err);
+        if ((code = execute_text(export, table_sql(export, &shape), err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
 /* ---- enums and metadata ---------------------------------------------------------------------------------------- */
@@ -374,55 +373,61 @@ static int put_enum_value(const struct sqlite_export *export, const char *list, 
 
 static int add_enum(const struct sqlite_export *export, const struct schema_enum *list, struct error *err)
 {
-    int code = create_enum(export, list->name, list->note, err);
+    int code;
 
-    for (size_t i = 0; i < list->count && code == 0; i++)
-        code = put_enum_value(export, list->name, list->values[i].id, list->values[i].name, list->values[i].label, err);
-    return code;
+    if ((code = create_enum(export, list->name, list->note, err)) != 0)
+        return code;
+    for (size_t i = 0; i < list->count; i++)
+        if ((code = put_enum_value(export, list->name, list->values[i].id, list->values[i].name, list->values[i].label,
+                                   err)) != 0)
+            return code;
+    return 0;
 }
 
-/* Values that an imported file had and we do not. */
+/* NULL for a NULL. */
+static const char *text_or_null(const struct sqlite_export *export, const struct row_cursor *rows, size_t column)
+{
+    return row_is_null(rows, column) ? NULL : report_string(export->report, row_int(rows, column), NULL);
+}
+
+/* Values of an imported file that our own enums lack. */
 static int add_foreign_enums(const struct sqlite_export *export, struct error *err)
 {
-    static const char *const names[] = { "enumName", "id", "name", "label" };
-    const struct report_table *table = report_table(export->report, "TACHO_ENUM");
-    struct report_columns rows;
-    int columns[4], code = 0;
+    enum { LIST, ID, NAME, LABEL };
+    static const char *const names[] = { "enumName", "id", "name", "label", NULL };
+    struct row_cursor rows;
+    int code;
 
-    if (!table || table->rows == 0)
-        return 0;
-    for (int i = 0; i < 4; i++)
-        columns[i] = report_column(table, names[i]);
-    if (report_read(export->report, table, columns, 4, &rows, err) != 0)
-        return err->code;
-    for (size_t r = 0; r < rows.rows && code == 0; r++) {
-        const char *texts[4];
-        for (int i = 0; i < 4; i++)
-            if (i == 1 || (rows.nulls[i] && rows.nulls[i][r / 64] >> (r % 64) & 1))
-                texts[i] = NULL;
-            else
-                texts[i] = report_string(export->report, rows.values[i][r], NULL);
-        if (!texts[0] || strncmp(texts[0], "ENUM_", 5) != 0 || !export_wants_table(export->options, texts[0]))
+    if ((code = row_cursor_open(&rows, export->report, "TACHO_ENUM", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        const char *list = text_or_null(export, &rows, LIST);
+        if (!list || strncmp(list, "ENUM_", 5) != 0 || !export_wants_table(export->options, list))
             continue;
-        code = create_enum(export, texts[0], "Of the imported file.", err);
-        if (code == 0)
-            code = put_enum_value(export, texts[0], rows.values[1][r], texts[2], texts[3], err);
+        if ((code = create_enum(export, list, "Of the imported file.", err)) != 0)
+            goto close_rows;
+        if ((code = put_enum_value(export, list, row_int(&rows, ID), text_or_null(export, &rows, NAME),
+                                   text_or_null(export, &rows, LABEL), err)) != 0)
+            goto close_rows;
     }
-    report_columns_free(&rows);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
 static int add_enums(const struct sqlite_export *export, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < ENUM_COUNT && code == 0; i++) {
+    for (size_t i = 0; i < ENUM_COUNT; i++) {
         const char *name = schema_enums[i].name;
-        if (export_wants_table(export->options, name) &&
-            (!export->options->lazy || always_there(name) || is_referred_to(export, name)))
-            code = add_enum(export, &schema_enums[i], err);
+        if (!export_wants_table(export->options, name) ||
+            (export->options->lazy && !always_there(name) && !is_referred_to(export, name)))
+            continue;
+        if ((code = add_enum(export, &schema_enums[i], err)) != 0)
+            return code;
     }
-    return code == 0 ? add_foreign_enums(export, err) : code;
+    return add_foreign_enums(export, err);
 }
 
 static int add_metadata(const struct sqlite_export *export, struct error *err)
@@ -454,34 +459,32 @@ static const char *page_size(const struct report *report)
 
 static int begin(struct sqlite_export *export, struct error *err)
 {
-    int code = execute(export, page_size(export->report), err);
+    int code;
 
+    if ((code = execute(export, page_size(export->report), err)) != 0)
+        return code;
     /* The file is new and renamed when complete, so a journal would guard nothing. The cache is small because a full
      * page is never needed again. */
-    if (code == 0)
-        code = execute(export,
-                       "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-                       "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
-                       "PRAGMA writable_schema = ON;"
-                       "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
-                       "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
-                       "    value TEXT NOT NULL -- The bytes.\n)",
-                       err);
-
-    if (code == 0 && sqlite_rows_register(export) != 0)
-        code = fail(export, err);
-    if (code == 0 && sqlite_strings_begin(export) != 0)
-        code = fail(export, err);
-    return code;
+    code = execute(export,
+                   "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                   "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
+                   "PRAGMA writable_schema = ON;"
+                   "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
+                   "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
+                   "    value TEXT NOT NULL -- The bytes.\n)",
+                   err);
+    if (code != 0)
+        return code;
+    return sqlite_rows_register(export) == SQLITE_OK && sqlite_strings_begin(export) == SQLITE_OK ? 0
+                                                                                                  : fail(export, err);
 }
 
-/* A report tells of a process when it begins and again when it ends; the last row counts, and
- * is the one that others see. */
+/* A report has a row for a process when it begins and another when it ends; only the last one is exported. */
 static int keep_last_rows(struct sqlite_export *export, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < report_table_count(export->report) && code == 0 && !export->options->append; i++) {
+    for (size_t i = 0; i < report_table_count(export->report); i++) {
         const struct report_table *table = report_table_at(export->report, i);
         const char *key = schema_last_row_key(table->name);
         char sql[256];
@@ -489,38 +492,57 @@ static int keep_last_rows(struct sqlite_export *export, struct error *err)
             continue;
         snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
                  table->name, table->name, key);
-        code = execute(export, sql, err);
+        if ((code = execute(export, sql, err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
+}
+
+static int add_tables(struct sqlite_export *export, struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; i < report_table_count(export->report); i++) {
+        const struct report_table *table = report_table_at(export->report, i);
+        if (!table->rows || strcmp(table->name, "StringIds") == 0 || strcmp(table->name, "META_DATA_EXPORT") == 0 ||
+            !export_wants_table(export->options, table->name))
+            continue;
+        if ((code = add_table(export, table, err)) != 0)
+            return code;
+    }
+    return export->options->append ? 0 : keep_last_rows(export, err);
+}
+
+static int finish_strings(struct sqlite_export *export, struct error *err)
+{
+    if (sqlite_strings_finish(export) != SQLITE_OK)
+        return fail(export, err);
+    if (export->options->append || export_wants_table(export->options, "StringIds"))
+        return 0;
+    return execute(export, "DROP TABLE main.StringIds", err);
 }
 
 static int add_all(struct sqlite_export *export, struct error *err)
 {
-    int code = export_shift(export->options, export->report, &export->shift_ns, err);
+    int code;
 
-    if (code == 0)
-        code = begin(export, err);
-    if (code == 0 && export->options->append)
-        code = find_next_keys(export, err);
-    for (size_t i = 0; i < report_table_count(export->report) && code == 0; i++) {
-        const struct report_table *table = report_table_at(export->report, i);
-        if (table->rows && strcmp(table->name, "StringIds") != 0 && strcmp(table->name, "META_DATA_EXPORT") != 0 &&
-            export_wants_table(export->options, table->name))
-            code = add_table(export, table, err);
-    }
-    if (code == 0)
-        code = keep_last_rows(export, err);
-    if (code == 0 && sqlite_strings_finish(export) != 0)
-        code = fail(export, err);
-    if (code == 0 && !export_wants_table(export->options, "StringIds") && !export->options->append)
-        code = execute(export, "DROP TABLE main.StringIds", err);
-    if (code == 0)
-        code = add_empty_tables(export, err);
-    if (code == 0)
-        code = add_enums(export, err);
-    if (code == 0)
-        code = add_metadata(export, err);
-    return code == 0 ? execute(export, "PRAGMA writable_schema = OFF; COMMIT", err) : code;
+    if ((code = export_shift(export->options, export->report, &export->shift_ns, err)) != 0)
+        return code;
+    if ((code = begin(export, err)) != 0)
+        return code;
+    if (export->options->append && (code = find_next_keys(export, err)) != 0)
+        return code;
+    if ((code = add_tables(export, err)) != 0)
+        return code;
+    if ((code = finish_strings(export, err)) != 0)
+        return code;
+    if ((code = add_empty_tables(export, err)) != 0)
+        return code;
+    if ((code = add_enums(export, err)) != 0)
+        return code;
+    if ((code = add_metadata(export, err)) != 0)
+        return code;
+    return execute(export, "PRAGMA writable_schema = OFF; COMMIT", err);
 }
 
 static int export_to_sqlite(struct report *report, const char *path, const struct export_options *options,
@@ -533,9 +555,10 @@ static int export_to_sqlite(struct report *report, const char *path, const struc
                                                                                  : fail(&export, err);
 
     sqlite_strings_free(&export);
-    if (sqlite3_close(export.database) != SQLITE_OK && code == 0)
-        code = error_set(err, ERR_IO, "cannot finish '%s'", path);
-    return code;
+    int closed = sqlite3_close(export.database);
+    if (code != 0)
+        return code;
+    return closed == SQLITE_OK ? 0 : error_set(err, ERR_IO, "cannot finish '%s'", path);
 }
 
 const struct exporter export_sqlite = {

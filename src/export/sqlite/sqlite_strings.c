@@ -24,11 +24,12 @@ static int count_strings(sqlite3 *database, int64_t *largest)
 int sqlite_strings_begin(struct sqlite_export *export)
 {
     int64_t largest;
-    int code = count_strings(export->database, &largest);
+    int code;
 
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v3(export->database, "INSERT INTO main.StringIds VALUES (?, ?)", -1,
-                                  SQLITE_PREPARE_PERSISTENT, &export->insert_string, NULL);
+    if ((code = count_strings(export->database, &largest)) != SQLITE_OK)
+        return code;
+    code = sqlite3_prepare_v3(export->database, "INSERT INTO main.StringIds VALUES (?, ?)", -1,
+                              SQLITE_PREPARE_PERSISTENT, &export->insert_string, NULL);
     if (code != SQLITE_OK || largest < 0)
         return code;
     export->next_string_id = largest + 1;
@@ -36,9 +37,10 @@ int sqlite_strings_begin(struct sqlite_export *export)
                         "CREATE TABLE temp.known_strings (value TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;"
                         "INSERT OR IGNORE INTO temp.known_strings SELECT value, id FROM main.StringIds",
                         NULL, NULL, NULL);
-    return code == SQLITE_OK ? sqlite3_prepare_v2(export->database, "SELECT id FROM temp.known_strings WHERE value = ?",
-                                                  -1, &export->find_string, NULL)
-                             : code;
+    if (code != SQLITE_OK)
+        return code;
+    return sqlite3_prepare_v2(export->database, "SELECT id FROM temp.known_strings WHERE value = ?", -1,
+                              &export->find_string, NULL);
 }
 
 static int write_string(struct sqlite_export *export, int64_t id, const char *bytes, size_t length)
@@ -93,16 +95,17 @@ int64_t sqlite_want_string(struct sqlite_export *export, int64_t id)
 
 int sqlite_strings_finish(struct sqlite_export *export)
 {
-    int code = SQLITE_OK;
+    int code;
 
     for (size_t word = 0; word < export->string_words; word++)
-        for (uint64_t left = export->string_seen[word]; left && code == SQLITE_OK; left &= left - 1) {
+        for (uint64_t left = export->string_seen[word]; left; left &= left - 1) {
             int64_t id = (int64_t)(word * 64) + __builtin_ctzll(left);
             size_t length;
             const char *bytes = report_string(export->report, id, &length);
-            code = write_string(export, id, bytes, length);
+            if ((code = write_string(export, id, bytes, length)) != SQLITE_OK)
+                return code;
         }
-    return code;
+    return SQLITE_OK;
 }
 
 void sqlite_strings_free(struct sqlite_export *export)

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/launches.h"
 #include "analyze/model/operator_text.h"
 #include "analyze/model/torch/operators.h"
@@ -28,10 +29,10 @@ int64_t call_owners_range_id(struct report *report, uint64_t row)
     return (int64_t)(rows_of(report, "TACHO_TORCH_OP") + row) + 1;
 }
 
-enum { START, END, THREAD, CATEGORY, EXTERNAL, NAME, COLUMNS };
+enum { START, END, THREAD, CATEGORY, EXTERNAL, NAME };
 enum { IS_OPERATOR, IS_ANNOTATION }; /* style of a range, here */
 
-/* IS_…, or -1 for what is not on the CPU. */
+/* IS_…, or -1 for an event that is not on the CPU. */
 static int style_of(struct report *report, int64_t category)
 {
     const char *name = report_string(report, category, NULL);
@@ -56,36 +57,35 @@ static int by_place(const void *a, const void *b)
 /* Operators as ranges; ids are by row. */
 static int read_operators(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
 {
-    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "category", "externalId", "nameId" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err);
+    static const char *const names[] = { "start", "end", "globalTid", "category", "externalId", "nameId", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_TORCH_OP", names, err);
 
     if (code != 0)
         return code;
-    ranges->list = malloc((columns.rows + 1) * sizeof *ranges->list);
-    *ids = malloc((columns.rows + 1) * sizeof **ids);
-    code = ranges->list && *ids && columns.rows < NO_RANGE
-               ? 0
-               : error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? call_owners_operator_id(row)
-                                                               : columns.values[EXTERNAL][row];
-        int style = style_of(report, columns.values[CATEGORY][row]);
-        if (columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row) || style < 0)
+    ranges->list = malloc((rows.columns.rows + 1) * sizeof *ranges->list);
+    *ids = malloc((rows.columns.rows + 1) * sizeof **ids);
+    if (!ranges->list || !*ids || rows.columns.rows >= NO_RANGE) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        goto close_rows;
+    }
+    while (row_cursor_next(&rows)) {
+        (*ids)[rows.row] = row_int_or(&rows, EXTERNAL, call_owners_operator_id(rows.row));
+        int style = style_of(report, row_int(&rows, CATEGORY));
+        if (row_is_null(&rows, END) || row_is_null(&rows, THREAD) || style < 0)
             continue;
         ranges->list[ranges->count++] = (struct range){
-            .start_ns = columns.values[START][row],
-            .end_ns = columns.values[END][row],
-            .thread = columns.values[THREAD][row],
-            .row = (uint32_t)row,
-            .name = columns.values[NAME][row],
+            .start_ns = row_int(&rows, START),
+            .end_ns = row_int(&rows, END),
+            .thread = row_int(&rows, THREAD),
+            .row = (uint32_t)rows.row,
+            .name = row_int(&rows, NAME),
             .style = (uint32_t)style,
         };
     }
-    if (columns.values)
-        report_columns_free(&columns);
-    if (code == 0)
-        qsort(ranges->list, ranges->count, sizeof *ranges->list, by_place);
+    qsort(ranges->list, ranges->count, sizeof *ranges->list, by_place);
+close_rows:
+    row_cursor_close(&rows);
     return code;
 }
 
@@ -117,7 +117,7 @@ struct finding {
     struct call_owners *owners;
     const struct ranges *ranges;
     const int64_t *ids;
-    uint32_t *numbers; /* by range: of its annotation, or NO_ANNOTATION */
+    uint32_t *numbers; /* by range: the number of its annotation, or NO_ANNOTATION */
 };
 
 /* The number of an annotation; those around it, which the list begins with, have theirs already. */
@@ -154,18 +154,20 @@ static int find_owners(struct call_owners *owners, const struct ranges *ranges, 
     struct finding finding = { owners, ranges, ids, malloc(ranges->count * sizeof *finding.numbers) };
     size_t count = owners->calls.count;
     uint32_t *list = malloc((count + 1) * sizeof *list);
+    int code = ERR_NO_MEMORY;
 
     owners->annotations = malloc(ranges->count * sizeof *owners->annotations);
-    int code = list && finding.numbers && owners->annotations ? 0 : ERR_NO_MEMORY;
-    for (size_t i = 0; i < count && code == 0; i++)
+    if (!list || !finding.numbers || !owners->annotations)
+        goto done;
+    for (size_t i = 0; i < count; i++)
         list[i] = (uint32_t)i;
-    for (size_t i = 0; i < ranges->count && code == 0; i++)
+    for (size_t i = 0; i < ranges->count; i++)
         finding.numbers[i] = NO_ANNOTATION;
-    if (code == 0)
-        code = launches_sweep(&owners->calls, list, count, ranges, SIZE_MAX, take_around, &finding);
+    code = launches_sweep(&owners->calls, list, count, ranges, SIZE_MAX, take_around, &finding);
+done:
     free(list);
     free(finding.numbers);
-    return code ? error_set(err, code, "not enough memory to find the operators of CUDA calls") : 0;
+    return code != 0 ? error_set(err, code, "not enough memory to find the operators of CUDA calls") : 0;
 }
 
 int call_owners_read(struct call_owners *owners, struct report *report, struct error *err)
@@ -185,8 +187,11 @@ int call_owners_read(struct call_owners *owners, struct report *report, struct e
         owners->annotation[i] = NO_ANNOTATION;
     code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err)
                                              : read_ranges(report, &ranges, &ids, err);
-    if (code == 0 && ranges.count)
+    if (code != 0)
+        goto done;
+    if (ranges.count)
         code = find_owners(owners, &ranges, ids, err);
+done:
     ranges_free(&ranges);
     free(ids);
     return code;

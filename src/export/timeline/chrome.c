@@ -10,7 +10,7 @@
 #include "export/json_check.h"
 
 #define LINE_BYTES (1u << 16)
-#define CHECKED_MOST (1u << 26) /* ids above this are looked at each time */
+#define CHECKED_MOST (1u << 26) /* texts with larger ids are checked each time */
 enum { UNCHECKED, IS_JSON, IS_NO_JSON };
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static int check(const struct trace_arg *arg)
     return is_good ? IS_JSON : IS_NO_JSON;
 }
 
-/* The same shapes come again and again: each text is looked at once. */
+/* The same shapes occur again and again, so each text is checked once. */
 static int is_json(struct chrome *chrome, const struct trace_arg *arg)
 {
     int64_t id = arg->text.id;
@@ -225,17 +225,21 @@ static int write_event(void *context, const struct trace_event *event, struct er
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static int write_trace(struct chrome *chrome, struct error *err)
+static int write_trace(void *context, struct outfile *output, struct error *err)
 {
+    struct chrome *chrome = context;
     struct trace_sink sink = { write_event, chrome };
-    int code = chrome_add_members(chrome, err);
+    int code;
 
-    if (code == 0)
-        code = trace_walk(chrome->report, chrome->options, &sink, err);
-    if (code == 0)
-        code = chrome_add_names(chrome, err);
+    chrome->output = output;
+    if ((code = chrome_add_members(chrome, err)) != 0)
+        return code;
+    if ((code = trace_walk(chrome->report, chrome->options, &sink, err)) != 0)
+        return code;
+    if ((code = chrome_add_names(chrome, err)) != 0)
+        return code;
     text_add(&chrome->line, "\n]}\n");
-    return code ? code : outfile_put(chrome->output, &chrome->line, 0, err);
+    return outfile_put(output, &chrome->line, 0, err);
 }
 
 static int export_report(struct report *report, const char *path, const struct export_options *options,
@@ -244,19 +248,12 @@ static int export_report(struct report *report, const char *path, const struct e
     struct chrome chrome = {
         .report = report, .options = options, .is_kineto = trace_is_kineto(report), .first_ns = INT64_MAX
     };
-    struct error close_error = { 0 };
-    int code = tracks_open(&chrome.tracks, report, err);
+    int code;
 
-    if (code == 0)
-        code = outfile_open(path, options->gzip, &chrome.output, err);
-    if (code == 0) {
-        code = write_trace(&chrome, err);
-        int closed = outfile_close(chrome.output, &close_error);
-        if (code == 0 && closed != 0) {
-            *err = close_error;
-            code = closed;
-        }
-    }
+    if ((code = tracks_open(&chrome.tracks, report, err)) != 0)
+        goto done;
+    code = outfile_write(path, options->gzip, write_trace, &chrome, err);
+done:
     tracks_close(&chrome.tracks);
     text_free(&chrome.line);
     free(chrome.checked);

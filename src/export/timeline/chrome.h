@@ -1,5 +1,5 @@
-/* What the files of the Chrome exporter share: chrome.c writes events, chrome_members.c what stands before them,
- * chrome_names.c the names of processes and threads behind them. */
+/* The state of the Chrome exporter: chrome.c writes events, chrome_members.c the metadata before them, chrome_names.c
+ * the names of processes and threads behind them. */
 #ifndef TACHO_EXPORT_TIMELINE_CHROME_H
 #define TACHO_EXPORT_TIMELINE_CHROME_H
 
@@ -18,11 +18,11 @@ struct chrome {
     uint64_t events;
     int64_t first_ns;       /* the first begin of an event, as its ts */
     int has_spans;          /* of the trace itself */
-    unsigned char *checked; /* owned; by string id: what is known of it as JSON */
+    unsigned char *checked; /* owned; by string id: whether it is JSON, once checked */
     size_t checked_room;
 };
 
-/* Finds out shift_ns, and writes the members of the trace up to its events. */
+/* Computes shift_ns, and writes the members of the trace up to its events. */
 int chrome_add_members(struct chrome *chrome, struct error *err);
 int chrome_add_names(struct chrome *chrome, struct error *err);
 

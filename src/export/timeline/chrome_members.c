@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
+#include "base/saturating.h"
 #include "chrome.h"
 #include "export/json_check.h"
 #include "import/kineto.h"
@@ -24,7 +25,7 @@ struct part {
 struct level {
     struct part part;
     int is_array;
-    uint64_t count; /* what was written into it */
+    uint64_t count; /* of elements or members written */
 };
 
 struct tree {
@@ -137,23 +138,24 @@ static void add_member(struct tree *tree, const char *name, size_t length, const
 
 static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct error *err)
 {
-    static const char *const names[] = { "name", "value" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(chrome->report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
+    static const char *const names[] = { "name", "value", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, chrome->report, "TACHO_TORCH_METADATA", names, err);
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
         size_t length, value_length;
-        const char *name = report_string(chrome->report, columns.values[0][row], &length);
-        const char *value = report_string(chrome->report, columns.values[1][row], &value_length);
+        const char *name = report_string(chrome->report, row_int(&rows, 0), &length);
+        const char *value = report_string(chrome->report, row_int(&rows, 1), &value_length);
         int is_ours = strcmp(name, KINETO_ORIGIN) == 0 ||
                       (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize);
         if (!is_ours && length && strncmp(name, "traceEvents", strlen("traceEvents")) != 0)
             add_member(tree, name, length, value, value_length);
     }
-    if (columns.values)
-        report_columns_free(&columns);
+    row_cursor_close(&rows);
     close_to(tree, 1);
-    return code;
+    return 0;
 }
 
 /* ---- made up --------------------------------------------------------------------------------------------------- */
@@ -169,108 +171,122 @@ static void add_pair(struct text *out, const char *name)
     text_addf(out, "%s\"%s\": ", out->length && strchr("{[", out->bytes[out->length - 1]) ? "" : ", ", name);
 }
 
-static int add_devices(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
+static void add_string(struct text *out, struct report *report, int64_t id)
 {
-    static const struct {
-        const char *column, *member;
-        int64_t factor;
-    } properties[] = {
-        { "cuDevice", "id", 1 },
-        { "name", "name", 0 },
-        { "totalMemory", "totalGlobalMem", 1 },
-        { "computeMajor", "computeMajor", 1 },
-        { "computeMinor", "computeMinor", 1 },
-        { "maxThreadsPerBlock", "maxThreadsPerBlock", 1 },
-        { "maxWarpsPerSm", "maxThreadsPerMultiprocessor", 32 },
-        { "maxRegistersPerBlock", "regsPerBlock", 1 },
-        { "threadsPerWarp", "warpSize", 1 },
-        { "maxShmemPerBlock", "sharedMemPerBlock", 1 },
-        { "smCount", "numSms", 1 },
-        { "maxRegistersPerSm", "regsPerMultiprocessor", 1 },
-        { "maxShmemPerBlockOptin", "sharedMemPerBlockOptin", 1 },
-        { "maxShmemPerSm", "sharedMemPerMultiprocessor", 1 },
-    };
-    enum { COUNT = sizeof properties / sizeof *properties };
-    struct report_columns columns = { 0 };
-    const char *names[COUNT];
+    size_t length;
+    const char *bytes = report_string(report, id, &length);
 
-    for (size_t i = 0; i < COUNT; i++)
-        names[i] = properties[i].column;
-    int code = columns_read(chrome->report, "TARGET_INFO_GPU", names, COUNT, &columns, err);
-    text_add_char(value, '[');
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        text_add(value, row ? ", {" : "{");
-        for (size_t c = 0; c < COUNT; c++) {
-            size_t length;
-            if (columns_is_null(&columns, c, row))
-                continue;
-            add_pair(value, properties[c].member);
-            if (properties[c].factor)
-                json_add_int(value, saturating_multiply(columns.values[c][row], properties[c].factor));
-            else {
-                const char *bytes = report_string(chrome->report, columns.values[c][row], &length);
-                json_add_text(value, bytes, length);
-            }
-        }
-        text_add_char(value, '}');
-    }
-    text_add_char(value, ']');
-    if (columns.values)
-        report_columns_free(&columns);
-    add_made(tree, "deviceProperties", value);
-    return code;
+    json_add_text(out, bytes, length);
 }
 
-/* The rank of a job, if all of the report is of one; and the host. */
+/* Columns of TARGET_INFO_GPU and the members of deviceProperties that they become; factor 0: a string. */
+static const struct {
+    const char *column, *member;
+    int64_t factor;
+} properties[] = {
+    { "cuDevice", "id", 1 },
+    { "name", "name", 0 },
+    { "totalMemory", "totalGlobalMem", 1 },
+    { "computeMajor", "computeMajor", 1 },
+    { "computeMinor", "computeMinor", 1 },
+    { "maxThreadsPerBlock", "maxThreadsPerBlock", 1 },
+    { "maxWarpsPerSm", "maxThreadsPerMultiprocessor", 32 },
+    { "maxRegistersPerBlock", "regsPerBlock", 1 },
+    { "threadsPerWarp", "warpSize", 1 },
+    { "maxShmemPerBlock", "sharedMemPerBlock", 1 },
+    { "smCount", "numSms", 1 },
+    { "maxRegistersPerSm", "regsPerMultiprocessor", 1 },
+    { "maxShmemPerBlockOptin", "sharedMemPerBlockOptin", 1 },
+    { "maxShmemPerSm", "sharedMemPerMultiprocessor", 1 },
+};
+enum { PROPERTIES = sizeof properties / sizeof *properties };
+
+static void add_device(struct chrome *chrome, struct text *value, const struct row_cursor *rows)
+{
+    text_add(value, rows->row ? ", {" : "{");
+    for (size_t c = 0; c < PROPERTIES; c++) {
+        if (row_is_null(rows, c))
+            continue;
+        add_pair(value, properties[c].member);
+        if (properties[c].factor)
+            json_add_int(value, saturating_multiply(row_int(rows, c), properties[c].factor));
+        else
+            add_string(value, chrome->report, row_int(rows, c));
+    }
+    text_add_char(value, '}');
+}
+
+static int add_devices(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
+{
+    const char *names[PROPERTIES + 1] = { NULL };
+    struct row_cursor rows;
+    int code;
+
+    for (size_t i = 0; i < PROPERTIES; i++)
+        names[i] = properties[i].column;
+    if ((code = row_cursor_open(&rows, chrome->report, "TARGET_INFO_GPU", names, err)) != 0)
+        return code;
+    text_add_char(value, '[');
+    while (row_cursor_next(&rows))
+        add_device(chrome, value, &rows);
+    text_add_char(value, ']');
+    row_cursor_close(&rows);
+    add_made(tree, "deviceProperties", value);
+    return 0;
+}
+
+/* The rank, if all processes of the report have the same; and the host. */
 static int add_job(struct chrome *chrome, struct tree *tree, struct text *value, struct error *err)
 {
-    enum { RANK, WORLD, HOST, COLUMNS };
-    static const char *const names[COLUMNS] = { "rank", "worldSize", "host" };
-    struct report_columns columns = { 0 };
+    enum { RANK, WORLD, HOST };
+    static const char *const names[] = { "rank", "worldSize", "host", NULL };
+    struct row_cursor rows;
     int64_t rank = -1, world = -1, host = -1;
-    int code = columns_read(chrome->report, "TACHO_PROCESS", names, COLUMNS, &columns, err);
+    int code = row_cursor_open(&rows, chrome->report, "TACHO_PROCESS", names, err);
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++) {
-        host = columns_is_null(&columns, HOST, row) ? host : columns.values[HOST][row];
-        if (columns_is_null(&columns, RANK, row))
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        host = row_int_or(&rows, HOST, host);
+        if (row_is_null(&rows, RANK))
             continue;
-        rank = rank < 0 || rank == columns.values[RANK][row] ? columns.values[RANK][row] : INT64_MAX;
-        world = columns_is_null(&columns, WORLD, row) ? world : columns.values[WORLD][row];
+        rank = rank < 0 || rank == row_int(&rows, RANK) ? row_int(&rows, RANK) : INT64_MAX;
+        world = row_int_or(&rows, WORLD, world);
     }
-    if (columns.values)
-        report_columns_free(&columns);
-    if (code == 0 && rank >= 0 && rank < INT64_MAX) {
+    row_cursor_close(&rows);
+    if (rank >= 0 && rank < INT64_MAX) {
         text_addf(value, "{\"rank\": %lld", (long long)rank);
         if (world >= 0)
             text_addf(value, ", \"world_size\": %lld", (long long)world);
         text_add_char(value, '}');
         add_made(tree, "distributedInfo", value);
     }
-    if (code == 0 && host >= 0) {
-        size_t length;
-        const char *bytes = report_string(chrome->report, host, &length);
-        json_add_text(value, bytes, length);
+    if (host >= 0) {
+        add_string(value, chrome->report, host);
         add_made(tree, "host_name", value);
     }
-    return code;
+    return 0;
 }
 
 static int add_made_members(struct chrome *chrome, struct tree *tree, struct error *err)
 {
     struct text value = { 0 };
+    int code;
 
     text_add(&value, "1");
     add_made(tree, "schemaVersion", &value);
-    int code = add_devices(chrome, tree, &value, err);
-    if (code == 0)
-        code = add_job(chrome, tree, &value, err);
+    if ((code = add_devices(chrome, tree, &value, err)) != 0)
+        goto free_value;
+    if ((code = add_job(chrome, tree, &value, err)) != 0)
+        goto free_value;
     text_add(&value, "\"ms\"");
     add_made(tree, "displayTimeUnit", &value);
+free_value:
     text_free(&value);
     return code;
 }
 
-/* What the user adds stands last, so that it counts where a name is there twice. */
+/* The members that the user adds come last, so that they take precedence over others of the same name. */
 static int add_given_members(struct chrome *chrome, const char *object, struct error *err)
 {
     size_t length = strlen(object);
@@ -290,21 +306,24 @@ int chrome_add_members(struct chrome *chrome, struct error *err)
     static const char base[] = "baseTimeNanoseconds";
     struct tree tree = { .out = &chrome->line, .depth = 1 };
     struct trace_clock clock;
-    int code = trace_clock(chrome->report, chrome->options, &clock, err);
+    int code;
 
+    if ((code = trace_clock(chrome->report, chrome->options, &clock, err)) != 0)
+        return code;
     text_add_char(&chrome->line, '{');
-    if (code == 0)
-        code = chrome->is_kineto ? add_kineto_members(chrome, &tree, err) : add_made_members(chrome, &tree, err);
+    code = chrome->is_kineto ? add_kineto_members(chrome, &tree, err) : add_made_members(chrome, &tree, err);
+    if (code != 0)
+        return code;
     if (!chrome->is_kineto || chrome->options->normalize) {
         begin_part(&tree, &(struct part){ base, strlen(base), 0 });
         json_add_int(&chrome->line, clock.base_ns);
     }
-    /* What an import takes from every ts, so that its times are the report's again. */
+    /* An import subtracts this from every ts, so that it gets the report's times again. */
     begin_part(&tree, &(struct part){ KINETO_ORIGIN, strlen(KINETO_ORIGIN), 0 });
     json_add_int(&chrome->line, clock.origin_ns);
     chrome->shift_ns = clock.shift_ns;
-    if (code == 0 && chrome->options->metadata)
-        code = add_given_members(chrome, chrome->options->metadata, err);
+    if (chrome->options->metadata && (code = add_given_members(chrome, chrome->options->metadata, err)) != 0)
+        return code;
     text_add(&chrome->line, ",\n  \"traceEvents\": [\n");
-    return code;
+    return 0;
 }

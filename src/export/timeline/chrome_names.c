@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
 #include "chrome.h"
 #include "export/json_check.h"
 
@@ -72,32 +73,33 @@ static void add_thread(struct chrome *chrome, struct place place, const char *na
     add_order(chrome, "thread_sort_index", place, place.tid);
 }
 
-/* Names that a trace had, each as it stands there, whether anything is shown under it or not. */
+/* The names of an imported trace, each unchanged, whether the trace has events under it or not. */
 static int add_kineto_names(struct chrome *chrome, struct place place, struct error *err)
 {
-    static const char *const process_columns[] = { "pid", "name" }, *const thread_columns[] = { "globalTid", "nameId" };
-    struct report_columns processes = { 0 }, threads = { 0 };
+    static const char *const process_columns[] = { "pid", "name", NULL };
+    static const char *const thread_columns[] = { "globalTid", "nameId", NULL };
+    struct row_cursor rows;
     size_t length;
-    int code = columns_read(chrome->report, "PROCESSES", process_columns, 2, &processes, err);
+    int code;
 
-    for (size_t row = 0; row < processes.rows && code == 0; row++) {
-        const char *name = report_string(chrome->report, processes.values[1][row], &length);
-        place.pid = processes.values[0][row];
+    if ((code = row_cursor_open(&rows, chrome->report, "PROCESSES", process_columns, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        const char *name = report_string(chrome->report, row_int(&rows, 1), &length);
+        place.pid = row_int(&rows, 0);
         add_process(chrome, place, name, length);
     }
-    if (code == 0)
-        code = columns_read(chrome->report, "ThreadNames", thread_columns, 2, &threads, err);
-    for (size_t row = 0; row < threads.rows && code == 0; row++) {
-        const char *name = report_string(chrome->report, threads.values[1][row], &length);
-        place.pid = global_pid_number(threads.values[0][row]);
-        place.tid = global_tid_number(threads.values[0][row]);
+    row_cursor_close(&rows);
+    if ((code = row_cursor_open(&rows, chrome->report, "ThreadNames", thread_columns, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        const char *name = report_string(chrome->report, row_int(&rows, 1), &length);
+        place.pid = global_pid_number(row_int(&rows, 0));
+        place.tid = global_tid_number(row_int(&rows, 0));
         add_thread(chrome, place, name, length);
     }
-    if (processes.values)
-        report_columns_free(&processes);
-    if (threads.values)
-        report_columns_free(&threads);
-    return code;
+    row_cursor_close(&rows);
+    return 0;
 }
 
 static void add_made_names(struct chrome *chrome, struct place place)
@@ -134,8 +136,10 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
     const char *name = tracks->process_names.count
                            ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length)
                            : "";
-    int code = chrome->is_kineto ? add_kineto_names(chrome, place, err) : 0;
+    int code;
 
+    if (chrome->is_kineto && (code = add_kineto_names(chrome, place, err)) != 0)
+        return code;
     if (!chrome->is_kineto)
         add_made_names(chrome, place);
     for (uint32_t i = 0; i < tracks->devices.count; i++) {
@@ -159,5 +163,5 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
         chrome_add_us(&chrome->line, place.time_ns);
         text_add(&chrome->line, ", \"pid\": \"Spans\", \"tid\": 0, \"args\": {\"sort_index\": 536870912}}");
     }
-    return code;
+    return 0;
 }

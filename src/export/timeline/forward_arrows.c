@@ -22,20 +22,21 @@ int forward_arrows_add(struct forward_arrows *arrows, int64_t sequence, int is_b
 int forward_arrows_emit(struct forward_arrows *arrows, struct trace *trace, struct error *err)
 {
     int64_t id = 0;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < arrows->keys.count && code == 0; i++) {
+    for (size_t i = 0; i < arrows->keys.count; i++) {
         const struct forward_arrow_end *ends = arrows->ends[i];
         if (!ends[0].is_there || !ends[1].is_there)
             continue;
         id++;
-        for (int side = 0; side < 2 && code == 0; side++) {
+        for (int side = 0; side < 2; side++) {
             trace_on_thread(trace_begin(trace, TRACE_FLOW, "", ends[side].time_ns, ends[side].time_ns),
                             ends[side].thread);
-            code = trace_emit_arrow(trace, "fwdbwd", side ? 'f' : 's', id, err);
+            if ((code = trace_emit_arrow(trace, "fwdbwd", side ? 'f' : 's', id, err)) != 0)
+                return code;
         }
     }
-    return code;
+    return 0;
 }
 
 void forward_arrows_free(struct forward_arrows *arrows)

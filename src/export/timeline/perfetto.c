@@ -40,7 +40,7 @@ int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
     return outfile_put(perfetto->output, &perfetto->out, OUT_BYTES, err);
 }
 
-/* The number of a text in one of the lists; what is new is written first. 0 when memory is short. */
+/* The number of a text in one of the lists; a new text is written first. 0 when memory is short. */
 static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsigned field, struct trace_string string,
                           struct error *err)
 {
@@ -63,7 +63,7 @@ static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsign
     int failed = text_failed(&entry) || text_failed(&clean);
     text_free(&entry);
     text_free(&clean);
-    return code || failed ? 0 : (uint64_t)id + 1;
+    return code != 0 || failed ? 0 : (uint64_t)id + 1;
 }
 
 /* ---- tracks ---------------------------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-/* What has no column, as the JSON that it is. */
+/* Arguments that have no column of their own, as JSON. */
 static void add_members(struct text *out, const struct trace_string *members)
 {
     struct text json = { 0 };
@@ -269,28 +269,33 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
 {
     uint64_t category = number_of(perfetto, &perfetto->categories, INTERNED_CATEGORY, event->category, err);
     uint64_t name = number_of(perfetto, &perfetto->names, INTERNED_NAME, event->name, err);
-    int code = category && name ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    int code;
 
+    if (!category || !name)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     protobuf_varint(body, EVENT_CATEGORY, category);
     protobuf_varint(body, EVENT_NAME, name);
-    for (size_t i = 0; i < event->arg_count && code == 0; i++)
-        code = add_annotation(perfetto, body, &event->args[i], err);
-    return code;
+    for (size_t i = 0; i < event->arg_count; i++)
+        if ((code = add_annotation(perfetto, body, &event->args[i], err)) != 0)
+            return code;
+    return 0;
 }
 
 static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
     size_t before = perfetto->bodies.length;
+    int code;
 
     if (array_reserve(&perfetto->spans, &perfetto->span_capacity, perfetto->span_count + 1, sizeof *perfetto->spans) !=
         0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    int code = add_body(perfetto, &perfetto->bodies, event, err);
+    if ((code = add_body(perfetto, &perfetto->bodies, event, err)) != 0)
+        return code;
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
     perfetto->spans[perfetto->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
                                                                       (uint32_t)(perfetto->bodies.length - before),
                                                                       track };
-    return code;
+    return 0;
 }
 
 static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
@@ -306,67 +311,102 @@ static int add_flow(struct perfetto *perfetto, const struct trace_event *event, 
     return 0;
 }
 
-/* What the allocator has given out and what it holds, as curves. */
-static int add_counters(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+/* The device of a PyTorch allocator. */
+struct allocator {
+    int64_t device, on_gpu;
+};
+
+static struct allocator allocator_of(const struct trace_event *event)
 {
-    enum { UNIT = 3, UNIT_BYTES = 3 };
-    static const char *const names[] = { "Total Allocated", "Total Reserved" };
-    int64_t device = -1, on_gpu = 0;
-    int code = 0;
+    struct allocator allocator = { .device = -1 };
 
     for (size_t i = 0; i < event->arg_count; i++) {
         const struct trace_arg *arg = &event->args[i];
-        device = arg->name && strcmp(arg->name, "Device Id") == 0 ? arg->numbers[0] : device;
-        on_gpu = arg->name && strcmp(arg->name, "Device Type") == 0 ? arg->numbers[0] : on_gpu;
+        if (arg->name && strcmp(arg->name, "Device Id") == 0)
+            allocator.device = arg->numbers[0];
+        if (arg->name && strcmp(arg->name, "Device Type") == 0)
+            allocator.on_gpu = arg->numbers[0];
     }
-    for (size_t i = 0; i < event->arg_count && code == 0; i++)
-        for (int64_t which = 0; which < 2 && code == 0; which++) {
-            const struct trace_arg *arg = &event->args[i];
-            int is_new;
-            if (!arg->name || strcmp(arg->name, names[which]) != 0)
-                continue;
-            uint32_t process = process_track(perfetto, global_process(event->thread), err);
-            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread),
-                                   saturating_add(saturating_multiply(on_gpu ? device : -1, 2), which), &is_new);
-            if (process == NO_KEY || track == NO_KEY)
-                return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-            if (is_new) {
-                char name[80];
-                struct text detail = { 0 };
-                snprintf(name, sizeof name, on_gpu ? "%s (GPU %lld)" : "%s (CPU)", names[which], (long long)device);
-                protobuf_varint(&detail, UNIT, UNIT_BYTES);
-                code = describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
-                text_free(&detail);
-            }
-            text_clear(&perfetto->message);
-            protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_COUNTER);
-            protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[track].uuid);
-            protobuf_varint(&perfetto->message, EVENT_COUNTER, (uint64_t)arg->numbers[0]);
-            perfetto_begin_event(perfetto, event->start_ns);
-            protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
-            code = code ? code : perfetto_end_packet(perfetto, err);
-        }
+    return allocator;
+}
+
+static int describe_counter(struct perfetto *perfetto, uint32_t track, uint32_t process, struct allocator allocator,
+                            const char *counter, struct error *err)
+{
+    enum { UNIT = 3, UNIT_BYTES = 3 };
+    struct text detail = { 0 };
+    char name[80];
+
+    snprintf(name, sizeof name, allocator.on_gpu ? "%s (GPU %lld)" : "%s (CPU)", counter, (long long)allocator.device);
+    protobuf_varint(&detail, UNIT, UNIT_BYTES);
+    int code = describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
+    text_free(&detail);
     return code;
+}
+
+enum { COUNTERS = 2 };
+static const char *const counter_names[COUNTERS] = { "Total Allocated", "Total Reserved" };
+
+static int add_counter(struct perfetto *perfetto, const struct trace_event *event, struct allocator allocator,
+                       int64_t counter, int64_t value, struct error *err)
+{
+    int64_t process_id = global_process(event->thread), device = allocator.on_gpu ? allocator.device : -1;
+    int is_new, code;
+
+    uint32_t process = process_track(perfetto, process_id, err);
+    uint32_t track = place(perfetto, TRACK_OF_COUNTER, process_id,
+                           saturating_add(saturating_multiply(device, COUNTERS), counter), &is_new);
+    if (process == NO_KEY || track == NO_KEY)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    if (is_new && (code = describe_counter(perfetto, track, process, allocator, counter_names[counter], err)) != 0)
+        return code;
+    text_clear(&perfetto->message);
+    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[track].uuid);
+    protobuf_varint(&perfetto->message, EVENT_COUNTER, (uint64_t)value);
+    perfetto_begin_event(perfetto, event->start_ns);
+    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    return perfetto_end_packet(perfetto, err);
+}
+
+/* The bytes that an allocator has given out and those that it holds, as curves. */
+static int add_counters(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+{
+    struct allocator allocator = allocator_of(event);
+    int code;
+
+    for (size_t i = 0; i < event->arg_count; i++)
+        for (int64_t counter = 0; counter < COUNTERS; counter++) {
+            const struct trace_arg *arg = &event->args[i];
+            if (!arg->name || strcmp(arg->name, counter_names[counter]) != 0)
+                continue;
+            if ((code = add_counter(perfetto, event, allocator, counter, arg->numbers[0], err)) != 0)
+                return code;
+        }
+    return 0;
 }
 
 static int add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
     struct text body = { 0 };
-    int code = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD
-                   ? add_counters(perfetto, event, err)
-                   : 0;
+    int is_memory = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD, code;
 
-    if (code == 0)
-        code = add_body(perfetto, &body, event, err);
+    if (is_memory && (code = add_counters(perfetto, event, err)) != 0)
+        return code;
+    if ((code = add_body(perfetto, &body, event, err)) != 0)
+        goto free_body;
     protobuf_varint(&body, EVENT_TYPE, TYPE_INSTANT);
     protobuf_varint(&body, EVENT_TRACK, perfetto->list[track].uuid);
     perfetto_begin_event(perfetto, event->start_ns);
     protobuf_message(&perfetto->packet, PACKET_EVENT, &body);
-    int failed = text_failed(&body);
-    text_free(&body);
-    if (code == 0 && failed)
+    if (text_failed(&body)) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    return code ? code : perfetto_end_packet(perfetto, err);
+        goto free_body;
+    }
+    code = perfetto_end_packet(perfetto, err);
+free_body:
+    text_free(&body);
+    return code;
 }
 
 static int take_event(void *context, const struct trace_event *event, struct error *err)
@@ -383,14 +423,16 @@ static int take_event(void *context, const struct trace_event *event, struct err
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-/* The first packet: nothing is known before it, and what the times mean. */
+/* The first packet: it clears the state of the sequence, and defines the clocks. */
 static int add_clocks(struct perfetto *perfetto, struct error *err)
 {
     struct trace_clock clock;
-    int code = trace_clock(perfetto->report, perfetto->options, &clock, err);
+    int code;
+
+    if ((code = trace_clock(perfetto->report, perfetto->options, &clock, err)) != 0)
+        return code;
     const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns },
                                   { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
-
     perfetto->shift_ns = clock.shift_ns;
     text_clear(&perfetto->message);
     for (int i = 0; i < 2; i++) {
@@ -402,19 +444,23 @@ static int add_clocks(struct perfetto *perfetto, struct error *err)
     protobuf_varint(&perfetto->message, PRIMARY_CLOCK, CLOCK_BOOT);
     begin_packet(perfetto, FLAG_CLEARED);
     protobuf_message(&perfetto->packet, PACKET_CLOCKS, &perfetto->message);
-    return code ? code : perfetto_end_packet(perfetto, err);
+    return perfetto_end_packet(perfetto, err);
 }
 
-static int write_trace(struct perfetto *perfetto, struct error *err)
+static int write_trace(void *context, struct outfile *output, struct error *err)
 {
+    struct perfetto *perfetto = context;
     struct trace_sink sink = { take_event, perfetto };
-    int code = add_clocks(perfetto, err);
+    int code;
 
-    if (code == 0)
-        code = trace_walk(perfetto->report, perfetto->options, &sink, err);
-    if (code == 0)
-        code = perfetto_write_spans(perfetto, err);
-    return code ? code : outfile_put(perfetto->output, &perfetto->out, 0, err);
+    perfetto->output = output;
+    if ((code = add_clocks(perfetto, err)) != 0)
+        return code;
+    if ((code = trace_walk(perfetto->report, perfetto->options, &sink, err)) != 0)
+        return code;
+    if ((code = perfetto_write_spans(perfetto, err)) != 0)
+        return code;
+    return outfile_put(output, &perfetto->out, 0, err);
 }
 
 static int export_report(struct report *report, const char *path, const struct export_options *options,
@@ -423,19 +469,12 @@ static int export_report(struct report *report, const char *path, const struct e
     struct perfetto perfetto = { .report = report, .options = options, .placed.width = 3 };
     struct text *texts[] = { &perfetto.out, &perfetto.packet, &perfetto.message, &perfetto.inner, &perfetto.bodies };
     struct intern *lists[] = { &perfetto.categories, &perfetto.names, &perfetto.annotations, &perfetto.strings };
-    struct error close_error = { 0 };
-    int code = tracks_open(&perfetto.tracks, report, err);
+    int code;
 
-    if (code == 0)
-        code = outfile_open(path, options->gzip, &perfetto.output, err);
-    if (code == 0) {
-        code = write_trace(&perfetto, err);
-        int closed = outfile_close(perfetto.output, &close_error);
-        if (code == 0 && closed != 0) {
-            *err = close_error;
-            code = closed;
-        }
-    }
+    if ((code = tracks_open(&perfetto.tracks, report, err)) != 0)
+        goto done;
+    code = outfile_write(path, options->gzip, write_trace, &perfetto, err);
+done:
     tracks_close(&perfetto.tracks);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);

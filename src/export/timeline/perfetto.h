@@ -1,5 +1,4 @@
-/* What the files of the Perfetto exporter share: perfetto.c makes packets of events,
- * perfetto_spans.c puts spans in order. */
+/* The state of the Perfetto exporter: perfetto.c makes packets of events, perfetto_spans.c writes spans in order. */
 #ifndef TACHO_EXPORT_TIMELINE_PERFETTO_H
 #define TACHO_EXPORT_TIMELINE_PERFETTO_H
 
@@ -51,13 +50,13 @@ struct perfetto {
     struct report *report;
     const struct export_options *options;
     struct outfile *output;
-    struct text out, packet, message, inner;               /* out: what is to be written; the others are scratch,
+    struct text out, packet, message, inner;               /* out: not yet written; the others are scratch,
                                                             * each inside the one before it */
     struct tracks tracks;
     int64_t shift_ns;
-    struct intern categories, names, annotations, strings; /* what has a number; they count from 1 in the file */
-    struct keys placed;                                    /* kind, and what identifies a track of that kind;
-                                                            * numbers are those of list */
+    struct intern categories, names, annotations, strings; /* texts with numbers, which count from 1 in the file */
+    struct keys placed;                                    /* the kind and the two ids of each track; numbers are
+                                                            * those of list */
     struct perfetto_track *list;                           /* owned */
     size_t capacity;
     struct perfetto_span *spans;                           /* owned */

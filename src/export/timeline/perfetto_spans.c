@@ -99,16 +99,15 @@ static int take_span(struct nesting *nesting, size_t number, struct error *err)
 {
     struct perfetto *perfetto = nesting->perfetto;
     struct perfetto_span *span = &perfetto->spans[number];
-    int code = 0;
+    int code;
 
-    while (code == 0 && nesting->count) {
+    while (nesting->count) {
         const struct perfetto_span *top = &nesting->open[nesting->count - 1];
         if (top->track == span->track && top->end_ns > span->start_ns)
             break;
-        code = write_end(nesting, err);
+        if ((code = write_end(nesting, err)) != 0)
+            return code;
     }
-    if (code != 0)
-        return code;
     if (nesting->count && nesting->open[nesting->count - 1].end_ns < span->end_ns) {
         uint32_t further = perfetto_overflow(perfetto, span->track);
         span->track = further;
@@ -117,38 +116,41 @@ static int take_span(struct nesting *nesting, size_t number, struct error *err)
     return write_begin(nesting, number, err);
 }
 
-/* All spans; those that were moved to further tracks are then the first of the list, and what is left. */
+/* Walks over all spans. Those that were moved to further tracks are left for the next round, first in the list. */
 static int write_round(struct perfetto *perfetto, size_t *left, struct error *err)
 {
     struct nesting nesting = { .perfetto = perfetto };
     size_t moved = 0;
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < perfetto->span_count && code == 0; i++) {
-        code = take_span(&nesting, i, err);
-        if (code == 1) {
-            code = 0;
+    for (size_t i = 0; i < perfetto->span_count; i++) {
+        if ((code = take_span(&nesting, i, err)) < 0)
+            goto done;
+        if (code == 1)
             perfetto->spans[moved++] = perfetto->spans[i];
-        }
     }
-    while (code == 0 && nesting.count)
-        code = write_end(&nesting, err);
-    free(nesting.open);
     *left = moved;
+    while (nesting.count)
+        if ((code = write_end(&nesting, err)) != 0)
+            goto done;
+    code = 0;
+done:
+    free(nesting.open);
     return code;
 }
 
 int perfetto_write_spans(struct perfetto *perfetto, struct error *err)
 {
     size_t left = perfetto->span_count;
-    int code = 0;
+    int code;
 
     if (perfetto->flow_count)
         qsort(perfetto->flows, perfetto->flow_count, sizeof *perfetto->flows, by_time);
-    while (left && code == 0) {
+    while (left) {
         perfetto->span_count = left;
         qsort(perfetto->spans, left, sizeof *perfetto->spans, by_place);
-        code = write_round(perfetto, &left, err);
+        if ((code = write_round(perfetto, &left, err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
 }

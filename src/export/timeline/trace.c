@@ -1,8 +1,9 @@
-/* The walk over a report, and what its parts share: rows, events, arguments. */
+/* The walk over a report, and the functions that its parts share: rows, events, arguments. */
 #include "trace.h"
 
 #include <stdlib.h>
 
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
 #include "import/kineto.h"
 
@@ -181,39 +182,40 @@ int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_
 
 #define BASE_NS (INT64_C(7889238) * 1000000000) /* torch's base time is a multiple of this, a quarter of a year */
 
-/* What an import took from the times of a trace. */
+/* The number that an import subtracted from the times of a trace. */
 static int read_origin(struct report *report, int64_t *out, struct error *err)
 {
-    static const char *const names[] = { "name", "value" };
-    struct report_columns columns = { 0 };
-    int code = columns_read(report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
+    static const char *const names[] = { "name", "value", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_TORCH_METADATA", names, err);
 
-    for (size_t row = 0; row < columns.rows && code == 0; row++)
-        if (strcmp(report_string(report, columns.values[0][row], NULL), KINETO_ORIGIN) == 0)
-            *out = strtoll(report_string(report, columns.values[1][row], NULL), NULL, 10);
-    if (columns.values)
-        report_columns_free(&columns);
-    return code;
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (strcmp(report_string(report, row_int(&rows, 0), NULL), KINETO_ORIGIN) == 0)
+            *out = strtoll(report_string(report, row_int(&rows, 1), NULL), NULL, 10);
+    row_cursor_close(&rows);
+    return 0;
 }
 
 int trace_clock(struct report *report, const struct export_options *options, struct trace_clock *out, struct error *err)
 {
     struct export_options utc = { .normalize = 1 };
     int64_t begin_ns = 0;
-    int code = export_shift(&utc, report, &begin_ns, err), is_known = code == 0;
+    int code = export_shift(&utc, report, &begin_ns, err), is_known = code != ERR_NO_DATA;
 
     *out = (struct trace_clock){ 0 };
-    if (code == ERR_NO_DATA && !options->normalize)
-        code = 0;
-    if (code == 0 && trace_is_kineto(report))
-        code = read_origin(report, &out->origin_ns, err);
-    else if (is_known && begin_ns > 0)
-        out->origin_ns = begin_ns % BASE_NS;
-    if (is_known && options->normalize)
+    if (code != 0 && (is_known || options->normalize))
+        return code;
+    if (options->normalize)
         out->origin_ns = begin_ns;
+    else if (!trace_is_kineto(report))
+        out->origin_ns = begin_ns > 0 ? begin_ns % BASE_NS : 0;
+    else if ((code = read_origin(report, &out->origin_ns, err)) != 0)
+        return code;
     out->base_ns = is_known ? saturating_duration(out->origin_ns, begin_ns) : 0;
     out->shift_ns = saturating_add(out->origin_ns, options->shift_ns);
-    return code;
+    return 0;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------------------- */
@@ -233,12 +235,16 @@ int trace_walk(struct report *report, const struct export_options *options, cons
     struct trace trace = {
         .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1
     };
-    int code = trace.is_kineto ? 0 : call_owners_read(&trace.owners, report, err);
+    int code;
 
-    if (code == 0)
-        code = torch_kernels_read(&trace.kernels, report, err);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++)
-        code = parts[i](&trace, err);
+    if (!trace.is_kineto && (code = call_owners_read(&trace.owners, report, err)) != 0)
+        goto done;
+    if ((code = torch_kernels_read(&trace.kernels, report, err)) != 0)
+        goto done;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if ((code = parts[i](&trace, err)) != 0)
+            goto done;
+done:
     call_owners_free(&trace.owners);
     torch_kernels_free(&trace.kernels);
     keys_free(&trace.processes);

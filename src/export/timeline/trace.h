@@ -21,7 +21,7 @@ struct trace_string {
     int64_t id; /* in the report's pool, or -1 */
 };
 
-/* JSON and MEMBERS (of an object) are text of the report that means to be JSON. FRACTION is
+/* JSON and MEMBERS (of an object) are texts of the report that should be JSON. FRACTION is
  * written as torch writes floats. */
 enum trace_arg_kind { ARG_INT, ARG_REAL, ARG_FRACTION, ARG_TEXT, ARG_JSON, ARG_MEMBERS, ARG_TRIPLE, ARG_NULL };
 struct trace_arg {
@@ -45,7 +45,7 @@ struct trace_event {
     int64_t stream, process;  /* process: global id, 0 when it is not known */
     uint32_t process_number;  /* of the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
-    int64_t correlation;      /* of what was launched, or NO_CORRELATION; stays for the arrows at the event */
+    int64_t correlation;      /* of the launched work, or NO_CORRELATION; the event's arrows keep it */
     int64_t flow_id;
     char flow_end;            /* of an arrow: s, t or f, as Chrome has it */
     struct trace_arg args[TRACE_MOST_ARGS];
@@ -68,7 +68,7 @@ struct trace {
     const struct export_options *options;
     struct trace_sink sink;
     struct trace_event event; /* being made */
-    int is_kineto;            /* the report was a trace of torch.profiler: nothing is made up */
+    int is_kineto;            /* the report was a trace of torch.profiler: only its own data is exported */
     struct call_owners owners;
     struct torch_kernels kernels;
     struct keys processes;    /* on GPUs */
@@ -85,7 +85,7 @@ int trace_is_kineto(struct report *report);
 
 /* How the report's times become those of a trace: shift_ns is added, and base_ns is UTC of the trace's time
  * 0, the same for all ranks of a job; 0 if the report does not say when it began. origin_ns is the shift
- * without what the options add. */
+ * without shift_ns of the options. */
 struct trace_clock {
     int64_t origin_ns, shift_ns, base_ns;
 };
@@ -94,14 +94,14 @@ int trace_clock(struct report *report, const struct export_options *options, str
 
 /* ---- for the files of the walk --------------------------------------------------------------------------------- */
 
-/* The rows of a table, one after another; times are not filtered. None if the table is not asked for; open_any is for
- * tables that are needed to make sense of others. */
+/* The rows of a table, one after another; times are not filtered. A table that the options do not select has no rows;
+ * trace_rows_open_any() is for tables whose data describes other tables. */
 struct trace_rows {
-    struct export_rows *rows; /* NULL: the file has none of it */
+    struct export_rows *rows; /* NULL: no rows */
     const struct export_window *window;
     struct report *report;
     int columns[EXPORT_COLUMNS_MAX];
-    uint64_t row; /* behind those that were read */
+    uint64_t row; /* how many rows were read */
 };
 int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns,
                     size_t count, struct error *err);
@@ -125,7 +125,7 @@ static inline int64_t row_value_or(const struct trace_rows *rows, int column, in
 }
 struct trace_string row_string(const struct trace_rows *rows, int column);
 
-/* A new event in trace->event. */
+/* Begins a new event in trace->event. */
 struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns,
                                 int64_t end_ns);
 void trace_on_thread(struct trace_event *event, int64_t thread);
@@ -147,7 +147,7 @@ static inline struct trace_string trace_text(const char *text)
 /* One end of an arrow at the event's place. */
 int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_t id, struct error *err);
 
-/* What the walk consists of, in this order. */
+/* The parts of the walk, in this order. */
 int trace_torch_ops(struct trace *trace, struct error *err);
 int trace_torch_memory(struct trace *trace, struct error *err);
 int trace_torch_python(struct trace *trace, struct error *err);

@@ -8,11 +8,11 @@
 #include "analyze/model/torch/operators.h"
 #include "analyze/model/torch/operators_gpu.h"
 
-/* What is known of a call or of work beside its row. */
+/* The data on a call or on work that is not in its row. */
 struct link {
     int64_t external; /* 0: of no operator */
     struct trace_string args;
-    uint32_t call;    /* that launched it; NO_CALL */
+    uint32_t call;    /* the call that launched the work, or NO_CALL */
 };
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
     return 0;
 }
 
-/* The event, and in reports that have no arrows the one from its call. */
+/* Emits the event, and in reports without arrows the arrow from its call. */
 static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     struct call_owners *owners = &trace->owners;
@@ -143,7 +143,7 @@ static int64_t *add_triple(struct trace_event *event, const char *name, const st
     return arg->numbers;
 }
 
-/* As torch.profiler spells it. */
+/* The kernel's name in the spelling of torch.profiler. */
 static struct trace_string kernel_name(const struct trace *trace, const struct trace_rows *rows)
 {
     struct trace_string name = row_string(rows, KERNEL_NAME);
@@ -187,7 +187,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
     return end_work(trace, rows, link, err);
 }
 
-/* Bytes and what of them went by in a nanosecond. */
+/* Bytes, and bytes per nanosecond. */
 static void add_bytes(struct trace_event *event, int64_t bytes)
 {
     int64_t duration = saturating_duration(event->start_ns, event->end_ns);
@@ -214,7 +214,7 @@ static int emit_copy(struct trace *trace, const struct trace_rows *rows, const s
         return code;
     operators_copy_name(&trace->scratch, row_value(rows, COPY_KIND), row_value_or(rows, COPY_FROM, -1),
                         row_value_or(rows, COPY_TO, -1));
-    /* nothing is known of the memory: not even that it is unknown */
+    /* without kinds of memory, torch's name has no parentheses */
     if (!row_has(rows, COPY_FROM) && !row_has(rows, COPY_TO))
         trace->scratch.length = strcspn(text_string(&trace->scratch), "(") - 1;
     trace->event.name = name_of(&trace->scratch);
@@ -267,16 +267,18 @@ struct cuda {
 
 static int open_kinds(struct cuda *cuda, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (int kind = 0; kind < KINDS && code == 0; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         size_t count = 0;
         while (kinds[kind].columns[count])
             count++;
         cuda->wanted[kind] = export_wants_table(cuda->trace->options, kinds[kind].table);
-        code = trace_rows_open_any(cuda->trace, &cuda->rows[kind], kinds[kind].table, kinds[kind].columns, count, err);
+        if ((code = trace_rows_open_any(cuda->trace, &cuda->rows[kind], kinds[kind].table, kinds[kind].columns, count,
+                                        err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
 enum { LINK_START, LINK_EXTERNAL, LINK_CATEGORY, LINK_ARGS, LINK_COLUMNS };
@@ -290,33 +292,42 @@ static int kind_of(struct trace_string category)
     return -1;
 }
 
-/* Rows in the order of their links, as long as they go together. What is left over then has no link. */
+/* Emits the row that a link belongs to. 1: the two go together; 0: they do not, or there is no row; else an ERR_ code.
+ */
+static int emit_linked(struct cuda *cuda, const struct trace_rows *links, struct error *err)
+{
+    int kind = kind_of(row_string(links, LINK_CATEGORY)), code;
+    struct link link = {
+        .external = row_value_or(links, LINK_EXTERNAL, 0),
+        .args = row_string(links, LINK_ARGS),
+        .call = NO_CALL,
+    };
+
+    if (kind < 0)
+        return 0;
+    struct trace_rows *rows = &cuda->rows[kind];
+    if ((code = trace_rows_next(rows, err)) != 1)
+        return code;
+    int go_together = row_value(rows, 0) == row_value(links, LINK_START);
+    if (!go_together)
+        link = (struct link){ .call = NO_CALL };
+    if (cuda->wanted[kind] && (code = kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
+        return code;
+    return go_together;
+}
+
+/* Emits rows in the order of their links, as long as they go together. The rows after that have no link. */
 static int walk_links(struct cuda *cuda, struct error *err)
 {
     static const char *const names[LINK_COLUMNS] = { "start", "externalId", "category", "argsId" };
     struct trace_rows links;
-    int code = trace_rows_open_any(cuda->trace, &links, "TACHO_TORCH_LINK", names, LINK_COLUMNS, err);
+    int code;
 
-    while (code == 0 && (code = trace_rows_next(&links, err)) == 1) {
-        int kind = kind_of(row_string(&links, LINK_CATEGORY));
-        struct trace_rows *rows = kind < 0 ? NULL : &cuda->rows[kind];
-        struct link link = {
-            .external = row_value_or(&links, LINK_EXTERNAL, 0),
-            .args = row_string(&links, LINK_ARGS),
-            .call = NO_CALL,
-        };
-        code = rows ? trace_rows_next(rows, err) : 0;
-        if (code != 1)
+    if ((code = trace_rows_open_any(cuda->trace, &links, "TACHO_TORCH_LINK", names, LINK_COLUMNS, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&links, err)) == 1)
+        if ((code = emit_linked(cuda, &links, err)) != 1)
             break;
-        code = 0;
-        int goes_together = row_value(rows, 0) == row_value(&links, LINK_START);
-        if (!goes_together)
-            link = (struct link){ .call = NO_CALL };
-        if (cuda->wanted[kind])
-            code = kinds[kind].emit(cuda->trace, rows, &link, err);
-        if (!goes_together)
-            break;
-    }
     trace_rows_close(&links);
     return code;
 }
@@ -338,20 +349,32 @@ static struct link find_link(const struct call_owners *owners, const struct trac
     return link;
 }
 
+static int emit_rows(struct cuda *cuda, enum kind kind, struct error *err)
+{
+    struct trace_rows *rows = &cuda->rows[kind];
+    int code;
+
+    while ((code = trace_rows_next(rows, err)) == 1) {
+        struct link link = find_link(&cuda->trace->owners, rows, kind);
+        if ((code = kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
+            return code;
+    }
+    return code;
+}
+
 int trace_cuda(struct trace *trace, struct error *err)
 {
     struct cuda cuda = { .trace = trace };
-    int code = open_kinds(&cuda, err);
+    int code;
 
-    if (code == 0 && trace->is_kineto)
-        code = walk_links(&cuda, err);
-    for (int kind = 0; kind < KINDS && code == 0; kind++) {
-        struct trace_rows *rows = &cuda.rows[kind];
-        while (code == 0 && cuda.wanted[kind] && (code = trace_rows_next(rows, err)) == 1) {
-            struct link link = find_link(&trace->owners, rows, (enum kind)kind);
-            code = kinds[kind].emit(trace, rows, &link, err);
-        }
-    }
+    if ((code = open_kinds(&cuda, err)) != 0)
+        goto close_rows;
+    if (trace->is_kineto && (code = walk_links(&cuda, err)) != 0)
+        goto close_rows;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (cuda.wanted[kind] && (code = emit_rows(&cuda, (enum kind)kind, err)) != 0)
+            goto close_rows;
+close_rows:
     for (int kind = 0; kind < KINDS; kind++)
         trace_rows_close(&cuda.rows[kind]);
     return code;
@@ -360,9 +383,9 @@ int trace_cuda(struct trace *trace, struct error *err)
 int trace_projections(struct trace *trace, struct error *err)
 {
     const struct projections *projections = &trace->projections;
-    int code = 0;
+    int code;
 
-    for (uint32_t i = 0; i < projections->keys.count && code == 0; i++) {
+    for (uint32_t i = 0; i < projections->keys.count; i++) {
         const struct call_owners_annotation *annotation = &trace->owners.annotations[*keys_get(&projections->keys, i)];
         const struct projection *projection = &projections->list[i];
         /* Wider by a nanosecond on both sides, as torch has them, so that nothing begins or ends together with them. */
@@ -375,7 +398,8 @@ int trace_projections(struct trace *trace, struct error *err)
         if (trace_on_stream(trace, projection->process, keys_get(&projections->keys, i)[1], projection->stream) != 0)
             return error_set(err, ERR_NO_MEMORY, "out of memory");
         trace_arg_int(event, "External id", annotation->external);
-        code = trace_emit(trace, err);
+        if ((code = trace_emit(trace, err)) != 0)
+            return code;
     }
-    return code;
+    return 0;
 }

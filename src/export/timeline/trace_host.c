@@ -18,7 +18,7 @@ struct nvtx {
     int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
 };
 
-/* What emit_nvtx says of an operator stands in its name. */
+/* emit_nvtx puts the arguments of an operator into its name. */
 static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
 {
     struct trace_event *event = &nvtx->trace->event;
@@ -57,7 +57,7 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
     if (is_nested && domain == NVTX_NO_NAME && nvtx->has_operators &&
         operator_text(event->name.bytes, event->name.length).is_operator)
         return 0;
-    if (is_nested && domain == NVTX_NO_NAME) /* what can be the owner of a call */
+    if (is_nested && domain == NVTX_NO_NAME) /* only such a range can be the owner of a call */
         trace_arg_int(event, "External id",
                       call_owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
     if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
@@ -77,18 +77,21 @@ int trace_nvtx(struct trace *trace, struct error *err)
     struct nvtx nvtx = { .trace = trace,
                          .last_ns = table ? table->last_ns : 0,
                          .has_operators = operators && operators->rows };
-    struct trace_rows rows;
-    int code = nvtx_domains_read(&nvtx.domains, nvtx.trace->report, err);
+    struct trace_rows rows = { 0 };
+    int code;
 
-    if (code == 0)
-        code = trace_rows_open(trace, &rows, "NVTX_EVENTS", nvtx_column_names, NVTX_COLUMNS, err);
-    if (code == 0) {
-        while (code == 0 && (code = trace_rows_next(&rows, err)) == 1)
-            code = emit_nvtx(&nvtx, &rows, err);
-        trace_rows_close(&rows);
-    }
-    if (code == 0)
-        code = forward_arrows_emit(&nvtx.arrows, trace, err);
+    if ((code = nvtx_domains_read(&nvtx.domains, nvtx.trace->report, err)) != 0)
+        goto done;
+    if ((code = trace_rows_open(trace, &rows, "NVTX_EVENTS", nvtx_column_names, NVTX_COLUMNS, err)) != 0)
+        goto done;
+    while ((code = trace_rows_next(&rows, err)) == 1)
+        if ((code = emit_nvtx(&nvtx, &rows, err)) != 0)
+            goto done;
+    if (code != 0)
+        goto done;
+    code = forward_arrows_emit(&nvtx.arrows, trace, err);
+done:
+    trace_rows_close(&rows);
     forward_arrows_free(&nvtx.arrows);
     nvtx_domains_free(&nvtx.domains);
     return code;
@@ -96,39 +99,51 @@ int trace_nvtx(struct trace *trace, struct error *err)
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
+static const struct call_table {
+    const char *table, *category, *name;
+} call_tables[] = {
+    { "OSRT_API", "os_runtime", "nameId" },
+    { "CUDNN_EVENTS", "cudnn", "nameId" },
+    { "CUBLAS_EVENTS", "cublas", "nameId" },
+    { "MPI_P2P_EVENTS", "mpi", "textId" },
+    { "MPI_COLLECTIVES_EVENTS", "mpi", "textId" },
+    { "MPI_START_WAIT_EVENTS", "mpi", "textId" },
+    { "MPI_OTHER_EVENTS", "mpi", "textId" },
+    { "UCP_SUBMIT_EVENTS", "ucx", "textId" },
+    { "UCP_EVENTS", "ucx", "textId" },
+    { "SYSCALL", "syscall", "nameId" },
+    { "PROFILER_OVERHEAD", "overhead", "nameId" },
+};
+
+static int emit_calls(struct trace *trace, const struct call_table *calls, struct error *err)
+{
+    enum { START, END, THREAD, NAME, COLUMNS };
+    const char *names[COLUMNS] = { "start", "end", "globalTid", calls->name };
+    struct trace_rows rows;
+    int code;
+
+    if ((code = trace_rows_open(trace, &rows, calls->table, names, COLUMNS, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&rows, err)) == 1) {
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, calls->category, row_value(&rows, START),
+                                                row_value_or(&rows, END, row_value(&rows, START)));
+        event->name = row_string(&rows, NAME);
+        if (row_has(&rows, THREAD))
+            trace_on_thread(event, row_value(&rows, THREAD));
+        if ((code = trace_emit(trace, err)) != 0)
+            goto close_rows;
+    }
+close_rows:
+    trace_rows_close(&rows);
+    return code;
+}
+
 int trace_host_calls(struct trace *trace, struct error *err)
 {
-    static const struct {
-        const char *table, *category, *name;
-    } sources[] = {
-        { "OSRT_API", "os_runtime", "nameId" },
-        { "CUDNN_EVENTS", "cudnn", "nameId" },
-        { "CUBLAS_EVENTS", "cublas", "nameId" },
-        { "MPI_P2P_EVENTS", "mpi", "textId" },
-        { "MPI_COLLECTIVES_EVENTS", "mpi", "textId" },
-        { "MPI_START_WAIT_EVENTS", "mpi", "textId" },
-        { "MPI_OTHER_EVENTS", "mpi", "textId" },
-        { "UCP_SUBMIT_EVENTS", "ucx", "textId" },
-        { "UCP_EVENTS", "ucx", "textId" },
-        { "SYSCALL", "syscall", "nameId" },
-        { "PROFILER_OVERHEAD", "overhead", "nameId" },
-    };
-    enum { START, END, THREAD, NAME, COLUMNS };
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && code == 0; i++) {
-        const char *names[COLUMNS] = { "start", "end", "globalTid", sources[i].name };
-        struct trace_rows rows;
-        code = trace_rows_open(trace, &rows, sources[i].table, names, COLUMNS, err);
-        while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
-            struct trace_event *event = trace_begin(trace, TRACE_SPAN, sources[i].category, row_value(&rows, START),
-                                                    row_value_or(&rows, END, row_value(&rows, START)));
-            event->name = row_string(&rows, NAME);
-            if (row_has(&rows, THREAD))
-                trace_on_thread(event, row_value(&rows, THREAD));
-            code = trace_emit(trace, err);
-        }
-        trace_rows_close(&rows);
-    }
-    return code;
+    for (size_t i = 0; i < sizeof call_tables / sizeof *call_tables; i++)
+        if ((code = emit_calls(trace, &call_tables[i], err)) != 0)
+            return code;
+    return 0;
 }

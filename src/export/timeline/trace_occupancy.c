@@ -5,13 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/engine/row_cursor.h"
+#include "base/saturating.h"
 
 #define WARP_THREADS 32
 #define REGISTER_UNIT 256 /* registers are given to warps in such portions */
 #define PARTITIONS 4      /* of a multiprocessor, each with its own registers */
 
-/* What a report may not say, by compute capability; the last row is for all that are newer. */
+/* Limits that a report may lack, by compute capability; the last row is for all newer GPUs. */
 static const struct {
     int64_t capability, warps, blocks;
 } by_capability[] = {
@@ -34,23 +35,29 @@ static void fill_limits(struct trace_gpu *gpu)
 
 int trace_read_gpus(struct trace *trace, struct error *err)
 {
-    static const char *const names[] = { "cuDevice",      "smCount",        "computeMajor",      "computeMinor",
-                                         "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm" };
-    enum { COLUMNS = sizeof names / sizeof *names };
-    struct report_columns columns = { 0 };
-    int code = columns_read(trace->report, "TARGET_INFO_GPU", names, COLUMNS, &columns, err);
+    /* in the order of struct trace_gpu */
+    static const char *const names[] = { "cuDevice",          "smCount",       "computeMajor",
+                                         "computeMinor",      "maxWarpsPerSm", "maxBlocksPerSm",
+                                         "maxRegistersPerSm", "maxShmemPerSm", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, trace->report, "TARGET_INFO_GPU", names, err);
 
-    if (code != 0 || !columns.values)
+    if (code != 0)
         return code;
-    trace->gpus = calloc(columns.rows + 1, sizeof *trace->gpus);
-    for (size_t row = 0; trace->gpus && row < columns.rows; row++) {
-        int64_t *fields = (int64_t *)(void *)&trace->gpus[trace->gpu_count];
-        for (size_t c = 0; c < COLUMNS; c++)
-            fields[c] = columns_is_null(&columns, c, row) ? 0 : columns.values[c][row];
-        fill_limits(&trace->gpus[trace->gpu_count++]);
+    if (!(trace->gpus = calloc(rows.columns.rows + 1, sizeof *trace->gpus))) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto close_rows;
     }
-    report_columns_free(&columns);
-    return trace->gpus ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    while (row_cursor_next(&rows)) {
+        struct trace_gpu *gpu = &trace->gpus[trace->gpu_count++];
+        int64_t *fields = (int64_t *)(void *)gpu;
+        for (size_t c = 0; names[c]; c++)
+            fields[c] = row_int_or(&rows, c, 0);
+        fill_limits(gpu);
+    }
+close_rows:
+    row_cursor_close(&rows);
+    return code;
 }
 
 static int64_t round_up(int64_t number, int64_t unit)

@@ -35,20 +35,19 @@ static void add_inputs(struct trace_event *event, const struct trace_rows *rows)
     trace_arg_string(event, "Module Hierarchy", ARG_TEXT, rows, OP_MODULE);
 }
 
-/* Columns of what is on a GPU, and of moments, repeat what is in its arguments; only those that do not are written. */
+/* The columns of events on a GPU and of moments mostly repeat their arguments; only those that do not are written. */
 static int emit_op(struct trace *trace, const struct trace_rows *rows, struct error *err)
 {
     int64_t start = row_value(rows, OP_START);
     int is_moment = !row_has(rows, OP_END), is_on_gpu = row_has(rows, OP_DEVICE);
     struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start,
                                             row_value_or(rows, OP_END, start));
-    int code = 0;
 
     event->name = row_string(rows, OP_NAME);
     event->category = row_string(rows, OP_CATEGORY);
-    if (is_on_gpu)
-        code = trace_on_stream(trace, 0, row_value(rows, OP_DEVICE), row_value_or(rows, OP_STREAM, 0));
-    else if (row_has(rows, OP_THREAD))
+    if (is_on_gpu && trace_on_stream(trace, 0, row_value(rows, OP_DEVICE), row_value_or(rows, OP_STREAM, 0)) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!is_on_gpu && row_has(rows, OP_THREAD))
         trace_on_thread(event, row_value(rows, OP_THREAD));
     if (row_has(rows, OP_EXTERNAL) && !is_moment)
         trace_arg_int(event, "External id", row_value(rows, OP_EXTERNAL));
@@ -63,11 +62,11 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
     if (!is_on_gpu)
         trace_arg_column(event, "Ev Idx", rows, OP_INDEX);
     trace_arg_string(event, NULL, ARG_MEMBERS, rows, OP_ARGS);
-    return code ? error_set(err, code, "out of memory") : trace_emit(trace, err);
+    return trace_emit(trace, err);
 }
 
-/* Forward and backward are tied together by their sequence number; the backward node itself has
- * it, not what evaluates it. */
+/* Forward and backward operators match by their sequence number. The event of the engine that evaluates a backward
+ * node repeats the node's number, so it does not count. */
 static int note_arrow(struct forward_arrows *arrows, const struct trace_rows *rows)
 {
     struct trace_string name = row_string(rows, OP_NAME);
@@ -83,15 +82,22 @@ int trace_torch_ops(struct trace *trace, struct error *err)
 {
     struct trace_rows rows;
     struct forward_arrows arrows = { 0 };
-    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err);
+    int code;
 
-    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
-        code = emit_op(trace, &rows, err);
-        if (code == 0 && !trace->is_kineto && note_arrow(&arrows, &rows) != 0)
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&rows, err)) == 1) {
+        if ((code = emit_op(trace, &rows, err)) != 0)
+            goto done;
+        if (!trace->is_kineto && note_arrow(&arrows, &rows) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
+            goto done;
+        }
     }
-    if (code == 0)
-        code = forward_arrows_emit(&arrows, trace, err);
+    if (code != 0)
+        goto done;
+    code = forward_arrows_emit(&arrows, trace, err);
+done:
     forward_arrows_free(&arrows);
     trace_rows_close(&rows);
     return code;
@@ -106,9 +112,11 @@ int trace_torch_memory(struct trace *trace, struct error *err)
                                                 "deviceId",      "address",    "bytes", "totalAllocated",
                                                 "totalReserved", "eventIndex", "argsId" };
     struct trace_rows rows;
-    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_MEMORY", names, COLUMNS, err);
+    int code;
 
-    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_MEMORY", names, COLUMNS, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&rows, err)) == 1) {
         struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", row_value(&rows, TIME),
                                                 row_value(&rows, TIME));
         event->name = row_string(&rows, EVENT);
@@ -122,8 +130,10 @@ int trace_torch_memory(struct trace *trace, struct error *err)
         trace_arg_column(event, "Addr", &rows, ADDRESS);
         trace_arg_string(event, NULL, ARG_MEMBERS, &rows, ARGS);
         trace_arg_column(event, "Ev Idx", &rows, INDEX);
-        code = trace_emit(trace, err);
+        if ((code = trace_emit(trace, err)) != 0)
+            goto close_rows;
     }
+close_rows:
     trace_rows_close(&rows);
     return code;
 }
@@ -136,9 +146,11 @@ int trace_torch_python(struct trace *trace, struct error *err)
     static const char *const names[COLUMNS] = { "start",    "end",      "globalTid",  "nameId", "pythonId",
                                                 "parentId", "moduleId", "eventIndex", "argsId" };
     struct trace_rows rows;
-    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_PYTHON", names, COLUMNS, err);
+    int code;
 
-    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_PYTHON", names, COLUMNS, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&rows, err)) == 1) {
         struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", row_value(&rows, START),
                                                 row_value(&rows, END));
         event->name = row_string(&rows, NAME);
@@ -151,8 +163,10 @@ int trace_torch_python(struct trace *trace, struct error *err)
         trace_arg_column(event, "Python module id", &rows, MODULE);
         trace_arg_string(event, NULL, ARG_MEMBERS, &rows, ARGS);
         trace_arg_column(event, "Ev Idx", &rows, INDEX);
-        code = trace_emit(trace, err);
+        if ((code = trace_emit(trace, err)) != 0)
+            goto close_rows;
     }
+close_rows:
     trace_rows_close(&rows);
     return code;
 }
@@ -165,20 +179,27 @@ int trace_torch_flows(struct trace *trace, struct error *err)
     static const char *const names[COLUMNS] = { "timestamp", "category", "phase",   "flowId",
                                                 "globalTid", "deviceId", "streamId" };
     struct trace_rows rows;
-    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_FLOW", names, COLUMNS, err);
+    int code;
 
-    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+    if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_FLOW", names, COLUMNS, err)) != 0)
+        return code;
+    while ((code = trace_rows_next(&rows, err)) == 1) {
         struct trace_event *event = trace_begin(trace, TRACE_FLOW, "", row_value(&rows, TIME), row_value(&rows, TIME));
         struct trace_string phase = row_string(&rows, PHASE);
         event->category = event->name = row_string(&rows, CATEGORY);
         event->flow_id = row_value(&rows, ID);
         event->flow_end = phase.length == 1 && strchr("stf", *phase.bytes) ? *phase.bytes : 't';
-        int is_lost = row_has(&rows, DEVICE) &&
-                      trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0;
+        if (row_has(&rows, DEVICE) &&
+            trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            goto close_rows;
+        }
         if (!row_has(&rows, DEVICE) && row_has(&rows, THREAD))
             trace_on_thread(event, row_value(&rows, THREAD));
-        code = is_lost ? error_set(err, ERR_NO_MEMORY, "out of memory") : trace_emit(trace, err);
+        if ((code = trace_emit(trace, err)) != 0)
+            goto close_rows;
     }
+close_rows:
     trace_rows_close(&rows);
     return code;
 }

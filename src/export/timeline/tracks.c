@@ -10,7 +10,7 @@ int tracks_open(struct tracks *tracks, struct report *report, struct error *err)
         .report = report, .processes.width = 1, .threads.width = 1, .devices.width = 1, .streams.width = 4
     };
     int code = thread_names_read(&tracks->thread_names, report, err);
-    return code ? code : process_names_read(&tracks->process_names, report, err);
+    return code != 0 ? code : process_names_read(&tracks->process_names, report, err);
 }
 
 void tracks_close(struct tracks *tracks)
