@@ -49,11 +49,11 @@ void trace_rows_close(struct trace_rows *rows)
     rows->rows = NULL;
 }
 
-struct trace_string row_string(const struct trace_rows *rows, int column)
+struct trace_string trace_row_string(const struct trace_rows *rows, int column)
 {
-    struct trace_string string = { .id = row_value(rows, column) };
+    struct trace_string string = { .id = trace_row_int(rows, column) };
 
-    if (!row_has(rows, column))
+    if (!trace_row_has(rows, column))
         return trace_text("");
     string.bytes = report_string(rows->report, string.id, &string.length);
     return string;
@@ -121,15 +121,15 @@ void trace_arg_text(struct trace_event *event, const char *name, enum trace_arg_
 
 void trace_arg_column(struct trace_event *event, const char *name, const struct trace_rows *rows, int column)
 {
-    if (row_has(rows, column))
-        trace_arg_int(event, name, row_value(rows, column));
+    if (trace_row_has(rows, column))
+        trace_arg_int(event, name, trace_row_int(rows, column));
 }
 
 void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind,
                       const struct trace_rows *rows, int column)
 {
-    if (row_has(rows, column))
-        trace_arg_text(event, name, kind, row_string(rows, column));
+    if (trace_row_has(rows, column))
+        trace_arg_text(event, name, kind, trace_row_string(rows, column));
 }
 
 /* The call that launched an event on a stream, by the argument that names it. */

@@ -111,19 +111,19 @@ int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char
 int trace_rows_next(struct trace_rows *rows, struct error *err);
 void trace_rows_close(struct trace_rows *rows);
 
-static inline int row_has(const struct trace_rows *rows, int column)
+static inline int trace_row_has(const struct trace_rows *rows, int column)
 {
     return !(rows->window->null_masks[rows->window->at] >> column & 1);
 }
-static inline int64_t row_value(const struct trace_rows *rows, int column)
+static inline int64_t trace_row_int(const struct trace_rows *rows, int column)
 {
     return rows->window->values[column][rows->window->at];
 }
-static inline int64_t row_value_or(const struct trace_rows *rows, int column, int64_t fallback)
+static inline int64_t trace_row_int_or(const struct trace_rows *rows, int column, int64_t fallback)
 {
-    return row_has(rows, column) ? row_value(rows, column) : fallback;
+    return trace_row_has(rows, column) ? trace_row_int(rows, column) : fallback;
 }
-struct trace_string row_string(const struct trace_rows *rows, int column);
+struct trace_string trace_row_string(const struct trace_rows *rows, int column);
 
 /* Begins a new event in trace->event. */
 struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns,

@@ -29,16 +29,16 @@ static int is_of_driver(int64_t class, struct trace_string name)
 
 static int emit_call(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
-    struct trace_string name = row_string(rows, CALL_ROW_NAME);
-    int is_driver = is_of_driver(row_value(rows, CALL_ROW_CLASS), name);
+    struct trace_string name = trace_row_string(rows, CALL_ROW_NAME);
+    int is_driver = is_of_driver(trace_row_int(rows, CALL_ROW_CLASS), name);
     struct trace_event *event = trace_begin(trace, TRACE_SPAN, is_driver ? "cuda_driver" : "cuda_runtime",
-                                            row_value(rows, CALL_ROW_START), row_value(rows, CALL_ROW_END));
+                                            trace_row_int(rows, CALL_ROW_START), trace_row_int(rows, CALL_ROW_END));
 
     event->name = name;
     if (!trace->is_kineto)
         event->name.length = call_length_in_torch(event->name.bytes, event->name.length);
-    if (row_has(rows, CALL_ROW_THREAD))
-        trace_on_thread(event, row_value(rows, CALL_ROW_THREAD));
+    if (trace_row_has(rows, CALL_ROW_THREAD))
+        trace_on_thread(event, trace_row_int(rows, CALL_ROW_THREAD));
     if (link->external)
         trace_arg_int(event, "External id", link->external);
     if (link->args.length)
@@ -65,11 +65,11 @@ enum {
 static int begin_work(struct trace *trace, const char *category, const struct trace_rows *rows, const struct link *link,
                       struct error *err)
 {
-    struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, row_value(rows, WORK_START),
-                                            row_value(rows, WORK_END));
+    struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, trace_row_int(rows, WORK_START),
+                                            trace_row_int(rows, WORK_END));
 
-    if (trace_on_stream(trace, row_value_or(rows, WORK_PROCESS, 0), row_value(rows, WORK_DEVICE),
-                        row_value(rows, WORK_STREAM)) != 0)
+    if (trace_on_stream(trace, trace_row_int_or(rows, WORK_PROCESS, 0), trace_row_int(rows, WORK_DEVICE),
+                        trace_row_int(rows, WORK_STREAM)) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (link->external)
         trace_arg_int(event, "External id", link->external);
@@ -84,7 +84,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     struct call_owners *owners = &trace->owners;
-    int64_t id = saturating_add(row_value(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
+    int64_t id = saturating_add(trace_row_int(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
 
     if (link->args.length)
         trace_arg_text(&trace->event, NULL, ARG_MEMBERS, link->args);
@@ -139,16 +139,16 @@ static int64_t *add_triple(struct trace_event *event, const char *name, const st
     struct trace_arg *arg = trace_arg(event, name, ARG_TRIPLE);
 
     for (int i = 0; i < 3; i++)
-        arg->numbers[i] = row_value(rows, first + i);
+        arg->numbers[i] = trace_row_int(rows, first + i);
     return arg->numbers;
 }
 
 /* The kernel's name in the spelling of torch.profiler. */
 static struct trace_string kernel_name(const struct trace *trace, const struct trace_rows *rows)
 {
-    struct trace_string name = row_string(rows, KERNEL_NAME);
-    int64_t id = row_has(rows, KERNEL_MANGLED)
-                     ? torch_kernel_name(&trace->kernels, row_value(rows, KERNEL_MANGLED), name.id)
+    struct trace_string name = trace_row_string(rows, KERNEL_NAME);
+    int64_t id = trace_row_has(rows, KERNEL_MANGLED)
+                     ? torch_kernel_name(&trace->kernels, trace_row_int(rows, KERNEL_MANGLED), name.id)
                      : name.id;
 
     if (id != name.id) {
@@ -162,7 +162,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
 {
     int code = begin_work(trace, "kernel", rows, link, err);
     struct trace_event *event = &trace->event;
-    int64_t shared = saturating_add(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
+    int64_t shared = saturating_add(trace_row_int(rows, KERNEL_STATIC), trace_row_int(rows, KERNEL_DYNAMIC));
 
     if (code != 0)
         return code;
@@ -172,7 +172,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
     int64_t blocks = product(add_triple(event, "grid", rows, KERNEL_GRID_X));
     int64_t threads = product(add_triple(event, "block", rows, KERNEL_BLOCK_X));
     if (!trace->is_kineto) {
-        struct trace_kernel kernel = { event->device, blocks, threads, row_value(rows, KERNEL_REGISTERS), shared };
+        struct trace_kernel kernel = { event->device, blocks, threads, trace_row_int(rows, KERNEL_REGISTERS), shared };
         struct trace_occupancy occupancy = trace_occupancy(trace, &kernel);
         trace_arg_int(event, "queued", 0);
         if (occupancy.blocks > 0) {
@@ -212,14 +212,14 @@ static int emit_copy(struct trace *trace, const struct trace_rows *rows, const s
 
     if (code != 0)
         return code;
-    operators_copy_name(&trace->scratch, row_value(rows, COPY_KIND), row_value_or(rows, COPY_FROM, -1),
-                        row_value_or(rows, COPY_TO, -1));
+    operators_copy_name(&trace->scratch, trace_row_int(rows, COPY_KIND), trace_row_int_or(rows, COPY_FROM, -1),
+                        trace_row_int_or(rows, COPY_TO, -1));
     /* without kinds of memory, torch's name has no parentheses */
-    if (!row_has(rows, COPY_FROM) && !row_has(rows, COPY_TO))
+    if (!trace_row_has(rows, COPY_FROM) && !trace_row_has(rows, COPY_TO))
         trace->scratch.length = strcspn(text_string(&trace->scratch), "(") - 1;
     trace->event.name = name_of(&trace->scratch);
-    add_bytes(&trace->event, row_value(rows, COPY_BYTES));
-    if (!trace->is_kineto && row_value(rows, COPY_KIND) == COPY_PEER) {
+    add_bytes(&trace->event, trace_row_int(rows, COPY_BYTES));
+    if (!trace->is_kineto && trace_row_int(rows, COPY_KIND) == COPY_PEER) {
         trace_arg_column(&trace->event, "fromDevice", rows, COPY_FROM_DEVICE);
         trace_arg_column(&trace->event, "inDevice", rows, WORK_DEVICE);
         trace_arg_column(&trace->event, "toDevice", rows, COPY_TO_DEVICE);
@@ -237,9 +237,9 @@ static int emit_fill(struct trace *trace, const struct trace_rows *rows, const s
 
     if (code != 0)
         return code;
-    operators_fill_name(&trace->scratch, row_value_or(rows, FILL_KIND, -1));
-    trace->event.name = row_has(rows, FILL_KIND) ? name_of(&trace->scratch) : trace_text("Memset");
-    add_bytes(&trace->event, row_value(rows, FILL_BYTES));
+    operators_fill_name(&trace->scratch, trace_row_int_or(rows, FILL_KIND, -1));
+    trace->event.name = trace_row_has(rows, FILL_KIND) ? name_of(&trace->scratch) : trace_text("Memset");
+    add_bytes(&trace->event, trace_row_int(rows, FILL_BYTES));
     trace_arg_column(&trace->event, "graph node id", rows, WORK_NODE);
     return end_work(trace, rows, link, err);
 }
@@ -296,10 +296,10 @@ static int kind_of(struct trace_string category)
  */
 static int emit_linked(struct cuda *cuda, const struct trace_rows *links, struct error *err)
 {
-    int kind = kind_of(row_string(links, LINK_CATEGORY)), code;
+    int kind = kind_of(trace_row_string(links, LINK_CATEGORY)), code;
     struct link link = {
-        .external = row_value_or(links, LINK_EXTERNAL, 0),
-        .args = row_string(links, LINK_ARGS),
+        .external = trace_row_int_or(links, LINK_EXTERNAL, 0),
+        .args = trace_row_string(links, LINK_ARGS),
         .call = NO_CALL,
     };
 
@@ -308,7 +308,7 @@ static int emit_linked(struct cuda *cuda, const struct trace_rows *links, struct
     struct trace_rows *rows = &cuda->rows[kind];
     if ((code = trace_rows_next(rows, err)) != 1)
         return code;
-    int go_together = row_value(rows, 0) == row_value(links, LINK_START);
+    int go_together = trace_row_int(rows, 0) == trace_row_int(links, LINK_START);
     if (!go_together)
         link = (struct link){ .call = NO_CALL };
     if (cuda->wanted[kind] && (code = kinds[kind].emit(cuda->trace, rows, &link, err)) != 0)
@@ -340,8 +340,9 @@ static struct link find_link(const struct call_owners *owners, const struct trac
         return link;
     uint32_t call = (uint32_t)(rows->row - 1);
     if (kind != KIND_CALL) {
-        call = row_has(rows, WORK_CORRELATION) && row_has(rows, WORK_PROCESS)
-                   ? calls_find(&owners->calls, row_value(rows, WORK_PROCESS), row_value(rows, WORK_CORRELATION))
+        call = trace_row_has(rows, WORK_CORRELATION) && trace_row_has(rows, WORK_PROCESS)
+                   ? calls_find(&owners->calls, trace_row_int(rows, WORK_PROCESS),
+                                trace_row_int(rows, WORK_CORRELATION))
                    : NO_CALL;
         link.call = call;
     }

@@ -35,24 +35,25 @@ static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
         return 0;
     trace_arg_int(event, "Sequence number", text.sequence);
     trace_arg_int(event, "Fwd thread id", text.is_backward);
-    return forward_arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0),
+    return forward_arrows_add(&nvtx->arrows, text.sequence, text.is_backward, trace_row_int_or(rows, NVTX_THREAD, 0),
                               event->start_ns);
 }
 
 static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
 {
-    int64_t type = row_value(rows, NVTX_TYPE), start = row_value(rows, NVTX_START),
-            thread = row_value_or(rows, NVTX_THREAD, 0);
+    int64_t type = trace_row_int(rows, NVTX_TYPE), start = trace_row_int(rows, NVTX_START),
+            thread = trace_row_int_or(rows, NVTX_THREAD, 0);
     int is_range = nvtx_is_range(type);
 
     if (!is_range && type != EVENT_NVTX_MARK)
         return 0;
     struct trace_event *event = trace_begin(nvtx->trace, is_range ? TRACE_SPAN : TRACE_MOMENT,
                                             is_range ? "user_annotation" : "nvtx_mark", start,
-                                            row_value_or(rows, NVTX_END, nvtx->last_ns));
-    event->name = row_has(rows, NVTX_TEXT_ID) ? row_string(rows, NVTX_TEXT_ID) : row_string(rows, NVTX_TEXT);
+                                            trace_row_int_or(rows, NVTX_END, nvtx->last_ns));
+    event->name = trace_row_has(rows, NVTX_TEXT_ID) ? trace_row_string(rows, NVTX_TEXT_ID)
+                                                    : trace_row_string(rows, NVTX_TEXT);
     trace_on_thread(event, thread);
-    int64_t domain = nvtx_domain_name(&nvtx->domains, global_process(thread), row_value_or(rows, NVTX_DOMAIN, 0));
+    int64_t domain = nvtx_domain_name(&nvtx->domains, global_process(thread), trace_row_int_or(rows, NVTX_DOMAIN, 0));
     int is_nested = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTXT_PUSHPOP;
     if (is_nested && domain == NVTX_NO_NAME && nvtx->has_operators &&
         operator_text(event->name.bytes, event->name.length).is_operator)
@@ -125,11 +126,11 @@ static int emit_calls(struct trace *trace, const struct call_table *calls, struc
     if ((code = trace_rows_open(trace, &rows, calls->table, names, COLUMNS, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_SPAN, calls->category, row_value(&rows, START),
-                                                row_value_or(&rows, END, row_value(&rows, START)));
-        event->name = row_string(&rows, NAME);
-        if (row_has(&rows, THREAD))
-            trace_on_thread(event, row_value(&rows, THREAD));
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, calls->category, trace_row_int(&rows, START),
+                                                trace_row_int_or(&rows, END, trace_row_int(&rows, START)));
+        event->name = trace_row_string(&rows, NAME);
+        if (trace_row_has(&rows, THREAD))
+            trace_on_thread(event, trace_row_int(&rows, THREAD));
         if ((code = trace_emit(trace, err)) != 0)
             goto close_rows;
     }

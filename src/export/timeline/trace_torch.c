@@ -38,19 +38,20 @@ static void add_inputs(struct trace_event *event, const struct trace_rows *rows)
 /* The columns of events on a GPU and of moments mostly repeat their arguments; only those that do not are written. */
 static int emit_op(struct trace *trace, const struct trace_rows *rows, struct error *err)
 {
-    int64_t start = row_value(rows, OP_START);
-    int is_moment = !row_has(rows, OP_END), is_on_gpu = row_has(rows, OP_DEVICE);
+    int64_t start = trace_row_int(rows, OP_START);
+    int is_moment = !trace_row_has(rows, OP_END), is_on_gpu = trace_row_has(rows, OP_DEVICE);
     struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start,
-                                            row_value_or(rows, OP_END, start));
+                                            trace_row_int_or(rows, OP_END, start));
 
-    event->name = row_string(rows, OP_NAME);
-    event->category = row_string(rows, OP_CATEGORY);
-    if (is_on_gpu && trace_on_stream(trace, 0, row_value(rows, OP_DEVICE), row_value_or(rows, OP_STREAM, 0)) != 0)
+    event->name = trace_row_string(rows, OP_NAME);
+    event->category = trace_row_string(rows, OP_CATEGORY);
+    if (is_on_gpu &&
+        trace_on_stream(trace, 0, trace_row_int(rows, OP_DEVICE), trace_row_int_or(rows, OP_STREAM, 0)) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (!is_on_gpu && row_has(rows, OP_THREAD))
-        trace_on_thread(event, row_value(rows, OP_THREAD));
-    if (row_has(rows, OP_EXTERNAL) && !is_moment)
-        trace_arg_int(event, "External id", row_value(rows, OP_EXTERNAL));
+    if (!is_on_gpu && trace_row_has(rows, OP_THREAD))
+        trace_on_thread(event, trace_row_int(rows, OP_THREAD));
+    if (trace_row_has(rows, OP_EXTERNAL) && !is_moment)
+        trace_arg_int(event, "External id", trace_row_int(rows, OP_EXTERNAL));
     else if (!trace->is_kineto && !is_moment && !is_on_gpu)
         trace_arg_int(event, "External id", call_owners_operator_id(rows->row - 1));
     if (is_on_gpu && strcmp(event->category.bytes, "cuda_sync") == 0) {
@@ -69,13 +70,13 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
  * node repeats the node's number, so it does not count. */
 static int note_arrow(struct forward_arrows *arrows, const struct trace_rows *rows)
 {
-    struct trace_string name = row_string(rows, OP_NAME);
+    struct trace_string name = trace_row_string(rows, OP_NAME);
 
-    if (!row_has(rows, OP_SEQUENCE) || !row_has(rows, OP_THREAD) || row_value(rows, OP_SEQUENCE) < 0 ||
+    if (!trace_row_has(rows, OP_SEQUENCE) || !trace_row_has(rows, OP_THREAD) || trace_row_int(rows, OP_SEQUENCE) < 0 ||
         torch_is_engine(name.bytes, name.length))
         return 0;
-    return forward_arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0,
-                              row_value(rows, OP_THREAD), row_value(rows, OP_START));
+    return forward_arrows_add(arrows, trace_row_int(rows, OP_SEQUENCE), trace_row_int_or(rows, OP_FORWARD, 0) > 0,
+                              trace_row_int(rows, OP_THREAD), trace_row_int(rows, OP_START));
 }
 
 int trace_torch_ops(struct trace *trace, struct error *err)
@@ -117,11 +118,11 @@ int trace_torch_memory(struct trace *trace, struct error *err)
     if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_MEMORY", names, COLUMNS, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", row_value(&rows, TIME),
-                                                row_value(&rows, TIME));
-        event->name = row_string(&rows, EVENT);
-        if (row_has(&rows, THREAD))
-            trace_on_thread(event, row_value(&rows, THREAD));
+        struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", trace_row_int(&rows, TIME),
+                                                trace_row_int(&rows, TIME));
+        event->name = trace_row_string(&rows, EVENT);
+        if (trace_row_has(&rows, THREAD))
+            trace_on_thread(event, trace_row_int(&rows, THREAD));
         trace_arg_column(event, "Total Reserved", &rows, RESERVED);
         trace_arg_column(event, "Total Allocated", &rows, ALLOCATED);
         trace_arg_column(event, "Bytes", &rows, BYTES);
@@ -151,12 +152,12 @@ int trace_torch_python(struct trace *trace, struct error *err)
     if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_PYTHON", names, COLUMNS, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", row_value(&rows, START),
-                                                row_value(&rows, END));
-        event->name = row_string(&rows, NAME);
-        if (row_has(&rows, THREAD))
-            trace_on_thread(event, row_value(&rows, THREAD));
-        if (row_has(&rows, PYTHON) && !row_has(&rows, PARENT))
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", trace_row_int(&rows, START),
+                                                trace_row_int(&rows, END));
+        event->name = trace_row_string(&rows, NAME);
+        if (trace_row_has(&rows, THREAD))
+            trace_on_thread(event, trace_row_int(&rows, THREAD));
+        if (trace_row_has(&rows, PYTHON) && !trace_row_has(&rows, PARENT))
             trace_arg(event, "Python parent id", ARG_NULL);
         trace_arg_column(event, "Python parent id", &rows, PARENT);
         trace_arg_column(event, "Python id", &rows, PYTHON);
@@ -184,18 +185,19 @@ int trace_torch_flows(struct trace *trace, struct error *err)
     if ((code = trace_rows_open(trace, &rows, "TACHO_TORCH_FLOW", names, COLUMNS, err)) != 0)
         return code;
     while ((code = trace_rows_next(&rows, err)) == 1) {
-        struct trace_event *event = trace_begin(trace, TRACE_FLOW, "", row_value(&rows, TIME), row_value(&rows, TIME));
-        struct trace_string phase = row_string(&rows, PHASE);
-        event->category = event->name = row_string(&rows, CATEGORY);
-        event->flow_id = row_value(&rows, ID);
+        struct trace_event *event = trace_begin(trace, TRACE_FLOW, "", trace_row_int(&rows, TIME),
+                                                trace_row_int(&rows, TIME));
+        struct trace_string phase = trace_row_string(&rows, PHASE);
+        event->category = event->name = trace_row_string(&rows, CATEGORY);
+        event->flow_id = trace_row_int(&rows, ID);
         event->flow_end = phase.length == 1 && strchr("stf", *phase.bytes) ? *phase.bytes : 't';
-        if (row_has(&rows, DEVICE) &&
-            trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0) {
+        if (trace_row_has(&rows, DEVICE) &&
+            trace_on_stream(trace, 0, trace_row_int(&rows, DEVICE), trace_row_int_or(&rows, STREAM, 0)) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
             goto close_rows;
         }
-        if (!row_has(&rows, DEVICE) && row_has(&rows, THREAD))
-            trace_on_thread(event, row_value(&rows, THREAD));
+        if (!trace_row_has(&rows, DEVICE) && trace_row_has(&rows, THREAD))
+            trace_on_thread(event, trace_row_int(&rows, THREAD));
         if ((code = trace_emit(trace, err)) != 0)
             goto close_rows;
     }
