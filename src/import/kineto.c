@@ -65,7 +65,7 @@ static int step(struct kineto *import, int (*read)(struct kineto *import, struct
 
 enum { AT_EVENT, AT_LIST_END, AT_OTHER };
 
-/* Up to what is next in the list. */
+/* Skips to the next item of the list. */
 static int read_place(struct kineto *import, struct json_scan *scan, void *context)
 {
     int *place = context;
@@ -130,7 +130,7 @@ static int skip_damage(struct kineto *import, struct error *err)
     }
 }
 
-/* All events of the list whose bracket was passed. */
+/* Reads all events of the list, from behind its bracket. */
 static int read_events(struct kineto *import, struct error *err)
 {
     struct kineto_event event;
@@ -151,7 +151,7 @@ static int read_events(struct kineto *import, struct error *err)
             kineto_add_event(import, &event);
         else if ((code = skip_damage(import, err)) != 0)
             return code;
-        if (ended && import->window.at == import->window.length) { /* what has no end is the last event */
+        if (ended && import->window.at == import->window.length) { /* the last event was cut off */
             import->damaged--;
             import->truncated = 1;
             return 0;
@@ -166,7 +166,7 @@ struct member {
     int is_events, is_end;
 };
 
-/* A member of the trace; of the events only what is before the first. */
+/* Reads a member of the trace; of the events only the bracket before the first. */
 static int read_member(struct kineto *import, struct json_scan *scan, void *context)
 {
     struct member *member = context;
@@ -187,10 +187,10 @@ static int read_member(struct kineto *import, struct json_scan *scan, void *cont
     }
     if (*scan->at != '"')
         return SCAN_BAD;
-    int found = json_scan_string(scan, PLACE_KEY, &member->name);
-    if (found == SCAN_OK)
-        found = json_scan_mark(scan, ':');
-    if (found != SCAN_OK)
+    int found;
+    if ((found = json_scan_string(scan, PLACE_KEY, &member->name)) != SCAN_OK)
+        return found;
+    if ((found = json_scan_mark(scan, ':')) != SCAN_OK)
         return found;
     if (json_slice_is(member->name, "traceEvents")) {
         member->is_events = 1;
@@ -217,10 +217,10 @@ static int read_start(struct kineto *import, struct json_scan *scan, void *conte
 static int read_members(struct kineto *import, int *has_events, struct error *err)
 {
     struct member member;
+    int code;
 
     for (;;) {
-        int code = step(import, read_member, &member, err);
-        if (code < 0)
+        if ((code = step(import, read_member, &member, err)) < 0)
             return code;
         if (code == STEP_END || code == STEP_BAD) {
             import->truncated |= *has_events;
@@ -228,13 +228,12 @@ static int read_members(struct kineto *import, int *has_events, struct error *er
         }
         if (member.is_end)
             return 0;
-        if (member.is_events) {
-            *has_events = 1;
-            code = read_events(import, err);
-        } else {
+        if (!member.is_events) {
             kineto_add_metadata(import, member.name, member.value);
+            continue;
         }
-        if (code != 0)
+        *has_events = 1;
+        if ((code = read_events(import, err)) != 0)
             return code;
     }
 }
@@ -242,9 +241,9 @@ static int read_members(struct kineto *import, int *has_events, struct error *er
 static int read_trace(struct kineto *import, struct error *err)
 {
     char first = 0;
-    int has_events = 0, code = step(import, read_start, &first, err);
+    int has_events = 0, code;
 
-    if (code < 0)
+    if ((code = step(import, read_start, &first, err)) < 0)
         return code;
     if (code == STEP_DONE && first == '[') {
         has_events = 1;
@@ -252,10 +251,12 @@ static int read_trace(struct kineto *import, struct error *err)
     } else if (code == STEP_DONE && first == '{') {
         code = read_members(import, &has_events, err);
     }
-    if (code >= 0 && (!has_events || (import->events == 0 && (import->damaged || import->truncated))))
+    if (code < 0)
+        return code;
+    if (!has_events || (import->events == 0 && (import->damaged || import->truncated)))
         return error_set(err, ERR_BAD_FORMAT, "'%s' is no trace of torch.profiler: it has no list of events%s",
                          import->path, import->window.damaged ? ", and is damaged" : "");
-    return code < 0 ? code : 0;
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
@@ -284,23 +285,28 @@ static void note_all(struct kineto *import)
     note(import, NULL, "repaired", import->repaired);
 }
 
+static int write_rows(struct kineto *import, struct error *err)
+{
+    int code;
+
+    if ((code = read_trace(import, err)) != 0)
+        return code;
+    kineto_add_names(import);
+    kineto_add_capture(import);
+    note_all(import);
+    return text_failed(&import->scratch) || text_failed(&import->other) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+                                                                        : 0;
+}
+
 static int write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
-    int code = writer_open(out_path, &options, &import->writer, err);
+    int code;
 
-    if (code != 0)
+    if ((code = writer_open(out_path, &options, &import->writer, err)) != 0)
         return code;
-    code = read_trace(import, err);
-    if (code == 0) {
-        kineto_add_names(import);
-        kineto_add_capture(import);
-        note_all(import);
-        if (text_failed(&import->scratch) || text_failed(&import->other))
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    }
-    code = writer_close_after(import->writer, code, err);
-    if (code != 0)
+    code = write_rows(import, err);
+    if ((code = writer_close_after(import->writer, code, err)) != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;
 }
@@ -308,10 +314,12 @@ static int write_report(struct kineto *import, const char *out_path, int overwri
 static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
     struct kineto import = { .path = path, .rank = -1, .world_size = -1, .first_ns = INT64_MAX, .last_ns = INT64_MIN };
-    int code = kineto_window_open(&import.window, path, err);
+    int code;
 
-    if (code == 0)
-        code = write_report(&import, out_path, overwrite, err);
+    if ((code = kineto_window_open(&import.window, path, err)) != 0)
+        goto close_window;
+    code = write_report(&import, out_path, overwrite, err);
+close_window:
     kineto_window_close(&import.window);
     text_free(&import.scratch);
     text_free(&import.other);

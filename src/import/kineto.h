@@ -1,8 +1,8 @@
-/* What the files of the Kineto importer share.
+/* The state of an import of a trace of torch.profiler (Kineto).
  *
- * kineto_window.c reads the file, plain or packed, through a window of bounded size; json_scan.c finds
- * values in it; kineto_event.c reads one event; kineto_rows.c makes rows of it; kineto.c goes through the
- * file and says what was lost. */
+ * kineto_window.c reads the file, plain or compressed, through a window of bounded size; json_scan.c finds values in
+ * it; kineto_event.c parses one event; kineto_rows.c makes rows of it; kineto_metadata.c makes rows of the rest;
+ * kineto.c goes through the file and notes the losses. */
 #ifndef TACHO_IMPORT_KINETO_H
 #define TACHO_IMPORT_KINETO_H
 
@@ -13,16 +13,16 @@
 
 /* ---- the window ------------------------------------------------------------------------------------------------ */
 
-struct unpacker; /* zlib's or zstd's state */
+struct kineto_unpacker; /* zlib's or zstd's state */
 
 struct kineto_window {
     int fd;
-    struct unpacker *unpacker; /* owned; NULL: the file is plain */
-    char *bytes;               /* owned; capacity and the guard behind it */
+    struct kineto_unpacker *unpacker; /* owned; NULL: the file is plain */
+    char *bytes;                      /* owned; capacity and the guard behind it */
     size_t capacity, length;
-    size_t at;                 /* where the next thing to read begins */
-    int whole;                 /* nothing follows */
-    int damaged;               /* it ended because decompression failed */
+    size_t at;                        /* where the next item begins */
+    int whole;                        /* nothing follows */
+    int damaged;                      /* it ended because decompression failed */
 };
 
 int kineto_window_open(struct kineto_window *window, const char *path, struct error *err);
@@ -32,7 +32,7 @@ int kineto_window_more(struct kineto_window *window, struct error *err);
 
 /* ---- one event ------------------------------------------------------------------------------------------------- */
 
-/* Arguments that rows are made of. The first spelling of a key is today's. */
+/* Arguments that become columns, in their current spelling. */
 #define KINETO_KEYS(X)                                                                                                 \
     X(EXTERNAL, "External id") X(RECORD_FUNCTION, "Record function id") X(SEQUENCE, "Sequence number")                 \
     X(FORWARD_THREAD, "Fwd thread id") X(DIMS, "Input Dims") X(TYPES, "Input type") X(STRIDES, "Input Strides")        \
@@ -62,8 +62,7 @@ struct kineto_event {
     struct kineto_arg args[KINETO_MOST_ARGS];
     size_t arg_count, args_left_out;
     struct json_slice by_key[KEY_COUNT];   /* bytes NULL: not given */
-    unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a spelling's number plus 1, where
-                                            * it hashes to or behind it */
+    unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a hash table of the spellings, number + 1 */
 };
 
 void kineto_event_init(struct kineto_event *event);
@@ -86,8 +85,8 @@ struct kineto {
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
     int truncated;
     int64_t process; /* globalPid of GPU work: the first process that has an event on a CPU */
-    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before any event said which
-                                                  * process is the one on the CPU */
+    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before the first event on a CPU, which tells the
+                                                  * process on the CPU from the GPUs */
     size_t name_count;
     int64_t origin_ns;                           /* ts of the report's time 0 */
     int has_origin;
@@ -103,7 +102,7 @@ struct kineto {
 void kineto_add_event(struct kineto *import, const struct kineto_event *event);
 /* Writes the names that came too early. */
 void kineto_add_names(struct kineto *import);
-/* A member of the trace that is not its events. */
+/* Writes the rows of a member of the trace other than its events. */
 void kineto_add_metadata(struct kineto *import, struct json_slice name, struct json_slice value);
 /* Writes the rows that need the whole file: the process, the start of the capture. */
 void kineto_add_capture(struct kineto *import);

@@ -88,7 +88,7 @@ static int read_args(struct json_scan *scan, struct kineto_event *event)
     int more = 1, found;
 
     json_scan_space(scan);
-    if (scan->at < scan->end && *scan->at != '{') /* null, or what no writer makes */
+    if (scan->at < scan->end && *scan->at != '{') /* null, or a value that no writer makes */
         return json_scan_value(scan, PLACE_OBJECT, &value);
     found = json_scan_mark(scan, '{');
     for (int first = 1; found == SCAN_OK; first = 0) {

@@ -129,7 +129,7 @@ void kineto_add_metadata(struct kineto *import, struct json_slice name, struct j
     struct text path = { 0 };
     struct json_slice inside = json_slice_inside(name);
 
-    if (json_slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
+    if (json_slice_is(name, KINETO_ORIGIN)) { /* a trace that we exported: gets the times of its report again */
         import->has_origin |= json_slice_integer(value, &import->origin_ns);
         return;
     }

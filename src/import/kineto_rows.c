@@ -15,7 +15,7 @@ enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS */
 
 struct category;
 
-/* An event with what all kinds need of it. */
+/* An event, with the values that rows of all kinds need. */
 struct subject {
     const struct kineto_event *event;
     const struct category *category;
@@ -289,7 +289,7 @@ static void add_call(struct kineto *import, const struct subject *subject)
     add_link(import, subject);
 }
 
-/* What all work on a GPU has. */
+/* The columns that all work on a GPU has. */
 #define SET_WORK(row, table)                                                                                           \
     do {                                                                                                               \
         int64_t number;                                                                                                \
@@ -320,7 +320,7 @@ static struct json_slice short_name(struct json_slice name)
             if (depth++ == 0 && !end)
                 end = i;
             if (depth == 1 && c == '(')
-                break; /* parameters: what follows is no part of the name */
+                break; /* the parameters are no part of the name */
         } else if ((c == '>' || c == ')' || c == ']' || c == '}') && depth) {
             depth--;
         } else if (depth == 0 && (c == ':' || c == ' ')) {

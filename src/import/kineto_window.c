@@ -21,7 +21,7 @@
 #define WINDOW_LARGEST (64u << 20) /* one event larger than this is no event */
 #define PACKED_BYTES (256u << 10)
 
-struct unpacker {
+struct kineto_unpacker {
     z_stream gzip;
     ZSTD_DStream *zstd; /* NULL: it is gzip */
     ZSTD_inBuffer input;
@@ -29,11 +29,11 @@ struct unpacker {
     unsigned char packed[PACKED_BYTES];
 };
 
-static struct unpacker *unpacker_new(const unsigned char *magic, size_t length)
+static struct kineto_unpacker *unpacker_new(const unsigned char *magic, size_t length)
 {
     int is_gzip = length >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
     int is_zstd = length >= 4 && memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0;
-    struct unpacker *unpacker = is_gzip || is_zstd ? calloc(1, sizeof *unpacker) : NULL;
+    struct kineto_unpacker *unpacker = is_gzip || is_zstd ? calloc(1, sizeof *unpacker) : NULL;
 
     if (!unpacker)
         return NULL;
@@ -46,7 +46,7 @@ static struct unpacker *unpacker_new(const unsigned char *magic, size_t length)
     return unpacker;
 }
 
-static void unpacker_delete(struct unpacker *unpacker)
+static void unpacker_delete(struct kineto_unpacker *unpacker)
 {
     if (!unpacker)
         return;
@@ -57,7 +57,7 @@ static void unpacker_delete(struct unpacker *unpacker)
     free(unpacker);
 }
 
-/* How many bytes came; -1 with errno. */
+/* The number of bytes read; -1 with errno. */
 static ssize_t read_some(int fd, void *buffer, size_t length)
 {
     ssize_t got;
@@ -69,7 +69,7 @@ static ssize_t read_some(int fd, void *buffer, size_t length)
 }
 
 /* One step of gzip; 1 while there may be more, 0 at the end, -1 for damage. Concatenated gzip files are one stream. */
-static int unpack_gzip(struct unpacker *unpacker, struct kineto_window *window)
+static int unpack_gzip(struct kineto_unpacker *unpacker, struct kineto_window *window)
 {
     z_stream *gzip = &unpacker->gzip;
 
@@ -85,7 +85,7 @@ static int unpack_gzip(struct unpacker *unpacker, struct kineto_window *window)
     return code == Z_OK || code == Z_BUF_ERROR ? 1 : -1;
 }
 
-static int unpack_zstd(struct unpacker *unpacker, struct kineto_window *window)
+static int unpack_zstd(struct kineto_unpacker *unpacker, struct kineto_window *window)
 {
     ZSTD_outBuffer output = { window->bytes, window->capacity, window->length };
     size_t code = ZSTD_decompressStream(unpacker->zstd, &output, &unpacker->input);
@@ -96,7 +96,7 @@ static int unpack_zstd(struct unpacker *unpacker, struct kineto_window *window)
 
 static int fill_unpacked(struct kineto_window *window)
 {
-    struct unpacker *unpacker = window->unpacker;
+    struct kineto_unpacker *unpacker = window->unpacker;
 
     while (window->length < window->capacity && !window->whole) {
         if (unpacker->input.pos == unpacker->input.size && !unpacker->ended) {

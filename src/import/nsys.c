@@ -29,7 +29,7 @@ static int recognise(const void *bytes, size_t length)
     return length >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0;
 }
 
-/* The words may quote the file. */
+/* The message may quote the file, so it is cut to one short line. */
 void nsys_words(char *out, size_t size, sqlite3 *database)
 {
     const char *words = sqlite3_errmsg(database);
@@ -38,7 +38,7 @@ void nsys_words(char *out, size_t size, sqlite3 *database)
     snprintf(out, size, "%.*s", (int)(length < 160 ? length : 160), words);
 }
 
-static int fail(const struct import *import, struct error *err)
+static int fail(const struct nsys *import, struct error *err)
 {
     char words[200];
 
@@ -46,9 +46,9 @@ static int fail(const struct import *import, struct error *err)
     return error_set(err, ERR_BAD_FORMAT, "cannot read '%s' as an nsys export: %s", import->path, words);
 }
 
-/* ---- what was not taken over ----------------------------------------------------------------------------------- */
+/* ---- data that was not imported -------------------------------------------------------------------------------- */
 
-void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count)
+void nsys_note(struct nsys *import, const char *table, const char *column, const char *reason, int64_t count)
 {
     struct row_TACHO_IMPORT row = { 0 };
 
@@ -61,7 +61,7 @@ void nsys_note(struct import *import, const char *table, const char *column, con
     writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
 }
 
-void nsys_note_damage(struct import *import, const char *table, sqlite3 *database)
+void nsys_note_damage(struct nsys *import, const char *table, sqlite3 *database)
 {
     if (!import->damaged)
         nsys_words(import->damage, sizeof import->damage, database);
@@ -88,7 +88,7 @@ static char *make_uri(const char *path, const char *parameters)
     return uri;
 }
 
-int nsys_open(const struct import *import, sqlite3 **out)
+int nsys_open(const struct nsys *import, sqlite3 **out)
 {
     /* No connection is shared by threads, so SQLite's locks would guard nothing; they cost half of the time. */
     int code = sqlite3_open_v2(import->uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
@@ -105,7 +105,7 @@ int nsys_open(const struct import *import, sqlite3 **out)
 
 /* A file that was left with its journal, in a folder that is not writable, is read without the journal. If its list
  * of tables is damaged, the tables that can be found are read. */
-static int open_file(struct import *import, struct error *err)
+static int open_file(struct nsys *import, struct error *err)
 {
     int code = SQLITE_ERROR;
 
@@ -127,7 +127,7 @@ static int open_file(struct import *import, struct error *err)
     return code == SQLITE_OK || (code == SQLITE_CORRUPT && import->damaged_schema) ? 0 : fail(import, err);
 }
 
-static void note_journal(struct import *import)
+static void note_journal(struct nsys *import)
 {
     static const char *const endings[] = { "-wal", "-journal" };
     char name[4096];
@@ -170,29 +170,31 @@ static int has_name(const struct names *names, const char *name)
 }
 
 /* The first column of every row of a query that may have one parameter. */
-static int list_names(struct import *import, const char *sql, const char *parameter, struct names *names,
+static int list_names(struct nsys *import, const char *sql, const char *parameter, struct names *names,
                       struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_ERROR, code = 0;
+    int step, code = 0;
 
-    if (sqlite3_prepare_v2(import->database, sql, -1, &statement, NULL) == SQLITE_OK) {
-        if (parameter)
-            sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
-        while (code == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            const char *name = (const char *)sqlite3_column_text(statement, 0);
-            code = add_name(names, name ? name : "");
+    if (sqlite3_prepare_v2(import->database, sql, -1, &statement, NULL) != SQLITE_OK)
+        return fail(import, err);
+    if (parameter)
+        sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        if (add_name(names, name ? name : "") != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            goto finalize;
         }
     }
-    if (code != 0)
-        code = error_set(err, code, "out of memory");
-    else if (step != SQLITE_DONE)
+    if (step != SQLITE_DONE)
         code = fail(import, err);
+finalize:
     sqlite3_finalize(statement);
     return code;
 }
 
-/* Which table of the schema this one is, or -1. */
+/* The schema's table for a table of the file, or -1. */
 static int find_table(const struct names *tables, const char *name, const struct alias **alias)
 {
     *alias = NULL;
@@ -215,13 +217,16 @@ static int find_column(const struct schema_table *table, const struct alias *ali
 }
 
 /* Matches the columns of the file's table with those of the schema's. */
-static int make_plan(struct import *import, const struct alias *alias, struct nsys_plan *plan, struct error *err)
+static int make_plan(struct nsys *import, const struct alias *alias, struct nsys_plan *plan, struct error *err)
 {
     const struct schema_table *table = &schema_tables[plan->id];
     struct names columns = { 0 };
-    sqlite3_str *sql = sqlite3_str_new(import->database);
-    int code = list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err);
+    sqlite3_str *sql;
+    int code;
 
+    if ((code = list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err)) != 0)
+        goto free_columns;
+    sql = sqlite3_str_new(import->database);
     for (size_t i = 0; i < columns.count; i++) {
         int c = find_column(table, alias, columns.list[i]);
         plan->own_rowid |= sqlite3_stricmp(columns.list[i], "rowid") == 0;
@@ -235,16 +240,19 @@ static int make_plan(struct import *import, const struct alias *alias, struct ns
         plan->order[plan->count++] = c;
     }
     sqlite3_str_appendf(sql, " FROM \"%w\"", plan->table);
-    plan->sql = sqlite3_str_finish(sql);
+    if (!(plan->sql = sqlite3_str_finish(sql)))
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+free_columns:
     free_names(&columns);
-    return code == 0 && !plan->sql ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
+    return code;
 }
 
-static int import_table(struct import *import, const struct names *tables, const char *name, struct error *err)
+static int import_table(struct nsys *import, const struct names *tables, const char *name, struct error *err)
 {
     const struct alias *alias;
     int id = find_table(tables, name, &alias);
     struct nsys_plan plan = { .table = name, .id = (enum table_id)id };
+    int code;
 
     if (id == TABLE_StringIds)
         return 0;
@@ -252,11 +260,14 @@ static int import_table(struct import *import, const struct names *tables, const
         nsys_note(import, name, NULL, "unknown-table", -1);
         return 0;
     }
-    int code = make_plan(import, alias, &plan, err);
+    code = make_plan(import, alias, &plan, err);
     if (code == ERR_BAD_FORMAT) {
         nsys_note_damage(import, name, import->database);
-        code = 0;
-    } else if (code == 0 && plan.count)
+        return 0;
+    }
+    if (code != 0)
+        return code;
+    if (plan.count)
         code = nsys_read_rows(import, &plan, err);
     sqlite3_free(plan.sql);
     return code;
@@ -269,7 +280,7 @@ static int same_text(const char *ours, const char *theirs)
     return theirs && strcmp(ours, theirs) == 0;
 }
 
-static void keep_enum_value(struct import *import, const char *table, int64_t id, const char *name, const char *label)
+static void keep_enum_value(struct nsys *import, const char *table, int64_t id, const char *name, const char *label)
 {
     struct row_TACHO_ENUM row = { 0 };
 
@@ -282,8 +293,8 @@ static void keep_enum_value(struct import *import, const char *table, int64_t id
     writer_append(import->writer, TABLE_TACHO_ENUM, &row);
 }
 
-/* Values that are as in enums.def need no room in the report. */
-static void import_enum(struct import *import, const char *table)
+/* Values that enums.def has too need no room in the report. */
+static void import_enum(struct nsys *import, const char *table)
 {
     const struct schema_enum *known = schema_enum_find(table);
     sqlite3_stmt *statement = NULL;
@@ -308,7 +319,30 @@ static void import_enum(struct import *import, const char *table)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static int import_all(struct import *import, struct error *err)
+static int import_tables(struct nsys *import, const struct names *tables, struct error *err)
+{
+    size_t known = 0;
+    int code;
+
+    for (size_t i = 0; i < tables->count; i++)
+        known += schema_find(tables->list[i]) >= 0;
+    if (known == 0)
+        return error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has",
+                         import->path);
+    if (has_name(tables, "StringIds") && (code = nsys_read_strings(import, err)) != 0)
+        return code;
+    for (size_t i = 0; i < tables->count; i++)
+        if (strncmp(tables->list[i], "ENUM_", 5) == 0)
+            import_enum(import, tables->list[i]);
+        else if ((code = import_table(import, tables, tables->list[i], err)) != 0)
+            return code;
+    if (import->rows == 0 && import->damaged)
+        return error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path,
+                         import->damage);
+    return 0;
+}
+
+static int import_all(struct nsys *import, struct error *err)
 {
     struct names tables = { 0 };
     /* Reads tables only: a view or a virtual table would run code from the file. */
@@ -316,57 +350,45 @@ static int import_all(struct import *import, struct error *err)
                           "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
                           "'sqlite\\_%' ESCAPE '\\'",
                           NULL, &tables, err);
-    size_t known = 0;
 
     if (tables.count && (code == ERR_BAD_FORMAT || import->damaged_schema)) {
         nsys_note_damage(import, "sqlite_master", import->database);
         code = 0;
     }
-
-    for (size_t i = 0; i < tables.count && code == 0; i++)
-        known += schema_find(tables.list[i]) >= 0;
-    if (code == 0 && known == 0)
-        code = error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has",
-                         import->path);
-    if (code == 0 && has_name(&tables, "StringIds"))
-        code = nsys_read_strings(import, err);
-    for (size_t i = 0; i < tables.count && code == 0; i++)
-        if (strncmp(tables.list[i], "ENUM_", 5) == 0)
-            import_enum(import, tables.list[i]);
-        else
-            code = import_table(import, &tables, tables.list[i], err);
-    if (code == 0 && import->rows == 0 && import->damaged)
-        code = error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path,
-                         import->damage);
+    if (code != 0)
+        goto free_tables;
+    code = import_tables(import, &tables, err);
+free_tables:
     free_names(&tables);
     return code;
 }
 
-static int write_report(struct import *import, const char *out_path, int overwrite, struct error *err)
+static int write_report(struct nsys *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
-    int code = writer_open(out_path, &options, &import->writer, err);
+    int code;
 
-    if (code != 0)
+    if ((code = writer_open(out_path, &options, &import->writer, err)) != 0)
         return code;
     if (import->without_journal)
         note_journal(import);
     code = import_all(import, err);
-    code = writer_close_after(import->writer, code, err);
-    if (code != 0)
+    if ((code = writer_close_after(import->writer, code, err)) != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;
 }
 
 static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
-    struct import import = { .path = path };
+    struct nsys import = { .path = path };
     struct stat status;
+    int code;
 
     import.file_bytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-    int code = open_file(&import, err);
-    if (code == 0)
-        code = write_report(&import, out_path, overwrite, err);
+    if ((code = open_file(&import, err)) != 0)
+        goto close_file;
+    code = write_report(&import, out_path, overwrite, err);
+close_file:
     nsys_strings_free(&import.strings);
     sqlite3_close(import.database);
     free(import.uri);

@@ -1,7 +1,7 @@
-/* What the files of the nsys importer share: the state of one import, and how they divide it.
+/* The state of an import of nsys's SQLite export.
  *
- * nsys.c opens the file and decides what becomes of each table; nsys_strings.c knows StringIds; nsys_rows.c reads
- * the rows of a table, on several threads where that pays. */
+ * nsys.c opens the file and matches its tables with the schema; nsys_strings.c reads StringIds; nsys_rows.c reads the
+ * rows of a table, on several threads where that pays. */
 #ifndef TACHO_IMPORT_NSYS_H
 #define TACHO_IMPORT_NSYS_H
 
@@ -16,7 +16,7 @@
 /* Maps the file's string ids to ours. Ids are small numbers in all files of nsys; in other files they may be
  * anything. */
 struct nsys_string_map {
-    int64_t *dense; /* owned; ours + 1, 0 for an id that they do not have */
+    int64_t *dense; /* owned; by their id: ours + 1, or 0 if the file has no such string */
     size_t dense_count;
     struct nsys_string_pair {
         int64_t theirs, ours;
@@ -24,7 +24,7 @@ struct nsys_string_map {
     size_t other_count, other_capacity;
 };
 
-struct import {
+struct nsys {
     const char *path;
     char *uri; /* owned */
     uint64_t file_bytes;
@@ -34,22 +34,22 @@ struct import {
     int without_journal, damaged_schema; /* how the file had to be opened */
     uint64_t rows;                       /* taken over */
     int damaged;                         /* some table could not be read to its end */
-    char damage[256];                    /* what SQLite said about it first */
+    char damage[256];                    /* SQLite's first message about it */
 };
 
 /* Opens the file once more, for another thread. A SQLite code; *out must be closed whatever it is. */
-int nsys_open(const struct import *import, sqlite3 **out);
+int nsys_open(const struct nsys *import, sqlite3 **out);
 
 /* SQLite's last message, as part of a sentence of one line. */
 void nsys_words(char *out, size_t size, sqlite3 *database);
 
-/* Notes in the report that something was not imported; column may be NULL; a count below 0: not counted. */
-void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count);
+/* Notes in the report that a table or a column was not imported; column may be NULL; a count below 0: not counted. */
+void nsys_note(struct nsys *import, const char *table, const char *column, const char *reason, int64_t count);
 /* Notes that a table could not be read to its end, with SQLite's message. */
-void nsys_note_damage(struct import *import, const char *table, sqlite3 *database);
+void nsys_note_damage(struct nsys *import, const char *table, sqlite3 *database);
 
 /* Reads StringIds into the writer's pool. 0 or ERR_NO_MEMORY. */
-int nsys_read_strings(struct import *import, struct error *err);
+int nsys_read_strings(struct nsys *import, struct error *err);
 /* Our id, or -1 for one that points nowhere. Any thread may ask. */
 int64_t nsys_map_string(const struct nsys_string_map *map, int64_t theirs);
 void nsys_strings_free(struct nsys_string_map *map);
@@ -62,10 +62,10 @@ struct nsys_plan {
     int order[64];
     enum column_type types[64];
     int count, text_count;
-    int own_rowid; /* a column has that name: rows cannot be asked for by it */
+    int own_rowid; /* a column is called rowid: rows cannot be selected by their rowid */
 };
 
 /* All rows of a table, in its order. 0 or ERR_NO_MEMORY; a damaged table is noted and its readable rows are kept. */
-int nsys_read_rows(struct import *import, const struct nsys_plan *plan, struct error *err);
+int nsys_read_rows(struct nsys *import, const struct nsys_plan *plan, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ struct piece {
     char *texts;         /* owned; each a size_t, then the bytes */
     size_t text_bytes, text_capacity;
     uint64_t wrong_type[64], no_string[64];
-    int step;            /* the last that SQLite said: SQLITE_DONE, SQLITE_ROW (full) or an error */
+    int step; /* the last result of sqlite3_step(): SQLITE_DONE, SQLITE_ROW (the piece is full) or an error */
     int no_memory;
     char message[200];
 };
@@ -93,8 +93,8 @@ static int as_real(sqlite3_stmt *statement, int column, int type, int64_t *out)
     return 1;
 }
 
-/* One value in the eight bytes that it has in a row; 0: it has none there. */
-static int take_value(const struct import *import, const struct nsys_plan *plan, struct piece *piece,
+/* Converts one value to the eight bytes that it has in a row; 0: it is NULL there. */
+static int take_value(const struct nsys *import, const struct nsys_plan *plan, struct piece *piece,
                       sqlite3_stmt *statement, int column, int64_t *out)
 {
     int type = sqlite3_column_type(statement, column), taken;
@@ -123,8 +123,7 @@ static int take_value(const struct import *import, const struct nsys_plan *plan,
 }
 
 /* Reads rows until the piece is full or the statement has no more. */
-static void fill(const struct import *import, const struct nsys_plan *plan, struct piece *piece,
-                 sqlite3_stmt *statement)
+static void fill(const struct nsys *import, const struct nsys_plan *plan, struct piece *piece, sqlite3_stmt *statement)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -148,7 +147,7 @@ static void fill(const struct import *import, const struct nsys_plan *plan, stru
 
 /* ---- into the writer ------------------------------------------------------------------------------------------- */
 
-static void intern_texts(struct import *import, const struct nsys_plan *plan, struct piece *piece, size_t width)
+static void intern_texts(struct nsys *import, const struct nsys_plan *plan, struct piece *piece, size_t width)
 {
     for (int c = 0; c < plan->count; c++) {
         if (plan->types[c] != COLUMN_TEXT)
@@ -165,7 +164,7 @@ static void intern_texts(struct import *import, const struct nsys_plan *plan, st
     }
 }
 
-static void put(struct import *import, const struct nsys_plan *plan, struct piece *piece)
+static void put(struct nsys *import, const struct nsys_plan *plan, struct piece *piece)
 {
     size_t width = schema_tables[plan->id].column_count + 1;
 
@@ -184,14 +183,14 @@ static void put(struct import *import, const struct nsys_plan *plan, struct piec
 /* ---- one reader, or several ------------------------------------------------------------------------------------ */
 
 struct reading {
-    const struct import *import;
+    const struct nsys *import;
     const struct nsys_plan *plan;
     struct piece pieces[PIECES];
     int64_t first, last;     /* rowids of the table */
     uint64_t piece_count;
-    pthread_mutex_t lock;    /* guards what follows */
+    pthread_mutex_t lock;    /* guards the fields below */
     pthread_cond_t changed;
-    uint64_t taken, written; /* pieces handed to readers; pieces that their room can be used again of */
+    uint64_t taken, written; /* pieces handed to readers; pieces written, whose memory can be used again */
     unsigned char ready[PIECES];
     int stop;
 };
@@ -246,7 +245,7 @@ static void *read_pieces(void *argument)
 }
 
 /* Waits for each piece in turn and writes it. */
-static void write_in_order(struct import *import, struct reading *reading)
+static void write_in_order(struct nsys *import, struct reading *reading)
 {
     for (uint64_t number = 0; number < reading->piece_count; number++) {
         struct piece *piece = &reading->pieces[number % PIECES];
@@ -278,8 +277,8 @@ static int start_reader(struct reader *reader, struct reading *reading)
     return 0;
 }
 
-/* How many readers there were: as many as could be started, up to the number of cores. */
-static int read_together(struct import *import, struct reading *reading)
+/* Returns the number of readers: as many as could be started, up to the number of cores. */
+static int read_together(struct nsys *import, struct reading *reading)
 {
     struct reader readers[READERS_MAX];
     int cores = parallel_cores(), wanted = cores < READERS_MAX ? cores : READERS_MAX, started = 0;
@@ -296,7 +295,7 @@ static int read_together(struct import *import, struct reading *reading)
     return started;
 }
 
-static void read_alone(struct import *import, struct reading *reading)
+static void read_alone(struct nsys *import, struct reading *reading)
 {
     struct piece *piece = &reading->pieces[0];
     sqlite3_stmt *statement = NULL;
@@ -319,7 +318,7 @@ static void read_alone(struct import *import, struct reading *reading)
 }
 
 /* Whether the table has consecutive rowids, as tables filled in one go have; then it can be cut into pieces. */
-static int find_rowids(const struct import *import, struct reading *reading)
+static int find_rowids(const struct nsys *import, struct reading *reading)
 {
     char *sql = sqlite3_mprintf("SELECT (SELECT min(rowid) FROM \"%w\"), (SELECT max(rowid) FROM \"%w\")",
                                 reading->plan->table, reading->plan->table);
@@ -339,8 +338,8 @@ static int find_rowids(const struct import *import, struct reading *reading)
     return found;
 }
 
-/* Adds up what the pieces counted, and says it. */
-static void note_losses(struct import *import, const struct reading *reading, size_t pieces)
+/* Notes the losses that the pieces counted. */
+static void note_losses(struct nsys *import, const struct reading *reading, size_t pieces)
 {
     const struct nsys_plan *plan = reading->plan;
 
@@ -366,31 +365,31 @@ static void note_losses(struct import *import, const struct reading *reading, si
         }
 }
 
-int nsys_read_rows(struct import *import, const struct nsys_plan *plan, struct error *err)
+int nsys_read_rows(struct nsys *import, const struct nsys_plan *plan, struct error *err)
 {
     struct reading *reading = calloc(1, sizeof *reading);
     size_t width = schema_tables[plan->id].column_count + 1;
-    int no_memory = reading == NULL;
+    int no_memory = 0;
 
-    if (reading) {
-        reading->import = import;
-        reading->plan = plan;
-        pthread_mutex_init(&reading->lock, NULL);
-        pthread_cond_init(&reading->changed, NULL);
-        size_t pieces = parallel_cores() > 1 && !plan->own_rowid && find_rowids(import, reading) ? PIECES : 1;
-        for (size_t p = 0; p < pieces; p++)
-            no_memory |= (reading->pieces[p].rows = malloc(PIECE_ROWS * width * sizeof(uint64_t))) == NULL;
-        if (!no_memory && (pieces == 1 || !read_together(import, reading)))
-            read_alone(import, reading);
-        note_losses(import, reading, pieces);
-        for (size_t p = 0; p < pieces; p++) {
-            no_memory |= reading->pieces[p].no_memory;
-            free(reading->pieces[p].rows);
-            free(reading->pieces[p].texts);
-        }
-        pthread_cond_destroy(&reading->changed);
-        pthread_mutex_destroy(&reading->lock);
-        free(reading);
+    if (!reading)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to read '%s'", import->path);
+    reading->import = import;
+    reading->plan = plan;
+    pthread_mutex_init(&reading->lock, NULL);
+    pthread_cond_init(&reading->changed, NULL);
+    size_t pieces = parallel_cores() > 1 && !plan->own_rowid && find_rowids(import, reading) ? PIECES : 1;
+    for (size_t p = 0; p < pieces; p++)
+        no_memory |= (reading->pieces[p].rows = malloc(PIECE_ROWS * width * sizeof(uint64_t))) == NULL;
+    if (!no_memory && (pieces == 1 || !read_together(import, reading)))
+        read_alone(import, reading);
+    note_losses(import, reading, pieces);
+    for (size_t p = 0; p < pieces; p++) {
+        no_memory |= reading->pieces[p].no_memory;
+        free(reading->pieces[p].rows);
+        free(reading->pieces[p].texts);
     }
+    pthread_cond_destroy(&reading->changed);
+    pthread_mutex_destroy(&reading->lock);
+    free(reading);
     return no_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory to read '%s'", import->path) : 0;
 }

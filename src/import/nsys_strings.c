@@ -50,33 +50,46 @@ static int add(struct nsys_string_map *map, int64_t theirs, int64_t ours)
     return 0;
 }
 
-int nsys_read_strings(struct import *import, struct error *err)
+/* 0 or ERR_NO_MEMORY. A table that cannot be read to its end is noted; it cannot have more rows than the file has
+ * bytes. */
+static int add_all(struct nsys *import)
+{
+    sqlite3_stmt *statement = NULL;
+    uint64_t seen = 0;
+    int step = SQLITE_ROW, code = 0;
+
+    if (sqlite3_prepare_v2(import->database, "SELECT id, value FROM StringIds", -1, &statement, NULL) != SQLITE_OK) {
+        nsys_note_damage(import, "StringIds", import->database);
+        return 0;
+    }
+    while (seen++ <= import->file_bytes && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *bytes = sqlite3_column_blob(statement, 1);
+        size_t length = (size_t)sqlite3_column_bytes(statement, 1);
+        int64_t ours = writer_string(import->writer, bytes ? bytes : "", length);
+        if ((code = add(&import->strings, sqlite3_column_int64(statement, 0), ours)) != 0)
+            goto finalize;
+    }
+    if (step != SQLITE_DONE)
+        nsys_note_damage(import, "StringIds", import->database);
+finalize:
+    sqlite3_finalize(statement);
+    return code;
+}
+
+int nsys_read_strings(struct nsys *import, struct error *err)
 {
     struct nsys_string_map *map = &import->strings;
-    sqlite3_stmt *statement = NULL;
     int64_t largest = largest_id(import->database);
-    uint64_t seen = 0;
-    int step = SQLITE_ERROR, code = 0;
 
     if (largest >= 0) {
         map->dense_count = (size_t)(largest < DENSE_IDS ? largest + 1 : DENSE_IDS);
         map->dense = calloc(map->dense_count, sizeof *map->dense);
-        if (!map->dense)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the strings of '%s'", import->path);
     }
-    if (sqlite3_prepare_v2(import->database, "SELECT id, value FROM StringIds", -1, &statement, NULL) == SQLITE_OK)
-        while (code == 0 && seen++ <= import->file_bytes && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            const char *bytes = sqlite3_column_blob(statement, 1);
-            size_t length = (size_t)sqlite3_column_bytes(statement, 1);
-            code = add(map, sqlite3_column_int64(statement, 0),
-                       writer_string(import->writer, bytes ? bytes : "", length));
-        }
-    if (code == 0 && step != SQLITE_DONE)
-        nsys_note_damage(import, "StringIds", import->database);
-    sqlite3_finalize(statement);
+    if ((largest >= 0 && !map->dense) || add_all(import) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the strings of '%s'", import->path);
     if (map->other_count)
         qsort(map->others, map->other_count, sizeof *map->others, compare_pairs);
-    return code == 0 ? 0 : error_set(err, code, "not enough memory for the strings of '%s'", import->path);
+    return 0;
 }
 
 void nsys_strings_free(struct nsys_string_map *map)
