@@ -46,7 +46,7 @@ static const char *text_of(struct report *report, const struct report_columns *r
     return nulls && (nulls[row / 64] >> (row % 64) & 1) ? NULL : report_string(report, rows->values[column][row], NULL);
 }
 
-/* Values of the file that are not as ours. */
+/* Adds the values of an imported file that differ from ours. */
 static int add_own(struct enum_table *table, struct report *report, const char *name)
 {
     const struct report_table *own = report_table(report, "TACHO_ENUM");
@@ -61,7 +61,7 @@ static int add_own(struct enum_table *table, struct report *report, const char *
         return SQLITE_NOMEM;
     int code = SQLITE_NOMEM;
     if (array_reserve(&table->values, &table->room, table->count + rows.rows, sizeof *table->values) != 0)
-        goto no_room;
+        goto free_rows;
     for (size_t r = 0; r < rows.rows; r++) {
         const char *of = text_of(report, &rows, 0, r);
         if (of && strcmp(of, name) == 0)
@@ -69,7 +69,7 @@ static int add_own(struct enum_table *table, struct report *report, const char *
                       (struct value){ rows.values[1][r], text_of(report, &rows, 2, r), text_of(report, &rows, 3, r) });
     }
     code = SQLITE_OK;
-no_room:
+free_rows:
     report_columns_free(&rows);
     return code;
 }
@@ -97,10 +97,9 @@ static int enum_connect(sqlite3 *database, void *context, int argc, const char *
     for (size_t i = 0; i < list->count; i++)
         table->values[table->count++] = (struct value){ list->values[i].id, list->values[i].name,
                                                         list->values[i].label };
-    int code = add_own(table, tables->report, list->name);
-    if (code == SQLITE_OK)
-        code = sqlite3_declare_vtab(database, "CREATE TABLE x(id INTEGER, name TEXT, label TEXT)");
-    if (code != SQLITE_OK) {
+    int code;
+    if ((code = add_own(table, tables->report, list->name)) != SQLITE_OK ||
+        (code = sqlite3_declare_vtab(database, "CREATE TABLE x(id INTEGER, name TEXT, label TEXT)")) != SQLITE_OK) {
         enum_disconnect(&table->base);
         return code;
     }
@@ -109,7 +108,7 @@ static int enum_connect(sqlite3 *database, void *context, int argc, const char *
     return SQLITE_OK;
 }
 
-/* idxNum 1: the one with this id. */
+/* idxNum 1: the query asks for a single id. */
 static int enum_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     info->estimatedCost = 100;

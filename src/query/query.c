@@ -176,23 +176,20 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
 
     if (!names || !values) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto out;
+        goto done;
     }
     for (int i = 0; i < count; i++)
         names[i] = sqlite3_column_name(statement, i);
-    code = visitor->columns(visitor->context, names, (size_t)count, err);
-    while (code == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
-        if (step != SQLITE_ROW) {
-            code = explain(query, err);
-            break;
-        }
+    if ((code = visitor->columns(visitor->context, names, (size_t)count, err)) != 0)
+        goto done;
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int i = 0; i < count; i++)
             take_value(statement, i, &values[i]);
-        code = visitor->row(visitor->context, values, (size_t)count, err);
+        if ((code = visitor->row(visitor->context, values, (size_t)count, err)) != 0)
+            goto done;
     }
-    if (code == 0)
-        code = visitor->end(visitor->context, err);
-out:
+    code = step == SQLITE_DONE ? visitor->end(visitor->context, err) : explain(query, err);
+done:
     free(names);
     free(values);
     return code;
@@ -225,10 +222,10 @@ void query_limit(struct query *query, int64_t milliseconds)
 
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err)
 {
-    int code = 0;
+    int code;
 
     query->end_ns = clock_monotonic_ns() + query->limit_ms * 1000000;
-    while (*sql && code == 0) {
+    while (*sql) {
         sqlite3_stmt *statement;
         query->tables.run++;
         if (sqlite3_prepare_v2(query->database, sql, -1, &statement, &sql) != SQLITE_OK)
@@ -240,8 +237,10 @@ int query_run(struct query *query, const char *sql, const struct query_visitor *
         else
             code = visit_rows(query, statement, visitor, err);
         sqlite3_finalize(statement);
+        if (code != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
 int query_is_complete(const char *sql)
@@ -249,7 +248,7 @@ int query_is_complete(const char *sql)
     return sqlite3_complete(sql);
 }
 
-/* ---- what there is --------------------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------------------------ */
 
 static const struct schema_column *note_of(const struct schema_table *table, const char *name)
 {

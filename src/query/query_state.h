@@ -1,4 +1,4 @@
-/* What the files of src/query share: the two kinds of virtual tables. No other folder includes this. */
+/* The two kinds of virtual tables, and the state that they share. No other folder includes this. */
 #ifndef TACHO_QUERY_QUERY_STATE_H
 #define TACHO_QUERY_QUERY_STATE_H
 
@@ -7,10 +7,10 @@
 #include "query.h"
 #include "report/schema/enums.h"
 
-/* What all virtual tables of a query see. */
+/* The state of a query that all its virtual tables read. */
 struct query_tables {
     struct report *report;
-    uint64_t run;                               /* counts query_run(); what a table keeps in memory lasts for one */
+    uint64_t run;                               /* counts query_run(); columns stay in memory for one run */
 };
 
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */

@@ -1,10 +1,10 @@
 /* A table of a report as SQLite sees it: the columns that the file names, and a cursor over decoded chunks. The
  * functions that SQLite calls for every row do nothing but index an array. */
+#include "query_table.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "query_table.h"
 
 enum { BLOCKS_AT_FIRST = 1 };
 
@@ -212,7 +212,9 @@ static int fill_window(struct cursor *cursor)
         return SQLITE_NOMEM;
     int code = report_scan_rows(table->tables->report, from, cursor->plan.columns, cursor->plan.column_count, first_row,
                                 rows, keep_block, cursor, &err);
-    return code == 0 ? SQLITE_OK : code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
+    if (code != 0)
+        return code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
+    return SQLITE_OK;
 }
 
 static void enter_block(struct cursor *cursor, const struct block *block)

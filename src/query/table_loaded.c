@@ -51,7 +51,7 @@ static int read_columns(struct query_table *table, const struct query_plan *plan
     return SQLITE_OK;
 }
 
-static void look_at_times(const struct query_table *table, struct query_loaded *loaded)
+static void check_times(const struct query_table *table, struct query_loaded *loaded)
 {
     int slot = table->time_column < 0 ? -1 : loaded->slot[table->time_column];
 
@@ -105,7 +105,7 @@ int query_table_load(struct query_table *table, const struct query_plan *plan, i
         if (code != SQLITE_OK)
             return code;
         loaded = table->loaded;
-        look_at_times(table, loaded);
+        check_times(table, loaded);
         if (hashed >= 0 && (code = make_hash(loaded, hashed)) != SQLITE_OK)
             return code;
     }

@@ -1,6 +1,6 @@
-/* What a table offers to SQLite's planner: equality on integers and texts, and ranges of the first time column. The
- * plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values.
- * SQLite checks every row that it gets, so a plan may return too many rows but never too few. */
+/* The constraints that a table offers to SQLite's planner: equality on integers and texts, and ranges of the first time
+ * column. The plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their
+ * values. SQLite checks every row that it gets, so a plan may return too many rows but never too few. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

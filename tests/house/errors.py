@@ -12,6 +12,8 @@ FOLDERS = [
     "analyze/reports",
     "analyze/rules",
     "export",
+    "import",
+    "query",
     "serve",
     "view",
     "wasm",
