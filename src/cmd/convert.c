@@ -14,6 +14,7 @@
 #include "open_report.h"
 #include "report/schema/enums.h"
 #include "report/schema/schema.h"
+#include "report/writer/recover.h"
 #include "selection.h"
 
 struct settings {

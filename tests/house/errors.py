@@ -14,6 +14,7 @@ FOLDERS = [
     "export",
     "import",
     "query",
+    "report",
     "serve",
     "view",
     "wasm",

@@ -19,6 +19,7 @@
 #include "memory_host.h"
 #include "report/reader/reader.h"
 #include "report/writer/chunkfile.h"
+#include "report/writer/recover.h"
 #include "report/writer/writer.h"
 #include "rounds.h"
 

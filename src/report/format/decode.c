@@ -252,10 +252,10 @@ int column_decode(const struct report_host *host, struct decode_scratch *scratch
             nulls[rows / 64] = (UINT64_C(1) << rows % 64) - 1;
         return 0;
     }
-    int status = decode_values(host, scratch, view, rows, times, (uint64_t *)values);
-    if (!status && view->null_mode == NULLS_BITMAP)
-        status = decode_nulls(host, scratch, view, rows, values, nulls);
-    return status;
+    int code = decode_values(host, scratch, view, rows, times, (uint64_t *)values);
+    if (code != 0)
+        return code;
+    return view->null_mode == NULLS_BITMAP ? decode_nulls(host, scratch, view, rows, values, nulls) : 0;
 }
 
 int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct decode_column *view,

@@ -82,49 +82,49 @@ static void host_delete(void *context)
     parallel_delete(host->pool);
     for (size_t i = 0; i < CONTEXTS; i++)
         ZSTD_freeDCtx(host->contexts[i]);
-    close(host->fd);
+    if (host->fd >= 0)
+        close(host->fd);
     free(host);
 }
 
 int report_open(const char *path, struct report **out, struct error *err)
 {
     struct file_host *host = calloc(1, sizeof *host);
+    struct stat file;
+    struct error cause = { 0 };
+    int code;
     if (!host)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
-    if (host->fd < 0) {
-        int status = error_set_errno(err, "cannot open %s", path);
-        free(host);
-        return status;
+    if (host->fd < 0 || fstat(host->fd, &file) != 0) {
+        code = error_set_errno(err, "cannot open %s", path);
+        goto delete_host;
     }
-    struct stat file;
-    host->pool = parallel_new(0);
-    int status = 0;
-    if (!host->pool)
-        status = error_set(err, ERR_NO_MEMORY, "out of memory");
-    else if (fstat(host->fd, &file))
-        status = error_set_errno(err, "cannot open %s", path);
-    else if (!S_ISREG(file.st_mode))
-        status = error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
-    else
-        status = sparse_file_check(host->fd, path, err);
-    if (!status) {
-        struct report_host means = {
-            .context = host,
-            .size = (uint64_t)file.st_size,
-            .read_at = read_at,
-            .decompress = decompress,
-            .parallel_for = host_parallel_for,
-            .workers = host_workers,
-        };
-        struct error cause = { 0 };
-        status = report_open_host(&means, out, &cause);
-        if (status)
-            error_set(err, status, "cannot read %s: %.300s", path, cause.text);
+    if (!S_ISREG(file.st_mode)) {
+        code = error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
+        goto delete_host;
     }
-    if (status)
-        host_delete(host);
-    else
-        (*out)->host_delete = host_delete;
-    return status;
+    if ((code = sparse_file_check(host->fd, path, err)) != 0)
+        goto delete_host;
+    if (!(host->pool = parallel_new(0))) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto delete_host;
+    }
+    struct report_host means = {
+        .context = host,
+        .size = (uint64_t)file.st_size,
+        .read_at = read_at,
+        .decompress = decompress,
+        .parallel_for = host_parallel_for,
+        .workers = host_workers,
+    };
+    if ((code = report_open_host(&means, out, &cause)) != 0) {
+        error_set(err, code, "cannot read %s: %.300s", path, cause.text);
+        goto delete_host;
+    }
+    (*out)->host_delete = host_delete;
+    return 0;
+delete_host:
+    host_delete(host);
+    return code;
 }

@@ -60,22 +60,25 @@ static int decode_index(struct report *report, struct reader_scratch *scratch, c
     int64_t *values = malloc((size_t)header->rows * INDEX_COLUMN_COUNT * sizeof *values);
     if (!values)
         return ERR_NO_MEMORY;
-    int status = 0;
+    int code;
     const int64_t *columns[INDEX_COLUMN_COUNT];
-    for (size_t i = 0; i < INDEX_COLUMN_COUNT && !status; i++) {
+    for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++) {
         int64_t *column = values + i * header->rows;
         uint64_t nulls[CHUNK_MAX_ROWS / 64];
         int has_nulls;
         columns[i] = column;
-        status = column_decode(&report->host, &scratch->decode, &views[i], header->rows, NULL, column, nulls,
-                               &has_nulls);
-        if (!status && has_nulls)
-            status = ERR_CORRUPT;
+        if ((code = column_decode(&report->host, &scratch->decode, &views[i], header->rows, NULL, column, nulls,
+                                  &has_nulls)) != 0)
+            goto free_values;
+        if (has_nulls) {
+            code = ERR_CORRUPT;
+            goto free_values;
+        }
     }
-    if (!status)
-        status = add_index_rows(report, columns, header->rows, end, limit);
+    code = add_index_rows(report, columns, header->rows, end, limit);
+free_values:
     free(values);
-    return status;
+    return code;
 }
 
 /* ERR_CORRUPT when there is no good index: then the file is scanned. */
@@ -86,9 +89,9 @@ static int read_index(struct report *report, struct reader_scratch *scratch)
         return ERR_CORRUPT;
     uint64_t end_offset = size - CHUNK_HEADER_SIZE;
     struct chunk_header end, header;
-    int status = reader_chunk_read_at(report, end_offset, CHUNK_HEADER_SIZE, scratch, &end);
-    if (status)
-        return status;
+    int code;
+    if ((code = reader_chunk_read_at(report, end_offset, CHUNK_HEADER_SIZE, scratch, &end)) != 0)
+        return code;
     if (end.kind != CHUNK_END || end.first < FILE_HEADER_SIZE || (uint64_t)end.first > end_offset || end.last < 0)
         return ERR_CORRUPT;
     uint64_t at = (uint64_t)end.first, before = FILE_HEADER_SIZE;
@@ -99,11 +102,10 @@ static int read_index(struct report *report, struct reader_scratch *scratch)
             !chunk_header_get(bytes, at, &header) || header.kind != CHUNK_INDEX ||
             header.payload_size > end_offset - at - CHUNK_HEADER_SIZE)
             return ERR_CORRUPT;
-        status = reader_chunk_read_at(report, at, header.payload_size + CHUNK_HEADER_SIZE, scratch, &header);
-        if (!status)
-            status = decode_index(report, scratch, &header, &before, (uint64_t)end.first);
-        if (status)
-            return status;
+        if ((code = reader_chunk_read_at(report, at, header.payload_size + CHUNK_HEADER_SIZE, scratch, &header)) != 0)
+            return code;
+        if ((code = decode_index(report, scratch, &header, &before, (uint64_t)end.first)) != 0)
+            return code;
         at += header.payload_size + CHUNK_HEADER_SIZE;
     }
     report->recovered = end.rows != 0;
@@ -184,8 +186,8 @@ static int scan_file(struct report *report)
     window->start = 0;
     window->length = 0;
     uint64_t offset = FILE_HEADER_SIZE, size = report->host.size;
-    int status = 0;
-    while (offset < size && !status) {
+    int code = 0;
+    while (offset < size) {
         struct chunk_header header;
         uint64_t next = next_chunk(window, offset, &header);
         if (next == size && is_unfinished_tail(window, offset)) {
@@ -196,13 +198,15 @@ static int scan_file(struct report *report)
         }
         if (next >= size)
             break;
-        status = add_found(report, next, &header);
+        if ((code = add_found(report, next, &header)) != 0)
+            goto free_window;
         offset = next + header.payload_size + CHUNK_HEADER_SIZE;
         report->complete = header.kind == CHUNK_END && offset == size;
         report->recovered = header.kind == CHUNK_END && header.rows;
     }
+free_window:
     free(window);
-    return status;
+    return code;
 }
 
 /* A scanned file has seen a crash or damage, so every payload is checked now: the tables then count only good rows. */
@@ -222,30 +226,52 @@ static void verify_one(void *argument, int worker, size_t i)
         reader_scratch_give(report, scratch);
 }
 
-int report_find_chunks(struct report *report, struct error *err)
+static int try_index(struct report *report)
+{
+    struct reader_scratch *scratch = reader_scratch_take(report);
+    if (!scratch)
+        return ERR_NO_MEMORY;
+    int code = read_index(report, scratch);
+    reader_scratch_give(report, scratch);
+    return code;
+}
+
+static int find_chunks(struct report *report)
+{
+    int code = try_index(report), is_damaged = code == ERR_CORRUPT || code == ERR_IO;
+    if (code != 0 && !is_damaged)
+        return code;
+    if (!is_damaged) {
+        report->has_index = report->complete = 1;
+        return 0;
+    }
+    report->found_count = 0;
+    if ((code = scan_file(report)) != 0)
+        return code;
+    report->host.parallel_for(report->host.context, report->found_count, verify_one, report);
+    return 0;
+}
+
+static int check_file_header(struct report *report, struct error *err)
 {
     uint8_t header[FILE_HEADER_SIZE];
+    int code;
     if (report->host.size < sizeof header)
         return error_set(err, ERR_BAD_FORMAT, "too short to be a report");
-    int status = report->host.read_at(report->host.context, 0, header, sizeof header);
-    if (status)
-        return error_set(err, status, "the report cannot be read");
+    if ((code = report->host.read_at(report->host.context, 0, header, sizeof header)) != 0)
+        return error_set(err, code, "the report cannot be read");
     if (memcmp(header, FORMAT_MAGIC, 8))
         return error_set(err, ERR_BAD_FORMAT, "not a Tacho report");
     if (get_u32(header + 8) != FORMAT_VERSION)
         return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8),
                          FORMAT_VERSION);
+    return 0;
+}
 
-    struct reader_scratch *scratch = reader_scratch_take(report);
-    status = scratch ? read_index(report, scratch) : ERR_NO_MEMORY;
-    if (scratch)
-        reader_scratch_give(report, scratch);
-    if (status == ERR_CORRUPT || status == ERR_IO) {
-        report->found_count = 0;
-        status = scan_file(report);
-        if (!status)
-            report->host.parallel_for(report->host.context, report->found_count, verify_one, report);
-    } else if (!status)
-        report->has_index = report->complete = 1;
-    return status ? error_set(err, status, "%s", error_name(status)) : 0;
+int report_find_chunks(struct report *report, struct error *err)
+{
+    int code;
+    if ((code = check_file_header(report, err)) != 0)
+        return code;
+    return (code = find_chunks(report)) != 0 ? error_set(err, code, "%s", error_name(code)) : 0;
 }

@@ -8,21 +8,22 @@
 int report_open_host(const struct report_host *host, struct report **out, struct error *err)
 {
     struct report *report = calloc(1, sizeof *report);
+    int code;
     if (!report)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     report->host = *host;
     pthread_mutex_init(&report->lock, NULL);
-    int status = report_find_chunks(report, err);
-    if (!status)
-        status = report_make_tables(report, err);
-    if (!status)
-        status = report_make_strings(report, err);
-    if (status) {
-        report_close(report);
-        return status;
-    }
+    if ((code = report_find_chunks(report, err)) != 0)
+        goto close_report;
+    if ((code = report_make_tables(report, err)) != 0)
+        goto close_report;
+    if ((code = report_make_strings(report, err)) != 0)
+        goto close_report;
     *out = report;
     return 0;
+close_report:
+    report_close(report);
+    return code;
 }
 
 void report_close(struct report *report)

@@ -21,11 +21,11 @@ int report_open(const char *path, struct report **out, struct error *err);
 int report_open_host(const struct report_host *host, struct report **out, struct error *err);
 void report_close(struct report *report);
 
-/* What opening found, and the damage that was met since. */
+/* The state of the file as it was found when it was opened, and damage that was met since. */
 struct report_health {
     int has_index;           /* 0: scanned */
     int complete;            /* the writer closed it in good order */
-    int recovered;           /* made by report_recover() from one that was damaged or unfinished */
+    int recovered;           /* made by report_recover() (recover.h) from one that was damaged or unfinished */
     uint64_t damaged_chunks; /* skipped */
     uint64_t damaged_bytes;
     uint64_t cut_bytes;      /* at the end, of a chunk that was not written to its end */
@@ -79,7 +79,7 @@ static inline double block_real(const struct report_block *block, size_t column,
     return value.real;
 }
 
-/* chunks wholly outside are skipped; rows inside a chunk are not filtered */
+/* Chunks wholly outside of it are skipped; rows inside a chunk are not filtered. */
 struct report_span {
     int64_t from_ns, to_ns;
 };
@@ -135,10 +135,5 @@ const char *report_string(struct report *report, int64_t id, size_t *length);
  * the first of them. The first search finds out whether strings repeat. */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 int report_strings_repeat(struct report *report);
-
-/* Writes the readable part of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row is
- * readable. `health` is that of the old report, all of it checked. */
-int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health,
-                   struct error *err);
 
 #endif

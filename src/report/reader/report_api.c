@@ -166,14 +166,17 @@ int tacho_report_read_real(struct tacho_report *report, int table, int column, u
     int64_t *numbers = malloc(count * sizeof *numbers + 1);
     if (!numbers)
         return TACHO_REPORT_NO_MEMORY;
-    int status = tacho_report_read(report, table, column, first, count, numbers, nulls);
-    if (!status && tacho_report_column_type(report, table, column) == TACHO_COLUMN_REAL)
+    int code = tacho_report_read(report, table, column, first, count, numbers, nulls);
+    if (code != 0)
+        goto free_numbers;
+    if (tacho_report_column_type(report, table, column) == TACHO_COLUMN_REAL)
         memcpy(values, numbers, count * sizeof *values);
     else
-        for (size_t i = 0; i < count && !status; i++)
+        for (size_t i = 0; i < count; i++)
             values[i] = (double)numbers[i];
+free_numbers:
     free(numbers);
-    return status;
+    return code;
 }
 
 const char *tacho_report_string(struct tacho_report *report, int64_t id, size_t *length)

@@ -223,8 +223,8 @@ struct scan {
     const struct report_span *span;
     int (*visit)(void *context, int worker, const struct report_block *block);
     void *context;
-    const _Atomic int *stop; /* of the thread that asked */
-    _Atomic int status;
+    const _Atomic int *stop; /* of the calling thread */
+    _Atomic int code;        /* the first that is not 0 */
 };
 
 static void scan_one(void *argument, int worker, size_t i)
@@ -232,8 +232,8 @@ static void scan_one(void *argument, int worker, size_t i)
     struct scan *scan = argument;
     struct reader_chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
     if (cancel_is_raised(scan->stop))
-        scan->status = ERR_CANCELLED;
-    if (atomic_load_explicit(&scan->status, memory_order_relaxed))
+        scan->code = ERR_CANCELLED;
+    if (atomic_load_explicit(&scan->code, memory_order_relaxed))
         return;
     if (scan->span && scan->table->has_time && chunk->first <= chunk->last &&
         (chunk->last < scan->span->from_ns || chunk->first > scan->span->to_ns))
@@ -241,7 +241,7 @@ static void scan_one(void *argument, int worker, size_t i)
     struct reader_scratch *scratch = reader_scratch_take(scan->report);
     int has_nulls[TABLE_MAX_COLUMNS];
     if (!scratch || scratch_columns(scratch, scan->column_count, chunk->rows)) {
-        scan->status = ERR_NO_MEMORY;
+        scan->code = ERR_NO_MEMORY;
         if (scratch)
             reader_scratch_give(scan->report, scratch);
         return;
@@ -259,9 +259,9 @@ static void scan_one(void *argument, int worker, size_t i)
             .first_ns = chunk->first,
             .last_ns = chunk->last,
         };
-        int status = scan->visit(scan->context, worker, &block), none = 0;
-        if (status)
-            atomic_compare_exchange_strong(&scan->status, &none, status);
+        int code = scan->visit(scan->context, worker, &block), none = 0;
+        if (code != 0)
+            atomic_compare_exchange_strong(&scan->code, &none, code);
     }
     reader_scratch_give(scan->report, scratch);
 }
@@ -272,8 +272,8 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
     scan->stop = cancel_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
-    int status = scan->status;
-    return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
+    int code = scan->code;
+    return code < 0 ? error_set(err, code, "%s", error_name(code)) : code;
 }
 
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
@@ -364,7 +364,7 @@ struct read {
     _Atomic(uint64_t *) *nulls;
     uint8_t *failed; /* by chunk */
     const _Atomic int *stop;
-    _Atomic int status;
+    _Atomic int code;
 };
 
 /* Copies a chunk's NULL bits to the place of its rows; neighbours share a word. */
@@ -397,16 +397,16 @@ static void read_one(void *argument, int worker, size_t i)
     struct reader_chunk *chunk = &read->table->chunks[i];
     size_t count = read->out->column_count;
     if (cancel_is_raised(read->stop)) {
-        read->status = ERR_CANCELLED;
-        read->failed[i] = 1; /* what was not read is not there */
+        read->code = ERR_CANCELLED;
+        read->failed[i] = 1; /* its rows are missing */
         return;
     }
     struct reader_scratch *scratch = reader_scratch_take(read->report);
     int64_t *values[TABLE_MAX_COLUMNS];
     int has_nulls[TABLE_MAX_COLUMNS];
     if (!scratch || scratch_columns(scratch, count, chunk->rows)) {
-        read->status = ERR_NO_MEMORY;
-        goto out;
+        read->code = ERR_NO_MEMORY;
+        goto give_scratch;
     }
     for (size_t c = 0; c < count; c++)
         values[c] = read->out->values[c] + chunk->first_row;
@@ -414,8 +414,8 @@ static void read_one(void *argument, int worker, size_t i)
     read->failed[i] = chunk_decode(read->report, chunk, scratch, &target) != 0;
     for (size_t c = 0; c < count && !read->failed[i]; c++)
         if (has_nulls[c] && or_bits(&read->nulls[c], read->out->rows, chunk->first_row, scratch->nulls[c], chunk->rows))
-            read->status = ERR_NO_MEMORY;
-out:
+            read->code = ERR_NO_MEMORY;
+give_scratch:
     if (scratch)
         reader_scratch_give(read->report, scratch);
 }
@@ -473,23 +473,25 @@ int report_read(struct report *report, const struct report_table *table, const i
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
     out->values = calloc(column_count + 1, sizeof *out->values);
     out->nulls = calloc(column_count + 1, sizeof *out->nulls);
-    int status = read.failed && read.nulls && out->values && out->nulls ? 0 : ERR_NO_MEMORY;
-    for (size_t c = 0; c < column_count && !status; c++)
+    int code = ERR_NO_MEMORY;
+    if (!read.failed || !read.nulls || !out->values || !out->nulls)
+        goto done;
+    for (size_t c = 0; c < column_count; c++)
         if (!(out->values[c] = alloc_column(table->rows)))
-            status = ERR_NO_MEMORY;
-    if (!status) {
-        report->host.parallel_for(report->host.context, state->chunk_count, read_one, &read);
-        for (size_t c = 0; c < column_count; c++)
-            out->nulls[c] = read.nulls[c];
-        status = read.status;
-        compact(&read);
-    }
+            goto done;
+    report->host.parallel_for(report->host.context, state->chunk_count, read_one, &read);
+    for (size_t c = 0; c < column_count; c++)
+        out->nulls[c] = read.nulls[c];
+    code = read.code;
+    compact(&read);
+done:
     free(read.failed);
     free(read.nulls);
-    if (!status)
-        return 0;
-    report_columns_free(out);
-    return error_set(err, status, "%s", error_name(status));
+    if (code != 0) {
+        report_columns_free(out);
+        error_set(err, code, "%s", error_name(code));
+    }
+    return code;
 }
 
 void report_columns_free(struct report_columns *columns)
@@ -503,4 +505,34 @@ void report_columns_free(struct report_columns *columns)
     free(columns->values);
     free(columns->nulls);
     *columns = (struct report_columns){ 0 };
+}
+
+/* ---- checking -------------------------------------------------------------------------------------------------- */
+
+struct check {
+    struct report *report;
+    struct reader_table *table;
+};
+
+static void check_one(void *argument, int worker, size_t i)
+{
+    struct report *report = ((struct check *)argument)->report;
+    struct reader_chunk *chunk = &((struct check *)argument)->table->chunks[i];
+    struct reader_scratch *scratch = reader_scratch_take(report);
+    size_t size;
+    (void)worker;
+    if (!scratch)
+        return;
+    reader_chunk_read(report, chunk, scratch, &size);
+    reader_scratch_give(report, scratch);
+}
+
+void report_check(struct report *report)
+{
+    if (!report->has_index) /* then opening has checked it */
+        return;
+    for (size_t i = 0; i < report->table_count; i++) {
+        struct check check = { report, report->tables[i] };
+        report->host.parallel_for(report->host.context, check.table->chunk_count, check_one, &check);
+    }
 }

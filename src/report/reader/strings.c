@@ -65,16 +65,16 @@ static struct reader_string_block *decode_block(struct report *report, struct re
     uint8_t *packed = malloc(view->blob_size + 1);
     if (!block || !packed || !(block->offsets = malloc((rows + 1) * sizeof *block->offsets)) ||
         !(block->bytes = malloc(view->blob_size + rows)))
-        goto failed;
+        goto free_block;
     if (strings_decode(&report->host, &scratch->decode, view, rows, block->offsets, packed)) {
         reader_chunk_damaged(report, strings->chunk);
-        goto failed;
+        goto free_block;
     }
     spread(block, rows, packed);
     free(packed);
     return block;
 
-failed:
+free_block:
     free(packed);
     if (block) {
         free(block->offsets);

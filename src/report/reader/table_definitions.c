@@ -134,9 +134,9 @@ static void parse_definition(struct report *report, struct format_cursor *cursor
 static int read_schema(struct report *report, struct reader_scratch *scratch, const struct reader_found_chunk *found)
 {
     struct chunk_header header;
-    int status = reader_chunk_read_at(report, found->offset, found->size, scratch, &header);
-    if (status)
-        return status;
+    int code;
+    if ((code = reader_chunk_read_at(report, found->offset, found->size, scratch, &header)) != 0)
+        return code;
     const uint8_t *payload = scratch->chunk + CHUNK_HEADER_SIZE;
     struct format_cursor cursor = { payload, payload + header.payload_size, 0 };
     struct format_cursor sizes = { 0 };
@@ -153,12 +153,15 @@ static int read_schema(struct report *report, struct reader_scratch *scratch, co
     uint8_t *text = malloc(raw + 1);
     if (!text)
         return ERR_NO_MEMORY;
-    status = unpack(&report->host, bytes, stored, text, raw);
     struct format_cursor definitions = { text, text + raw, 0 };
-    for (uint32_t i = 0; i < header.rows && !status && !definitions.failed; i++)
+    if ((code = unpack(&report->host, bytes, stored, text, raw)) != 0)
+        goto free_text;
+    for (uint32_t i = 0; i < header.rows && !definitions.failed; i++)
         parse_definition(report, &definitions);
+    code = definitions.failed ? ERR_CORRUPT : 0;
+free_text:
     free(text);
-    return status ? status : definitions.failed ? ERR_CORRUPT : 0;
+    return code;
 }
 
 /* Whether the header's claims about the rows can be true; strings must have the ids that first and last name. */
@@ -202,25 +205,33 @@ static int add_chunk(struct report *report, const struct reader_found_chunk *fou
     return 0;
 }
 
+/* A damaged schema chunk is counted; the file has a second copy. */
+static int read_schemas(struct report *report, struct reader_scratch *scratch)
+{
+    for (size_t i = 0; i < report->found_count; i++) {
+        if (report->found[i].header.kind != CHUNK_SCHEMA)
+            continue;
+        int code = read_schema(report, scratch, &report->found[i]);
+        if (code == ERR_CORRUPT) {
+            report->damaged_chunks++;
+            report->damaged_bytes += report->found[i].size;
+        } else if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
 int report_make_tables(struct report *report, struct error *err)
 {
     struct reader_scratch *scratch = reader_scratch_take(report);
     if (!scratch)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    int status = 0;
-    for (size_t i = 0; i < report->found_count && !status; i++) {
-        if (report->found[i].header.kind != CHUNK_SCHEMA)
-            continue;
-        status = read_schema(report, scratch, &report->found[i]);
-        if (status == ERR_CORRUPT) {
-            report->damaged_chunks++;
-            report->damaged_bytes += report->found[i].size;
-            status = 0;
-        }
-    }
+    int code = read_schemas(report, scratch);
     reader_scratch_give(report, scratch);
-    for (size_t i = 0; i < report->found_count && !status; i++)
-        if (report->found[i].header.kind == CHUNK_ROWS)
-            status = add_chunk(report, &report->found[i]);
-    return status ? error_set(err, status, "%s", error_name(status)) : 0;
+    if (code != 0)
+        return error_set(err, code, "%s", error_name(code));
+    for (size_t i = 0; i < report->found_count; i++)
+        if (report->found[i].header.kind == CHUNK_ROWS && (code = add_chunk(report, &report->found[i])) != 0)
+            return error_set(err, code, "%s", error_name(code));
+    return 0;
 }

@@ -96,9 +96,9 @@ int append_file_close(struct append_file *output)
             /* not a regular file, or a file system that keeps the blocks: the report is whole all the same */
         }
     }
-    int status = close(output->fd);
+    int closed = close(output->fd);
     output->fd = -1;
-    return status ? ERR_IO : 0;
+    return closed == 0 ? 0 : ERR_IO;
 }
 
 void append_file_discard(struct append_file *output, const char *path)

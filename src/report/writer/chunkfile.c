@@ -10,17 +10,16 @@
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err)
 {
     *file = (struct chunkfile){ 0 };
-    int status = append_file_open(&file->output, path, overwrite, err);
-    if (status)
-        return status;
+    int code;
+    if ((code = append_file_open(&file->output, path, overwrite, err)) != 0)
+        return code;
     uint8_t header[FILE_HEADER_SIZE] = FORMAT_MAGIC;
     put_u32(header + 8, FORMAT_VERSION);
-    status = append_file_write(&file->output, header, sizeof header, OUTPUT_RESERVE);
-    if (status) {
+    if ((code = append_file_write(&file->output, header, sizeof header, OUTPUT_RESERVE)) != 0) {
         error_set_errno(err, "cannot write %s", path);
         append_file_discard(&file->output, path);
     }
-    return status;
+    return code;
 }
 
 static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_header *header)
@@ -70,12 +69,14 @@ static int put_index_part(struct chunkfile *file, struct encoder *encoder, size_
         columns[INDEX_LAST][i] = chunk->header.last;
     }
     struct encoded_chunk encoded = { 0 };
-    int status = encode_index(encoder, (const int64_t *const *)columns, count, &encoded);
-    if (!status)
-        status = chunkfile_put(file, &encoded, 0);
+    int code = encode_index(encoder, (const int64_t *const *)columns, count, &encoded);
+    if (code != 0)
+        goto done;
+    code = chunkfile_put(file, &encoded, 0);
+done:
     free(encoded.bytes);
     free(values);
-    return status;
+    return code;
 }
 
 int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
@@ -84,9 +85,9 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
     size_t count = file->count, parts = 0;
     for (size_t first = 0; first < count; first += CHUNK_MAX_ROWS, parts++) {
         size_t rows = count - first < CHUNK_MAX_ROWS ? count - first : CHUNK_MAX_ROWS;
-        int status = put_index_part(file, encoder, first, rows);
-        if (status)
-            return status;
+        int code = put_index_part(file, encoder, first, rows);
+        if (code != 0)
+            return code;
     }
     uint8_t bytes[CHUNK_HEADER_SIZE];
     struct encoded_chunk end = {
@@ -104,9 +105,9 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
 int chunkfile_close(struct chunkfile *file)
 {
     free(file->chunks);
-    int status = append_file_close(&file->output);
+    int code = append_file_close(&file->output);
     *file = (struct chunkfile){ .output = { .fd = -1 } };
-    return status;
+    return code;
 }
 
 void chunkfile_discard(struct chunkfile *file, const char *path)

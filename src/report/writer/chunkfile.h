@@ -15,9 +15,9 @@ struct chunkfile {
     struct append_file output;
     struct chunkfile_entry *chunks;
     size_t count, capacity;
-    int recovered;    /* the end says so */
-    int failed;       /* what the last chunk came to: 0 or an ERR_ code, */
-    int failed_errno; /* and why */
+    int recovered;    /* noted in the end chunk */
+    int failed;       /* 0 or the ERR_ code of the last chunk, */
+    int failed_errno; /* and its errno */
 };
 
 /* Creates the file with its first bytes. If they cannot be written, no file is left. */
@@ -36,7 +36,7 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder);
 /* Closes and frees; the file is left as it is. */
 int chunkfile_close(struct chunkfile *file);
 
-/* The same, and the file goes. */
+/* The same, and removes the file. */
 void chunkfile_discard(struct chunkfile *file, const char *path);
 
 #endif

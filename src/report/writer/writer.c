@@ -43,7 +43,7 @@ struct job {
     int64_t first_id;
     int small;                     /* the table has few rows so far: a full disk must not lose them */
     int done;
-    int status;                    /* of encoding */
+    int encode_code;               /* of encoding: 0 or an ERR_ code */
     int held;                      /* did not fit, and waits for the close */
     struct encoded_chunk encoded;
 };
@@ -125,9 +125,9 @@ static int put_held(struct writer *writer, uint64_t keep)
 {
     while (writer->held) {
         struct job *job = writer->held;
-        int status = chunkfile_put(&writer->file, &job->encoded, keep);
-        if (status)
-            return status;
+        int code = chunkfile_put(&writer->file, &job->encoded, keep);
+        if (code != 0)
+            return code;
         writer->held = job->next;
         free_job(job);
     }
@@ -135,19 +135,25 @@ static int put_held(struct writer *writer, uint64_t keep)
     return 0;
 }
 
+static int put_job(struct writer *writer, const struct job *job)
+{
+    int code;
+    if (job->encode_code)
+        return job->encode_code;
+    if ((code = put_stuck(writer, OUTPUT_RESERVE)) != 0)
+        return code;
+    if (job->rows && (code = put_held(writer, OUTPUT_RESERVE)) != 0)
+        return code;
+    return chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
+}
+
 static void write_job(struct writer *writer, struct job *job)
 {
-    int status = job->status;
-    if (!status)
-        status = put_stuck(writer, OUTPUT_RESERVE);
-    if (!status && job->rows)
-        status = put_held(writer, OUTPUT_RESERVE);
-    if (!status)
-        status = chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
-    job->held = status && job->small && !job->status;
+    int is_written = put_job(writer, job) == 0;
+    job->held = !is_written && job->small && !job->encode_code;
     if (job->held)
         return;
-    if (status && (job->rows || job->status || keep_stuck(writer, &job->encoded)))
+    if (!is_written && (job->rows || job->encode_code || keep_stuck(writer, &job->encoded)))
         lose(writer, job->table, job->count);
     free(job->encoded.bytes);
     job->encoded.bytes = NULL;
@@ -158,11 +164,11 @@ static void write_job(struct writer *writer, struct job *job)
 static void encode_job(struct encoder *encoder, struct job *job)
 {
     if (!encoder)
-        job->status = ERR_NO_MEMORY;
+        job->encode_code = ERR_NO_MEMORY;
     else if (job->rows)
-        job->status = encode_rows(encoder, job->table, job->rows, job->count, &job->encoded);
+        job->encode_code = encode_rows(encoder, job->table, job->rows, job->count, &job->encoded);
     else
-        job->status = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
+        job->encode_code = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
 }
 
 /* Disposes of a job that was written, or was not. */
@@ -450,9 +456,9 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     struct writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    int status = chunkfile_open(&writer->file, path, options ? options->overwrite : 0, err);
-    if (status)
-        goto failed_open;
+    int code = chunkfile_open(&writer->file, path, options ? options->overwrite : 0, err);
+    if (code != 0)
+        goto free_writer;
     writer->level = options ? options->level : 0;
     writer->workers = choose_workers(options ? options->workers : 0);
     writer->string_memory = options && options->string_memory ? options->string_memory : STRING_MEMORY;
@@ -464,25 +470,25 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     writer->encoder = encoder_new(writer->level);
     struct encoded_chunk schema = { 0 };
     if (!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
-        status = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto failed_memory;
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto discard_file;
     }
-    status = chunkfile_put(&writer->file, &schema, OUTPUT_RESERVE);
+    code = chunkfile_put(&writer->file, &schema, OUTPUT_RESERVE);
     free(schema.bytes);
-    if (status) {
+    if (code != 0) {
         error_set_errno(err, "cannot write %s", path);
-        goto failed_memory;
+        goto discard_file;
     }
     *out = writer;
     return 0;
 
-failed_memory:
+discard_file:
     encoder_delete(writer->encoder);
     string_pool_free(&writer->strings);
     chunkfile_discard(&writer->file, path);
-failed_open:
+free_writer:
     free(writer);
-    return status;
+    return code;
 }
 
 /* ---- closing: the queue is empty, the owner does all of it ----------------------------------------------------- */
@@ -514,12 +520,14 @@ static int put_string(struct writer *writer, int64_t id)
     }
     struct encoded_chunk encoded;
     const struct intern_string *string = string_pool_find(&writer->strings, id);
-    int status = string ? encode_strings(writer->encoder, id, string, 1, &encoded) : ERR_NO_SPACE;
-    if (status)
-        return status;
-    status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
+    int code;
+    if (!string)
+        return ERR_NO_SPACE;
+    if ((code = encode_strings(writer->encoder, id, string, 1, &encoded)) != 0)
+        return code;
+    code = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
     free(encoded.bytes);
-    return status;
+    return code;
 }
 
 /* On a full disk, writes only the strings that the last rows of a table need, one by one, out of the reserve. */
@@ -532,9 +540,9 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
         for (size_t i = 0; i < count; i++) {
             const uint64_t *row = rows + i * (schema->column_count + 1);
             int64_t id = (int64_t)row[column + 1];
-            int status = (row[0] >> column & 1) && is_stuck(writer, id) ? put_string(writer, id) : 0;
-            if (status)
-                return status;
+            int is_needed = (row[0] >> column & 1) && is_stuck(writer, id), code;
+            if (is_needed && (code = put_string(writer, id)) != 0)
+                return code;
         }
     }
     return 0;
@@ -543,12 +551,9 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
 static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count, uint64_t keep)
 {
     struct encoded_chunk encoded = { 0 };
-    int status = put_needed_strings(writer, table, rows, count);
-    if (!status)
-        status = encode_rows(writer->encoder, table, rows, count, &encoded);
-    if (!status)
-        status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) + keep);
-    if (status)
+    if (put_needed_strings(writer, table, rows, count) != 0 ||
+        encode_rows(writer->encoder, table, rows, count, &encoded) != 0 ||
+        chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) + keep) != 0)
         lose(writer, table, count);
     free(encoded.bytes);
 }
@@ -604,12 +609,12 @@ void writer_give_up_held(struct writer *writer)
 static int put_schema(struct writer *writer)
 {
     struct encoded_chunk encoded;
-    int status = encode_schema(writer->encoder, &encoded);
-    if (status)
-        return status;
-    status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) / 2);
+    int code;
+    if ((code = encode_schema(writer->encoder, &encoded)) != 0)
+        return code;
+    code = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) / 2);
     free(encoded.bytes);
-    return status;
+    return code;
 }
 
 static void writer_free(struct writer *writer)
@@ -635,6 +640,16 @@ static void writer_free(struct writer *writer)
     free(writer);
 }
 
+static int report_losses(const struct writer *writer, struct error *err)
+{
+    uint64_t lost = 0;
+    for (int table = 0; table < TABLE_COUNT; table++)
+        lost += writer_rows_lost(writer, (enum table_id)table);
+    return lost ? error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written",
+                            (unsigned long long)lost)
+                : 0;
+}
+
 int writer_close(struct writer *writer, struct error *err)
 {
     submit_strings(writer);
@@ -645,17 +660,13 @@ int writer_close(struct writer *writer, struct error *err)
     put_last_tables(writer, 0);
     if (!put_schema(writer))
         chunkfile_finish(&writer->file, writer->encoder);
-    int status = report_failure(writer, err);
-    uint64_t lost = 0;
-    for (int table = 0; table < TABLE_COUNT; table++)
-        lost += writer_rows_lost(writer, (enum table_id)table);
-    if (lost && !status)
-        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written",
-                           (unsigned long long)lost);
-    if (chunkfile_close(&writer->file) && !status)
-        status = error_set_errno(err, "cannot write the report");
+    int code;
+    if ((code = report_failure(writer, err)) != 0 || (code = report_losses(writer, err)) != 0)
+        chunkfile_close(&writer->file);
+    else if (chunkfile_close(&writer->file) != 0)
+        code = error_set_errno(err, "cannot write the report");
     writer_free(writer);
-    return status;
+    return code;
 }
 
 int writer_close_after(struct writer *writer, int code, struct error *err)
