@@ -13,26 +13,26 @@
 
 struct collect_options;
 struct collect_result;
-struct examination;
+struct doctor_examination;
 struct profile_settings;
 struct report;
 struct source_summary;
 
 /* A name that --trace takes. */
-struct source_trace {
+struct cmd_source_trace {
     const char *name;  /* NULL ends a list */
     int by_default;    /* recorded when there is no --trace */
     int is_other_name; /* understood, but help does not list it */
 };
 
 /* A table of the report that holds a source's events, and what `tacho info` calls them. */
-struct source_table {
+struct cmd_source_table {
     const char *events; /* as in TACHO_COUNT, where they are counted there; NULL ends a list */
     const char *table;
 };
 
 /* How `tacho info` shows a value of the report's META_DATA_CAPTURE or TARGET_INFO_SYSTEM_ENV. */
-struct source_label {
+struct cmd_source_label {
     const char *name;                                 /* NULL ends a list */
     const char *label;                                /* NULL: it is not shown */
     void (*add)(struct text *out, const char *value); /* NULL: as it is */
@@ -42,7 +42,7 @@ struct cmd_source {
     uint32_t events; /* WIRE_BIT()s: its events in the counts of a capture; 0: agents record none for it */
 
     /* ---- tacho profile ---- */
-    const struct source_trace *traces;
+    const struct cmd_source_trace *traces;
 
     /* Options, in the order of help; a row without a name ends them. The offset of a row is that of a field in the
      * source's own settings, which start as a copy of `settings` (NULL: zeros); take() gets the struct
@@ -63,11 +63,11 @@ struct cmd_source {
     int (*is_expected)(struct profile_settings *settings, const struct collect_result *result);
 
     /* ---- tacho doctor ---- */
-    const struct examination *examinations;
+    const struct doctor_examination *examinations;
 
     /* ---- tacho info ---- */
-    const struct source_label *labels;
-    const struct source_table *tables;
+    const struct cmd_source_label *labels;
+    const struct cmd_source_table *tables;
     /* Adds lines of its own, with a heading; nothing where the report has nothing of it. */
     int (*info)(struct text *out, struct report *report, struct error *err);
 

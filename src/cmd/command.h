@@ -1,4 +1,4 @@
-/* The commands, one row each. What a user types is the name; help and completion come from the row. */
+/* The commands, one row each. The user types the name; help and completion come from the row. */
 #ifndef TACHO_CMD_COMMAND_H
 #define TACHO_CMD_COMMAND_H
 
@@ -22,10 +22,10 @@ extern const struct command *const commands[]; /* NULL-terminated */
 /* Exit statuses of our own; profile also passes on its program's. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-/* Runs what argv asks for and returns the exit status. */
+/* Runs the command that argv names and returns the exit status. */
 int command_main(int argc, char **argv);
 
-/* Parses a command's options. Returns 1 when the command should go on, or 0 when it is done (help was asked for, or
+/* Parses a command's options. Returns 1 when the command should go on, or 0 when it is done (it printed its help, or
  * the arguments were wrong): *status is then its exit status. operands has room for argc pointers. */
 int command_options(const struct command *self, int argc, char **argv, void *settings, const char **operands,
                     size_t *operand_count, int *status);
@@ -33,18 +33,18 @@ int command_options(const struct command *self, int argc, char **argv, void *set
 /* Prints "tacho NAME: sentence" to stderr; returns EXIT_FAILED, or EXIT_USAGE for ERR_BAD_ARGUMENT. */
 int command_fail(const struct command *self, const struct error *err);
 
-/* Writes all of the text to stdout; 0, or EXIT_FAILED after a word on stderr. */
+/* Writes all of the text to stdout; EXIT_OK, or EXIT_FAILED after a message on stderr. */
 int command_write(const struct command *self, const struct text *text);
 
-/* The command's options, wherever it has them. */
+/* The command's options: `options`, or the result of make_options(). */
 const struct option *command_option_table(const struct command *command);
 
-/* What the tables say, for help. */
+/* Add the help of a command, and of all commands. */
 void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
 
-/* How the user called tacho ("build/bin/tacho"), for commands that we tell him to type; add it
- * with display_add_quoted(). */
+/* The path by which tacho was called ("build/bin/tacho"), for commands that a message suggests; add it with
+ * display_add_quoted(). */
 const char *command_name(void);
 
 extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
 #include "command.h"
 #include "export/export.h"
@@ -54,7 +55,7 @@ static int ends_with(const char *name, const char *ending)
     return strlen(name) > strlen(ending) && strcmp(name + strlen(name) - strlen(ending), ending) == 0;
 }
 
-/* Parses, checks that there is one file, and makes up the output's name where none was given. Returns 1 to go on. */
+/* Parses the options and checks that there is one file. Returns 1 to go on. */
 static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file,
                    int *status)
 {
@@ -73,7 +74,7 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
     return 1;
 }
 
-/* Says where the result is, unless told to be quiet; frees the made-up name. */
+/* Prints the path of the result, unless told to be quiet; frees the made-up name. */
 static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings,
                   const char *output, char *made_up)
 {
@@ -82,7 +83,9 @@ static int finish(const struct command *self, int code, const struct error *err,
     else if (!settings->quiet)
         printf("%s\n", output);
     free(made_up);
-    return code == 0 ? EXIT_OK : code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+    if (code != 0)
+        return code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+    return EXIT_OK;
 }
 
 /* ---- import ---------------------------------------------------------------------------------------------------- */
@@ -93,20 +96,19 @@ static const struct option import_options[] = {
 };
 /* clang-format on */
 
-/* What the report says about its own import: how many rows of TACHO_IMPORT give this reason. */
+/* The number of rows of TACHO_IMPORT that give this reason. */
 static size_t count_reason(struct report *report, const char *reason)
 {
-    const struct report_table *table = report_table(report, "TACHO_IMPORT");
-    int column = table ? report_column(table, "reason") : -1;
-    struct report_columns rows;
+    static const char *const names[] = { "reason", NULL };
+    struct row_cursor rows;
     struct error err;
     size_t count = 0;
 
-    if (!table || report_read(report, table, &column, 1, &rows, &err) != 0)
+    if (row_cursor_open(&rows, report, "TACHO_IMPORT", names, &err) != 0)
         return 0;
-    for (size_t r = 0; r < rows.rows; r++)
-        count += strcmp(report_string(report, rows.values[0][r], NULL), reason) == 0;
-    report_columns_free(&rows);
+    while (row_cursor_next(&rows))
+        count += strcmp(report_string(report, row_int(&rows, 0), NULL), reason) == 0;
+    row_cursor_close(&rows);
     return count;
 }
 
@@ -139,6 +141,38 @@ static void say_what_is_missing(const struct command *self, const char *path)
     report_close(report);
 }
 
+/* A .nsys-rep is first exported by nsys, to a file beside it. */
+static int import_file(const struct command *self, const char *file, const char *output,
+                       const struct settings *settings, struct error *err)
+{
+    struct text found = { 0 }; /* the export of a .nsys-rep, or the file itself */
+    char *sqlite = with_ending(file, ".", "sqlite");
+    const struct importer *importer;
+    int code;
+
+    if (!sqlite) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto done;
+    }
+    if ((code = nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, err)) != 0)
+        goto done;
+    if (!(importer = importer_for(text_string(&found)))) {
+        code = error_set(err, ERR_BAD_FORMAT,
+                         "'%s' cannot be read, or is not a file that can be imported (the SQLite export of nsys and "
+                         "traces of torch.profiler are)",
+                         file);
+        goto done;
+    }
+    if ((code = importer->import(text_string(&found), output, settings->overwrite, err)) != 0)
+        goto done;
+    if (!settings->quiet)
+        say_what_is_missing(self, output);
+done:
+    text_free(&found);
+    free(sqlite);
+    return code;
+}
+
 static int run_import(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { 0 };
@@ -148,24 +182,10 @@ static int run_import(const struct command *self, int argc, char **argv)
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    struct text found = { 0 }; /* what nsys exports a .nsys-rep to, or the file itself */
-    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho"),
-         *sqlite = with_ending(file, ".", "sqlite");
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output && sqlite ? nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, &err)
-                                : error_set(&err, ERR_NO_MEMORY, "out of memory");
-    const struct importer *importer = code == 0 ? importer_for(text_string(&found)) : NULL;
-    if (code == 0 && !importer)
-        code = error_set(&err, ERR_BAD_FORMAT,
-                         "'%s' cannot be read, or is not a file that can be imported (the SQLite export of nsys and "
-                         "traces of torch.profiler are)",
-                         file);
-    else if (code == 0)
-        code = importer->import(text_string(&found), output, settings.overwrite, &err);
-    if (code == 0 && !settings.quiet)
-        say_what_is_missing(self, output);
-    text_free(&found);
-    free(sqlite);
+    int code = output ? import_file(self, file, output, &settings, &err)
+                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
     return finish(self, code, &err, &settings, output, made_up);
 }
 
@@ -265,16 +285,18 @@ static int take_parts(const struct option_list *list, struct export_options *opt
 {
     int code = 0;
 
-    for (size_t i = 0; i < list->count && code == 0; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         char *copy = strdup(list->values[i]), *rest = copy, *part;
         if (!copy)
             return error_set(err, ERR_NO_MEMORY, "out of memory");
-        while (code == 0 && (part = strsep(&rest, ",")))
-            if (*part)
-                code = add(options, part, err);
+        while ((part = strsep(&rest, ",")))
+            if (*part && (code = add(options, part, err)) != 0)
+                break;
         free(copy);
+        if (code != 0)
+            return code;
     }
-    return code;
+    return 0;
 }
 
 static int take_export_options(struct settings *settings, const struct exporter **exporter, struct error *err)
@@ -288,12 +310,12 @@ static int take_export_options(struct settings *settings, const struct exporter 
             settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
-    int code = take_parts(&settings->tables, &settings->export, export_add_pattern, err);
-    if (code == 0)
-        code = take_parts(&settings->times, &settings->export, export_add_range, err);
-    if (code == 0 && settings->ts_shift)
-        code = export_parse_time(settings->ts_shift, &settings->export.shift_ns, err);
-    return code;
+    int code;
+    if ((code = take_parts(&settings->tables, &settings->export, export_add_pattern, err)) != 0)
+        return code;
+    if ((code = take_parts(&settings->times, &settings->export, export_add_range, err)) != 0)
+        return code;
+    return settings->ts_shift ? export_parse_time(settings->ts_shift, &settings->export.shift_ns, err) : 0;
 }
 
 /* A pattern that is misspelt leaves nothing, which is easily taken for a report without data. */
@@ -311,7 +333,7 @@ static int names_a_table(const struct export_options *options, const struct repo
     return 0;
 }
 
-/* All of it, or the part that was asked for. */
+/* Exports the whole report, or the requested part. */
 static int write_part(struct report *report, const char *output, const struct exporter *exporter,
                       const struct settings *settings, struct error *err)
 {
@@ -320,20 +342,23 @@ static int write_part(struct report *report, const char *output, const struct ex
     struct selection_part part = { 0 };
     struct filter filter = { 0 };
     struct text note = { 0 };
-    int code = selection_part_find(&settings->part, report, &part, err);
+    struct analysis_request request;
+    int code;
 
-    if (code == 0) {
-        struct analysis_request request = selection_part_request(&part, &no_report);
-        code = filter_open(&filter, report, &request, err);
-    }
+    if ((code = selection_part_find(&settings->part, report, &part, err)) != 0)
+        goto done;
+    request = selection_part_request(&part, &no_report);
+    if ((code = filter_open(&filter, report, &request, err)) != 0)
+        goto done;
     options.filter = filter.only.only || filter.span ? &filter : NULL;
     options.page_folder = install_page_folder();
     options.name = settings->file_name;
     options.note = &note;
-    if (code == 0)
-        code = export_file(exporter, report, output, settings->overwrite, &options, err);
-    if (code == 0 && note.length && !settings->quiet)
+    if ((code = export_file(exporter, report, output, settings->overwrite, &options, err)) != 0)
+        goto done;
+    if (note.length && !settings->quiet)
         fprintf(stderr, "tacho export: %s\n", text_string(&note));
+done:
     text_free(&note);
     filter_close(&filter);
     selection_part_free(&part);
@@ -344,19 +369,19 @@ static int write_export(const char *file, const char *output, const struct expor
                         const struct settings *settings, struct error *err)
 {
     struct report *report;
-
     struct stat from, to;
+    int code;
+
     if (stat(file, &from) == 0 && stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
         return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
-    int code = open_report(file, &report, err);
-    if (code == 0) {
-        if (names_a_table(&settings->export, report))
-            code = write_part(report, output, exporter, settings, err);
-        else
-            code = error_set(err, ERR_BAD_ARGUMENT,
-                             "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
-        close_report(report, file);
-    }
+    if ((code = open_report(file, &report, err)) != 0)
+        return code;
+    if (names_a_table(&settings->export, report))
+        code = write_part(report, output, exporter, settings, err);
+    else
+        code = error_set(err, ERR_BAD_ARGUMENT,
+                         "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
+    close_report(report, file);
     return code;
 }
 
@@ -366,23 +391,22 @@ static int run_export(const struct command *self, int argc, char **argv)
     const struct exporter *exporter;
     struct error err = { 0 };
     const char *file, *output = NULL;
-    char *made_up = NULL;
-    int status;
+    char *made_up = NULL, ending[64];
+    int status, code;
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
     const char *slash = strrchr(file, '/');
     settings.file_name = slash ? slash + 1 : file;
-    int code = take_export_options(&settings, &exporter, &err);
-    if (code == 0) {
-        char ending[64];
-        snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
-        made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
-        output = settings.output ? settings.output : made_up;
-        settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
-        code = output ? write_export(file, output, exporter, &settings, &err)
-                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
-    }
+    if ((code = take_export_options(&settings, &exporter, &err)) != 0)
+        goto done;
+    snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
+    made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
+    output = settings.output ? settings.output : made_up;
+    settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
+    code = output ? write_export(file, output, exporter, &settings, &err)
+                  : error_set(&err, ERR_NO_MEMORY, "out of memory");
+done:
     export_options_free(&settings.export);
     return finish(self, code, &err, &settings, output, made_up);
 }
@@ -406,7 +430,7 @@ static const struct option recover_options[] = {
 };
 /* clang-format on */
 
-/* What a repair cannot bring back, such as events that a full disk had no room for. */
+/* Tells the losses that a repair cannot undo, such as events that a full disk had no room for. */
 static void say_what_was_lost(const char *path)
 {
     struct report *report;
@@ -416,10 +440,37 @@ static void say_what_was_lost(const char *path)
         close_report(report, path);
 }
 
+static void say_what_was_found(const struct report_health *health)
+{
+    if (health->damaged_chunks)
+        printf("%llu damaged chunk%s (%llu bytes) %s left out.\n", (unsigned long long)health->damaged_chunks,
+               health->damaged_chunks == 1 ? "" : "s", (unsigned long long)health->damaged_bytes,
+               health->damaged_chunks == 1 ? "was" : "were");
+    if (health->cut_bytes)
+        printf("%llu bytes of a chunk at the end that was not whole were left out.\n",
+               (unsigned long long)health->cut_bytes);
+    if (health->complete && !health->damaged_chunks)
+        printf("The file was whole.\n");
+    else if (!health->damaged_chunks)
+        printf("Nothing was damaged; the report lacked its end.\n");
+}
+
+static int recover_file(const char *file, const char *output, const struct settings *settings, struct error *err)
+{
+    struct report_health health = { 0 };
+    int code;
+
+    if ((code = report_recover(file, output, settings->overwrite, &health, err)) != 0)
+        return code;
+    if (!settings->quiet)
+        say_what_was_found(&health);
+    say_what_was_lost(output);
+    return 0;
+}
+
 static int run_recover(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { 0 };
-    struct report_health health = { 0 };
     struct error err = { 0 };
     const char *file;
     int status;
@@ -428,23 +479,7 @@ static int run_recover(const struct command *self, int argc, char **argv)
         return status;
     char *made_up = settings.output ? NULL : with_ending(file, ".", "recovered.tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output ? report_recover(file, output, settings.overwrite, &health, &err)
-                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0 && !settings.quiet) {
-        if (health.damaged_chunks)
-            printf("%llu damaged chunk%s (%llu bytes) %s left out.\n", (unsigned long long)health.damaged_chunks,
-                   health.damaged_chunks == 1 ? "" : "s", (unsigned long long)health.damaged_bytes,
-                   health.damaged_chunks == 1 ? "was" : "were");
-        if (health.cut_bytes)
-            printf("%llu bytes of a chunk at the end that was not whole were left out.\n",
-                   (unsigned long long)health.cut_bytes);
-        if (health.complete && !health.damaged_chunks)
-            printf("The file was whole.\n");
-        else if (!health.damaged_chunks)
-            printf("Nothing was damaged; the report lacked its end.\n");
-    }
-    if (code == 0)
-        say_what_was_lost(output);
+    int code = output ? recover_file(file, output, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
     return finish(self, code, &err, &settings, output, made_up);
 }
 

@@ -258,7 +258,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
     output_file(&file, destination, job->runs[0].path, text_string(&what));
-    code = deliver(job->delivery, destination, text_string(&file), &out, err);
+    code = output_deliver(job->delivery, destination, text_string(&file), &out, err);
     diff_free(&diff);
     text_free(&out);
     text_free(&file);
@@ -266,22 +266,22 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     return code;
 }
 
-/* Reports that nobody asked for by name are left out when no run has their data. */
+/* A report that was not selected by name is left out when no run has its data. */
 static int compare_report(struct job *job, const struct selection_item *wanted,
                           const struct output_destination *destination, int asked_for, struct error *err)
 {
-    int code = make_tables(job, wanted, err), found = 0;
+    int code, found = 0;
 
+    if ((code = make_tables(job, wanted, err)) != 0)
+        goto free_tables;
     for (size_t i = 0; i < job->before + job->after; i++)
         found |= job->runs[i].table != NULL;
-    if (code == 0 && !found && !asked_for) {
-        forget_tables(job);
-        return 0;
-    }
-    if (code == 0)
-        code = show(job, wanted, destination, err);
-    if (code == 0)
-        code = check_conditions(job, wanted, err);
+    if (!found && !asked_for)
+        goto free_tables;
+    if ((code = show(job, wanted, destination, err)) != 0)
+        goto free_tables;
+    code = check_conditions(job, wanted, err);
+free_tables:
     forget_tables(job);
     return code;
 }
@@ -351,7 +351,7 @@ static int compare_all(struct job *job, const struct selection_list *asked, stru
 
     for (size_t i = 0; i < count; i++) {
         const struct selection_item by_default = { .analysis = asked->count ? NULL : defaults[i] };
-        if (compare_report(job, asked->count ? &asked->items[i] : &by_default, delivery_at(job->delivery, i),
+        if (compare_report(job, asked->count ? &asked->items[i] : &by_default, output_delivery_at(job->delivery, i),
                            asked->count != 0, err) != 0)
             return err->code;
     }
@@ -383,7 +383,7 @@ static int run(const struct command *self, int argc, char **argv)
         job->settings = &settings;
         job->delivery = &delivery;
         if (take_files(job, files, file_count, second, second_count, &err) == 0 && take_conditions(job, &err) == 0 &&
-            delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+            output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
             selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0)
             compare_all(job, wanted, &err);
     }
@@ -399,7 +399,7 @@ static int run(const struct command *self, int argc, char **argv)
         selection_free(wanted);
     free(wanted);
     free(job);
-    delivery_free(&delivery);
+    output_delivery_free(&delivery);
     return status;
 }
 

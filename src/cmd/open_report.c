@@ -1,5 +1,5 @@
-/* Foreign files become a report in a temporary file that has no name any more once it is open. What is wrong with a
- * report is said on stderr, so that it reaches whoever reads the tables and disturbs no program that does. */
+/* Imports foreign files to a temporary report, which is unlinked once it is open. Damage and losses of a report are
+ * told on stderr, so that a person who reads the tables sees them and a program that does is not disturbed. */
 #include "open_report.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "cmd/print/display.h"
 #include "import/import.h"
 #include "nsys_rep.h"
-#include "small_tables.h"
+#include "small_table.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out,
                                struct error *err)
@@ -29,8 +29,10 @@ static int import_to_temporary(const char *path, const struct importer *importer
                                folder && *folder ? folder : "/tmp");
     close(fd);
     int code = importer->import(path, name, 1, err);
-    if (code == 0)
-        code = report_open(name, out, err);
+    if (code != 0)
+        goto remove_file;
+    code = report_open(name, out, err);
+remove_file:
     unlink(name);
     return code;
 }
@@ -38,13 +40,15 @@ static int import_to_temporary(const char *path, const struct importer *importer
 int open_report(const char *path, struct report **out, struct error *err)
 {
     struct text found = { 0 };
-    int code = nsys_rep_find(path, NULL, &found, err);
+    const struct importer *importer;
+    int code;
 
-    if (code == 0) {
-        const struct importer *importer = importer_for(text_string(&found));
-        code = importer ? import_to_temporary(text_string(&found), importer, out, err)
-                        : report_open(text_string(&found), out, err);
-    }
+    if ((code = nsys_rep_find(path, NULL, &found, err)) != 0)
+        goto free_name;
+    importer = importer_for(text_string(&found));
+    code = importer ? import_to_temporary(text_string(&found), importer, out, err)
+                    : report_open(text_string(&found), out, err);
+free_name:
     text_free(&found);
     return code;
 }
@@ -60,7 +64,7 @@ static void add_damage(struct text *out, const struct report_health *health)
     text_add(out, "; figures may be too low");
 }
 
-/* "2 nvtx events (buffer-full), 1 osrt event (in-signal)", or processes: how many in all. */
+/* "2 nvtx events (buffer-full), 1 osrt event (in-signal)", or the same of processes. Returns the sum of the counts. */
 static uint64_t add_kind(struct text *out, const struct losses *losses, int is_of_processes)
 {
     uint64_t total = 0;
@@ -97,7 +101,7 @@ void open_add_losses(struct text *out, const struct losses *losses)
         text_add(out, processes == 1 ? " was not recorded" : " were not recorded");
 }
 
-/* What an import could not take over. Names that we do not know are no loss to any table of ours, and not told here. */
+/* The losses of an import. Unknown tables and columns are no loss to any report of ours, so they are not told here. */
 static void add_import(struct text *out, struct report *report)
 {
     static const char *const names[] = { "reason", NULL };
@@ -111,26 +115,26 @@ static void add_import(struct text *out, struct report *report)
         { "no-such-string", "column with names that are not there", "columns with names that are not there" },
         { "journal-not-read", "journal beside the file", "journals beside the file" },
     };
-    struct rows rows;
+    struct small_table rows;
     struct error err;
     size_t told = 0;
 
-    if (small_tables_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
+    if (small_table_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
         return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t count = 0;
         for (size_t r = 0; r < rows.columns.rows; r++)
-            count += strcmp(small_tables_text(&rows, r, 0, NULL), words[i].reason) == 0;
+            count += strcmp(small_table_text(&rows, r, 0, NULL), words[i].reason) == 0;
         if (count)
             text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count,
                       count == 1 ? words[i].one : words[i].more);
     }
     if (told)
         text_add(out, "; figures may be wrong (tacho info lists them)");
-    small_tables_free(&rows);
+    small_table_free(&rows);
 }
 
-/* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */
+/* Prints "tacho: FILE sentence" and clears the sentence. Names in it are cleaned: they may be anyone's. */
 static void say(const char *path, struct text *sentence)
 {
     struct text clean = { 0 };

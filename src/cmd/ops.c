@@ -129,23 +129,28 @@ static int print_plain(struct text *out, const struct torch_ops *ops, const stru
     struct chosen chosen = choose_columns(ops, settings);
     struct table *plain = table_new(chosen.columns, chosen.count);
     size_t limit = settings->row_limit < 0 ? SIZE_MAX : (size_t)settings->row_limit;
-    int code = plain ? 0 : ERR_NO_MEMORY;
-
-    for (size_t r = 0; r < table_row_count(ops->table) && code == 0 && table_row_count(plain) < limit; r++) {
-        const struct table_cell *row = table_row(ops->table, r);
-        if (!settings->top_level_only || row[TORCH_IS_TOP_LEVEL].integer)
-            code = add_plain_row(plain, &chosen, row);
-    }
     struct print_request request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO), .null_is_null = 1 };
-    if (code == 0)
-        (strcmp(settings->format, "csv") == 0 ? print_csv : print_json).table(out, plain, &request);
+
+    if (!plain)
+        goto no_memory;
+    for (size_t r = 0; r < table_row_count(ops->table) && table_row_count(plain) < limit; r++) {
+        const struct table_cell *row = table_row(ops->table, r);
+        if (settings->top_level_only && !row[TORCH_IS_TOP_LEVEL].integer)
+            continue;
+        if (add_plain_row(plain, &chosen, row) != 0)
+            goto no_memory;
+    }
+    (strcmp(settings->format, "csv") == 0 ? print_csv : print_json).table(out, plain, &request);
     table_delete(plain);
-    return code ? error_set(err, code, "out of memory") : 0;
+    return 0;
+no_memory:
+    table_delete(plain);
+    return error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-/* What was asked for and cannot be shown, with the way to record it. */
+/* Warns of options that have no effect because the report lacks their data, with the way to record it. */
 static void note_missing(const struct torch_ops *ops, const struct settings *settings)
 {
     const struct {
@@ -180,12 +185,14 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
     const struct selection_item no_report = { 0 };
     struct torch_ops ops;
     struct selection_part part = { 0 };
-    int code = selection_part_find(&settings->part, report, &part, err);
+    struct analysis_request part_of;
+    int code;
 
-    if (code == 0) {
-        struct analysis_request part_of = selection_part_request(&part, &no_report);
-        code = torch_ops(&ops, report, &part_of, &request, err);
-    }
+    if ((code = selection_part_find(&settings->part, report, &part, err)) != 0)
+        goto free_part;
+    part_of = selection_part_request(&part, &no_report);
+    code = torch_ops(&ops, report, &part_of, &request, err);
+free_part:
     selection_part_free(&part);
     if (code != 0)
         return code;
@@ -231,14 +238,12 @@ static int run(const struct command *self, int argc, char **argv)
     if (open_report(files[0], &report, &err) != 0)
         return command_fail(self, &err);
     int code = print_ops(&out, report, &settings, &err);
-    status = code == 0 ? 0 : command_fail(self, &err);
-    /* programs that read a list are given an empty one */
-    if (code == ERR_NO_DATA && strcmp(settings.format, "json") == 0) {
+    if (code == ERR_NO_DATA && strcmp(settings.format, "json") == 0) { /* programs that read a list get an empty one */
+        command_fail(self, &err);
         text_add(&out, "[]\n");
         code = 0;
     }
-    if (code == 0)
-        status = command_write(self, &out);
+    status = code != 0 ? command_fail(self, &err) : command_write(self, &out);
     close_report(report, files[0]);
     text_free(&out);
     return status;

@@ -73,7 +73,7 @@ static int parse_destination(struct output_destination *out, char *format, const
     return print_format_parse(format, &out->format, &out->request, err);
 }
 
-int delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err)
+int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err)
 {
     char *formats[DELIVER_MOST], *outputs[DELIVER_MOST];
     size_t format_count = 0, output_count = 0;
@@ -108,13 +108,13 @@ int delivery_parse(struct output_delivery *delivery, const struct output_setting
     return 0;
 }
 
-void delivery_free(struct output_delivery *delivery)
+void output_delivery_free(struct output_delivery *delivery)
 {
     for (size_t i = 0; i < delivery->text_count; i++)
         free(delivery->texts[i]);
 }
 
-const struct output_destination *delivery_at(const struct output_delivery *delivery, size_t place)
+const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place)
 {
     return &delivery->list[place < delivery->count ? place : delivery->count - 1];
 }
@@ -206,39 +206,53 @@ static int start_command(char **words, int *input, pid_t *pid, struct error *err
     return 0;
 }
 
+/* Writes the text to a command that runs, and waits for its end. */
+static int feed_command(char **words, int input, pid_t pid, const struct text *text, struct error *err)
+{
+    int status = 0, code = 0;
+
+    /* A command that has read enough closes its end of the pipe, which is not a failure. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    if (write_all(input, text) != 0 && errno != EPIPE)
+        code = error_set_errno(err, "cannot write to '%s'", words[0]);
+    close(input);
+    signal(SIGPIPE, before);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (code != 0)
+        return code;
+    if (WIFSIGNALED(status))
+        return error_set(err, ERR_IO, "'%s' was ended by signal %d", words[0], WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0)
+        return error_set(err, ERR_IO, "'%s' failed with status %d", words[0], WEXITSTATUS(status));
+    return 0;
+}
+
 static int pipe_to(const char *command, const struct text *text, struct error *err)
 {
     char *copy = strdup(command), **words = copy ? split_words(copy) : NULL;
     pid_t pid;
-    int input = -1, status = 0, code;
+    int input = -1, code;
 
-    if (!words)
+    if (!words) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
-    else if (!words[0])
-        code = error_set(err, ERR_BAD_ARGUMENT, "'@' needs a command behind it: --output '@less -S'");
-    else
-        code = start_command(words, &input, &pid, err);
-    if (code == 0) {
-        /* A command that has seen enough closes its end: that is no failure of ours. */
-        void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-        if (write_all(input, text) != 0 && errno != EPIPE)
-            code = error_set_errno(err, "cannot write to '%s'", words[0]);
-        close(input);
-        signal(SIGPIPE, before);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            continue;
-        if (code == 0 && WIFSIGNALED(status))
-            code = error_set(err, ERR_IO, "'%s' was ended by signal %d", words[0], WTERMSIG(status));
-        else if (code == 0 && WEXITSTATUS(status) != 0)
-            code = error_set(err, ERR_IO, "'%s' failed with status %d", words[0], WEXITSTATUS(status));
+        goto free_words;
     }
+    if (!words[0]) {
+        code = error_set(err, ERR_BAD_ARGUMENT, "'@' needs a command behind it: --output '@less -S'");
+        goto free_words;
+    }
+    if ((code = start_command(words, &input, &pid, err)) != 0)
+        goto free_words;
+    code = feed_command(words, input, pid, text, err);
+free_words:
     free(words);
     free(copy);
     return code;
 }
 
-int deliver(const struct output_delivery *delivery, const struct output_destination *destination, const char *file,
-            const struct text *text, struct error *err)
+int output_deliver(const struct output_delivery *delivery, const struct output_destination *destination,
+                   const char *file, const struct text *text, struct error *err)
 {
     if (text_failed(text))
         return error_set(err, ERR_NO_MEMORY, "out of memory");

@@ -51,10 +51,10 @@ struct output_delivery {
     size_t text_count;
 };
 
-int delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err);
-void delivery_free(struct output_delivery *delivery);
+int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err);
+void output_delivery_free(struct output_delivery *delivery);
 /* The place-th; the last one counts on. */
-const struct output_destination *delivery_at(const struct output_delivery *delivery, size_t place);
+const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place);
 int output_is_console(const struct output_destination *destination);
 
 /* The file that a table goes to: BASE_WHAT.csv. what is the report and its arguments; colons and slashes in it become
@@ -62,8 +62,8 @@ int output_is_console(const struct output_destination *destination);
 void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what);
 
 /* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
-int deliver(const struct output_delivery *delivery, const struct output_destination *destination, const char *file,
-            const struct text *text, struct error *err);
+int output_deliver(const struct output_delivery *delivery, const struct output_destination *destination,
+                   const char *file, const struct text *text, struct error *err);
 
 /* Prints --help-formats. */
 void output_help(struct text *out);

@@ -1,4 +1,4 @@
-/* Tables of reports and rules on their way to where they are wanted: what `stats` and `analyze` share. */
+/* Runs reports and rules, and delivers their tables: the common part of `stats` and `analyze`. */
 #include "run_reports.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "cmd/print/display.h"
 #include "open_report.h"
 
-/* Where it comes from, what makes it, where it goes. */
+/* Names the file, the report and the destination. */
 static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
 {
     text_add(out, "Processing [");
@@ -21,7 +21,7 @@ static void add_processing(struct text *out, const char *path, const struct anal
     text_add(out, "... \n");
 }
 
-/* Tables that a report needs are not there; or they are, and hold nothing for it. */
+/* A table that the report needs is missing, or has no rows for it. */
 static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report,
                         const struct error *why)
 {
@@ -96,13 +96,13 @@ struct job {
     int by_default;
 };
 
-/* Notes about what is done, on the terminal; never into a table. */
+/* Prints notes on the progress to the terminal, never to the destination of a table. */
 static void note(const struct output_delivery *delivery, const struct text *notes)
 {
     const struct output_destination console = { .output = "-" };
 
     if (!delivery->quiet)
-        deliver(delivery, &console, NULL, notes, NULL);
+        output_deliver(delivery, &console, NULL, notes, NULL);
 }
 
 static void note_part(const struct output_delivery *delivery, const struct selection_part *part)
@@ -130,15 +130,16 @@ static int send_away(const struct job *job, struct error *err)
         text_add(&file, job->destination->output);
     else
         output_file(&file, job->destination, job->path, text_string(&what));
-    add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    add_processing(&notes, job->path, analysis, code != 0 ? NULL : text_string(&file));
     if (code == ERR_NO_DATA)
         add_skipped(&notes, job->path, analysis, job->report, err);
     note(job->delivery, &notes);
-    if (code == 0) {
-        add_table(&out, table, analysis, &style);
-        code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
-        table_delete(table);
-    }
+    if (code != 0)
+        goto done;
+    add_table(&out, table, analysis, &style);
+    code = output_deliver(job->delivery, job->destination, text_string(&file), &out, err);
+    table_delete(table);
+done:
     text_free(&what);
     text_free(&file);
     text_free(&out);
@@ -153,13 +154,15 @@ static int print_here(const struct job *job, struct error *err)
     struct text out = { 0 };
     int code = run_reports_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
-    if (code == 0)
-        code = deliver(job->delivery, job->destination, NULL, &out, err);
+    if (code != 0)
+        goto free_text;
+    code = output_deliver(job->delivery, job->destination, NULL, &out, err);
+free_text:
     text_free(&out);
     return code;
 }
 
-/* What is wanted of a report that is open, one table after another. */
+/* Runs the selected reports on an open file, one after another. */
 static int show_report(struct report *report, const char *path, const struct run_reports_settings *settings,
                        const struct selection_list *wanted, int by_default, const struct output_delivery *delivery,
                        struct error *err)
@@ -168,9 +171,11 @@ static int show_report(struct report *report, const char *path, const struct run
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
 
-    if (code == 0 && part.steps.count)
+    if (code != 0)
+        goto free_part;
+    if (part.steps.count)
         note_part(delivery, &part);
-    for (size_t i = 0; i < jobs && code == 0; i++) {
+    for (size_t i = 0; i < jobs; i++) {
         const struct selection_item *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
         struct job job = {
             .report = report,
@@ -179,12 +184,34 @@ static int show_report(struct report *report, const char *path, const struct run
             .part = &settings->part,
             .request = selection_part_request(&part, one),
             .delivery = delivery,
-            .destination = delivery_at(delivery, i),
+            .destination = output_delivery_at(delivery, i),
             .by_default = by_default,
         };
         code = output_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
+        if (code != 0)
+            goto free_part;
     }
+free_part:
     selection_part_free(&part);
+    return code;
+}
+
+/* Runs the reports that fit the file, when no name was given. */
+static int show_defaults(struct report *report, const char *path, const struct run_reports_settings *settings,
+                         const struct run_reports_registry *registry, const struct output_delivery *delivery,
+                         struct error *err)
+{
+    struct selection_list *defaults = calloc(1, sizeof *defaults);
+    int code;
+
+    if (!defaults)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((code = registry->add_defaults(defaults, report, err)) != 0)
+        goto free_defaults;
+    code = show_report(report, path, settings, defaults, 1, delivery, err);
+free_defaults:
+    selection_free(defaults);
+    free(defaults);
     return code;
 }
 
@@ -192,27 +219,23 @@ static int show_file(const struct command *self, const char *path, const struct 
                      const struct run_reports_registry *registry, const struct selection_list *wanted,
                      const struct output_delivery *delivery)
 {
-    struct report *report = NULL;
+    struct report *report;
     struct error err = { 0 };
     struct text found = { 0 };
-    struct selection_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
-    int code = nsys_rep_find(path, &settings->input, &found, &err);
+    int code;
 
-    if (code == 0)
-        code = open_report(text_string(&found), &report, &err);
-    if (code == 0 && !wanted->count)
-        code = defaults ? registry->add_defaults(defaults, report, &err)
-                        : error_set(&err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0)
-        code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL,
-                           delivery, &err);
-    if (defaults)
-        selection_free(defaults);
-    free(defaults);
-    if (report)
-        close_report(report, text_string(&found));
+    if ((code = nsys_rep_find(path, &settings->input, &found, &err)) != 0)
+        goto free_name;
+    if ((code = open_report(text_string(&found), &report, &err)) != 0)
+        goto free_name;
+    if (wanted->count)
+        code = show_report(report, text_string(&found), settings, wanted, 0, delivery, &err);
+    else
+        code = show_defaults(report, text_string(&found), settings, registry, delivery, &err);
+    close_report(report, text_string(&found));
+free_name:
     text_free(&found);
-    return code == 0 ? EXIT_OK : command_fail(self, &err);
+    return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
 const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,
@@ -274,7 +297,7 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
-    else if (delivery_parse(&delivery, &settings->deliver, &err) == 0)
+    else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
         selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
@@ -284,6 +307,6 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     if (wanted)
         selection_free(wanted);
     free(wanted);
-    delivery_free(&delivery);
+    output_delivery_free(&delivery);
     return status;
 }

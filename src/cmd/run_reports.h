@@ -1,5 +1,4 @@
-/* Showing what was asked for of one file after another: what `stats` and `analyze` share, and `profile --stats=true`.
- */
+/* Runs reports or rules on one file after another: the common part of `stats`, `analyze` and `profile --stats=true`. */
 #ifndef TACHO_CMD_RUN_REPORTS_H
 #define TACHO_CMD_RUN_REPORTS_H
 
@@ -18,7 +17,7 @@ struct run_reports_style {
     int by_default; /* nobody asked for it by name: its first rows may do */
 };
 
-/* Adds one report's table, or why there is none, to out; of a rule, its advice too. Only a failure of the
+/* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
  * analysis itself is an error. */
 int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
                       const struct analysis_request *request, const struct run_reports_style *style, struct error *err);
@@ -31,7 +30,7 @@ struct run_reports_settings {
     struct nsys_rep_settings input;
 };
 
-/* What there is to show, and what is shown when no name is given. */
+/* The reports or rules that exist, and those that run when no name is given. */
 struct run_reports_registry {
     const struct analysis *const *known;
     const struct analysis *(*find)(const char *name);
@@ -39,18 +38,19 @@ struct run_reports_registry {
     int (*add_defaults)(struct selection_list *list, struct report *report, struct error *err);
 };
 
-/* The names of all that is known, for completion, behind `first` where that is not NULL;
- * NULL-terminated. Returns names. */
+/* The names of all reports or rules, for completion, behind `first` where that is not NULL; NULL-terminated. Returns
+ * names. */
 enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
 const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,
                                      const char *first);
 
-/* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained;
- * not if names is NULL. Before it the formats, if asked for. The exit status. */
+/* Prints the text of --help-reports and --help-rules: for "" the list with titles, for a name or "ALL" the help of one
+ * or all; nothing if names is NULL. With `formats`, the formats come before it. Returns the exit status. */
 int run_reports_help(const struct command *self, const struct run_reports_registry *registry, const char *names,
                      int formats);
 
-/* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
+/* Runs the selected reports on each of the files and delivers their tables. Returns the exit status; errors are printed
+ * to stderr. */
 int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const char *const *files, size_t file_count);
 

@@ -262,6 +262,21 @@ static int converse(struct session *session)
     return at_prompt ? EXIT_OK : failed;
 }
 
+/* The caller frees session and report, after an error too. */
+static int open_session(struct session *session, const struct settings *settings, const char *path, struct text *found,
+                        struct report **report, struct error *err)
+{
+    int code;
+
+    if ((code = set_format(session, settings->format, err)) != 0)
+        return code;
+    if ((code = nsys_rep_find(path, &settings->input, found, err)) != 0)
+        return code;
+    if ((code = open_report(text_string(found), report, err)) != 0)
+        return code;
+    return query_open(*report, &session->query, err);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .format = "column" };
@@ -275,17 +290,17 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, operands, &count, &status))
         return status;
-    if (count == 0 || count > 2)
+    if (count == 0 || count > 2) {
         error_set(&err, ERR_BAD_ARGUMENT,
                   "name a report and a question: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
-    else if (set_format(&session, settings.format, &err) == 0 &&
-             nsys_rep_find(operands[0], &settings.input, &found, &err) == 0 &&
-             open_report(text_string(&found), &report, &err) == 0)
-        query_open(report, &session.query, &err);
-    if (err.code == 0 && count == 1)
+        return command_fail(self, &err);
+    }
+    if (open_session(&session, &settings, operands[0], &found, &report, &err) != 0)
+        status = command_fail(self, &err);
+    else if (count == 1)
         status = converse(&session);
-    else if (err.code != 0 || (operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err)
-                                                     : answer(&session, operands[1], &err)) < 0)
+    else if ((operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err) : answer(&session, operands[1], &err)) <
+             0)
         status = command_fail(self, &err);
     query_close(session.query);
     if (report)

@@ -137,10 +137,11 @@ static int serve(const struct command *self, struct view *view, const char *file
                  int64_t begun_ns, struct error *err)
 {
     const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
-    char own_name[HOST_MOST], shown[HOST_MOST];
+    char own_name[HOST_MOST], shown[HOST_MOST], address[HOST_MOST + 128];
     struct text out = { 0 }, notes = { 0 };
     struct serve *server;
     size_t count = settings->allowed.count;
+    int code;
 
     memcpy(hosts, settings->allowed.values, count * sizeof *hosts);
     name_host(settings, own_name, shown);
@@ -157,22 +158,21 @@ static int serve(const struct command *self, struct view *view, const char *file
         .allowed_host_count = count,
         .far = is_under_ssh() || count > 0,
     };
-    int code = serve_open(&wanted, &server, err);
-    if (code == 0) {
-        char address[HOST_MOST + 128];
-        snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
-        display_add(&out, file, strlen(file), 0);
-        text_add(&out, " is ready after ");
-        human_time(&out, clock_monotonic_ns() - begun_ns);
-        text_add(&out, ":\n");
-        add_address(&out, server, settings, own_name, address);
-        warn(self, server, settings);
-        command_write(self, &out);
-        if (has_browser(settings))
-            start_browser(address);
-        code = serve_run(server, err);
-        serve_close(server);
-    }
+    if ((code = serve_open(&wanted, &server, err)) != 0)
+        goto free_texts;
+    snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
+    display_add(&out, file, strlen(file), 0);
+    text_add(&out, " is ready after ");
+    human_time(&out, clock_monotonic_ns() - begun_ns);
+    text_add(&out, ":\n");
+    add_address(&out, server, settings, own_name, address);
+    warn(self, server, settings);
+    command_write(self, &out);
+    if (has_browser(settings))
+        start_browser(address);
+    code = serve_run(server, err);
+    serve_close(server);
+free_texts:
     text_free(&out);
     text_free(&notes);
     return code;
@@ -187,7 +187,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct report *report;
     struct view *view;
     size_t count;
-    int status;
+    int status, code;
 
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
@@ -195,17 +195,16 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, count ? "one file at a time" : "name a file");
         return command_fail(self, &err);
     }
-    int code = open_report(files[0], &report, &err);
-    if (code != 0)
+    if ((code = open_report(files[0], &report, &err)) != 0)
         return command_fail(self, &err);
-    code = view_open(report, &view, &err);
-    if (code == 0) {
-        view_set_name(view, files[0]);
-        code = serve(self, view, files[0], &settings, begun_ns, &err);
-        view_close(view);
-    }
+    if ((code = view_open(report, &view, &err)) != 0)
+        goto close_file;
+    view_set_name(view, files[0]);
+    code = serve(self, view, files[0], &settings, begun_ns, &err);
+    view_close(view);
+close_file:
     close_report(report, files[0]);
-    return code == 0 ? EXIT_OK : command_fail(self, &err);
+    return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
 const struct command command_view = {

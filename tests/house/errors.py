@@ -15,6 +15,7 @@ FOLDERS = [
     "import",
     "query",
     "report",
+    "cmd",
     "serve",
     "view",
     "wasm",

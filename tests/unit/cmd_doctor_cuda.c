@@ -81,7 +81,7 @@ static void look(const char *root)
     cuda_doctor_look(root, &finding);
 }
 
-static void expect(enum verdict verdict, const char *words)
+static void expect(enum finding_verdict verdict, const char *words)
 {
     if (finding.verdict != verdict || !strstr(text_string(&finding.why), words))
         fail_msg("verdict %d, '%s' does not say '%s'", finding.verdict, text_string(&finding.why), words);

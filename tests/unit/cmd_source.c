@@ -42,7 +42,7 @@ static void rows_name_what_exists(void **state)
 {
     for (const struct cmd_source *const *source = cmd_sources; *source; source++) {
         const struct source_summary *summary = (*source)->summary;
-        for (const struct source_table *table = (*source)->tables; table && table->events; table++)
+        for (const struct cmd_source_table *table = (*source)->tables; table && table->events; table++)
             expect_table(table->table);
         if (!summary)
             continue;

@@ -57,9 +57,9 @@ static void add_finding(struct text *out, const char *name, const struct finding
 }
 
 /* Adds what a list of examinations finds, and counts the verdicts. */
-static void examine(struct text *out, const struct examination *list, int colours, size_t *verdict_counts)
+static void examine(struct text *out, const struct doctor_examination *list, int colours, size_t *verdict_counts)
 {
-    for (const struct examination *at = list; at && at->name; at++) {
+    for (const struct doctor_examination *at = list; at && at->name; at++) {
         struct finding finding = { .verdict = VERDICT_WORKS };
         at->look(&finding);
         add_finding(out, at->name, &finding, colours);

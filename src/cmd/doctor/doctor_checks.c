@@ -176,12 +176,12 @@ static void look_at_disk(struct finding *finding)
     text_add(&finding->why, ".");
 }
 
-const struct examination doctor_program[] = {
+const struct doctor_examination doctor_program[] = {
     { "Process tree", look_at_process_tree },
     { 0 },
 };
 
-const struct examination doctor_machine[] = {
+const struct doctor_examination doctor_machine[] = {
     { "Shared memory", look_at_shared_memory },
     { "Clock", look_at_clock },
     { "Output", look_at_disk },

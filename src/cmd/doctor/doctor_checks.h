@@ -4,7 +4,7 @@
 
 #include "finding.h"
 
-extern const struct examination doctor_program[]; /* what all sources need; told before them */
-extern const struct examination doctor_machine[]; /* told behind them */
+extern const struct doctor_examination doctor_program[]; /* what all sources need; told before them */
+extern const struct doctor_examination doctor_machine[]; /* told behind them */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-enum verdict {
+enum finding_verdict {
     VERDICT_WORKS,
     VERDICT_PARTLY,
     VERDICT_FAILS,
@@ -13,13 +13,13 @@ enum verdict {
 };
 
 struct finding {
-    enum verdict verdict;
+    enum finding_verdict verdict;
     struct text why;   /* one sentence or two */
     struct text allow; /* a line each: what to type or set to allow it; empty when nothing is needed or helps */
 };
 
 /* A row for each thing, in the order in which they are told; a row without a name ends a list. */
-struct examination {
+struct doctor_examination {
     const char *name;
     void (*look)(struct finding *finding);
 };

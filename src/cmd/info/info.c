@@ -11,7 +11,7 @@
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
-#include "cmd/small_tables.h"
+#include "cmd/small_table.h"
 #include "info_processes.h"
 #include "info_sources.h"
 
@@ -112,7 +112,7 @@ static void add_as_clock(struct text *out, const char *value)
 
 /* What the names in the report's tables are called here; those of sources are in their rows. Others are shown as they
  * are. */
-static const struct source_label labels[] = {
+static const struct cmd_source_label labels[] = {
     { "TACHO_VERSION", "Made by Tacho", NULL },
     { "COMMAND_LINE", "Command", NULL },
     { "PROGRAM", NULL, NULL },
@@ -131,7 +131,7 @@ static const struct source_label labels[] = {
     { 0 },
 };
 
-static const struct source_label *find_label(const struct source_label *list, const char *name)
+static const struct cmd_source_label *find_label(const struct cmd_source_label *list, const char *name)
 {
     for (; list && list->name; list++)
         if (strcmp(list->name, name) == 0)
@@ -139,13 +139,13 @@ static const struct source_label *find_label(const struct source_label *list, co
     return NULL;
 }
 
-static struct source_label label_of(const char *name)
+static struct cmd_source_label label_of(const char *name)
 {
-    const struct source_label *found = find_label(labels, name);
+    const struct cmd_source_label *found = find_label(labels, name);
 
     for (const struct cmd_source *const *source = cmd_sources; *source && !found; source++)
         found = find_label((*source)->labels, name);
-    return found ? *found : (struct source_label){ name, name, NULL };
+    return found ? *found : (struct cmd_source_label){ name, name, NULL };
 }
 
 /* Rows of name and value, as label and text. */
@@ -153,151 +153,161 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
                      struct error *err)
 {
     const char *const names[] = { name, value, NULL };
-    struct rows rows;
-    int code = small_tables_read(&rows, report, table, names, err);
+    struct small_table rows;
+    int code = small_table_read(&rows, report, table, names, err);
 
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < rows.columns.rows; i++) {
         struct text shown = { 0 };
-        struct source_label label = label_of(small_tables_text(&rows, i, 0, NULL));
+        struct cmd_source_label label = label_of(small_table_text(&rows, i, 0, NULL));
         if (!label.label)
             continue;
         display_add(&shown, label.label, strlen(label.label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
-        (label.add ? label.add : add_as_it_is)(out, small_tables_text(&rows, i, 1, NULL));
+        (label.add ? label.add : add_as_it_is)(out, small_table_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
     }
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
-/* Of reports that another profiler's file became. */
+/* Marks a report that was imported from another profiler's file. */
 static int add_origin(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "name", NULL };
-    struct rows rows;
-    int ours = 0, code = small_tables_read(&rows, report, "META_DATA_CAPTURE", names, err);
+    struct small_table rows;
+    int ours = 0, code = small_table_read(&rows, report, "META_DATA_CAPTURE", names, err);
 
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        ours |= strcmp(small_tables_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
-    small_tables_free(&rows);
-    /* Where something is missing, that may be what says that it is ours. */
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        ours |= strcmp(small_table_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
+    small_table_free(&rows);
+    /* A report of ours that lost rows may have lost this one. */
     struct report_health health = report_health(report);
-    if (code == 0 && !ours && health.complete && !health.recovered && !health.damaged_chunks) {
+    if (!ours && health.complete && !health.recovered && !health.damaged_chunks) {
         add_label(out, "Made by");
         text_add(out, "another profiler; imported\n");
     }
-    return code;
+    return 0;
 }
 
 static int add_times(struct text *out, struct report *report, struct error *err)
 {
     static const char *const start_names[] = { "utcTime", "localTime", NULL };
     static const char *const details_names[] = { "duration", NULL };
-    struct rows start, details;
+    struct small_table start, details;
     size_t length;
-    int code = small_tables_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err);
+    int code;
 
-    if (code == 0 && start.columns.rows) {
-        const char *utc = small_tables_text(&start, 0, 0, &length);
+    if ((code = small_table_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err)) != 0)
+        return code;
+    if (start.columns.rows) {
+        const char *utc = small_table_text(&start, 0, 0, &length);
         add_label(out, "Started");
         display_add(out, utc, length, WIDEST_VALUE);
         text_add(out, " UTC\n");
     }
-    small_tables_free(&start);
-    if (code == 0)
-        code = small_tables_read(&details, report, "ANALYSIS_DETAILS", details_names, err);
-    else
+    small_table_free(&start);
+    if ((code = small_table_read(&details, report, "ANALYSIS_DETAILS", details_names, err)) != 0)
         return code;
-    if (code == 0 && details.columns.rows) {
+    if (details.columns.rows) {
         add_label(out, "Duration");
-        human_time(out, small_tables_number(&details, 0, 0, 0));
+        human_time(out, small_table_number(&details, 0, 0, 0));
         text_add_char(out, '\n');
     }
-    small_tables_free(&details);
-    return code;
+    small_table_free(&details);
+    return 0;
 }
 
 static int add_ranges(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "end", "cause", NULL };
-    struct rows rows;
+    struct small_table rows;
     size_t length;
-    int code = small_tables_read(&rows, report, "TACHO_RANGE", names, err);
+    int code = small_table_read(&rows, report, "TACHO_RANGE", names, err);
 
-    if (code == 0 && rows.columns.rows)
+    if (code != 0)
+        return code;
+    if (rows.columns.rows)
         add_heading(out, "Capture ranges");
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        const char *cause = small_tables_text(&rows, i, 2, &length);
+    for (size_t i = 0; i < rows.columns.rows; i++) {
+        const char *cause = small_table_text(&rows, i, 2, &length);
         text_add(out, "  ");
-        human_time(out, small_tables_number(&rows, i, 0, 0));
+        human_time(out, small_table_number(&rows, i, 0, 0));
         text_add(out, " – ");
-        if (small_tables_is_null(&rows, i, 1))
+        if (small_table_is_null(&rows, i, 1))
             text_add(out, "(not ended)");
         else
-            human_time(out, small_tables_number(&rows, i, 1, 0));
+            human_time(out, small_table_number(&rows, i, 1, 0));
         text_add(out, "  begun by ");
         display_add(out, cause, length, WIDEST_VALUE);
         text_add_char(out, '\n');
     }
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
-/* What the profiler had to say: notes with a severity. */
+/* The messages of the profiler: notes with a severity. */
 static int add_messages(struct text *out, struct report *report, int all, struct error *err)
 {
     static const char *const names[] = { "severity", "text", NULL };
     enum { SEVERITY_WARNING = 2 };
-    struct rows rows;
+    struct small_table rows;
     size_t length, shown = 0, left = 0;
-    int code = small_tables_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
+    int code = small_table_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
 
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        if (!all && (small_tables_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < rows.columns.rows; i++) {
+        if (!all && (small_table_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
             left++;
             continue;
         }
         if (shown++ == 0)
             add_heading(out, "Messages");
-        const char *bytes = small_tables_text(&rows, i, 1, &length);
+        const char *bytes = small_table_text(&rows, i, 1, &length);
         text_add(out, "  ");
         display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
         text_add_char(out, '\n');
     }
     if (shown && left)
         text_addf(out, "  … %zu more: tacho info --all\n", left);
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
-/* What an import found in its file and could not take over. */
+/* Data of an imported file that was not imported. */
 static int add_import_notes(struct text *out, struct report *report, size_t limit, struct error *err)
 {
     static const char *const names[] = { "tableName", "columnName", "reason", "count", NULL };
-    struct rows rows;
+    struct small_table rows;
     size_t length;
-    int code = small_tables_read(&rows, report, "TACHO_IMPORT", names, err);
+    int code = small_table_read(&rows, report, "TACHO_IMPORT", names, err);
 
-    if (code == 0 && rows.columns.rows)
+    if (code != 0)
+        return code;
+    if (rows.columns.rows)
         add_heading(out, "Not imported");
-    for (size_t i = 0; code == 0 && i < rows.columns.rows && i < limit; i++) {
+    for (size_t i = 0; i < rows.columns.rows && i < limit; i++) {
         text_add(out, "  ");
         for (size_t c = 0; c < 2; c++) {
-            const char *name = small_tables_text(&rows, i, c, &length);
+            const char *name = small_table_text(&rows, i, c, &length);
             if (c && length)
                 text_add_char(out, '.');
             display_add(out, name, length, WIDEST_VALUE);
         }
-        text_addf(out, "  %s", small_tables_text(&rows, i, 2, &length));
-        if (small_tables_number(&rows, i, 3, -1) >= 0)
-            text_addf(out, ", %lld", (long long)small_tables_number(&rows, i, 3, -1));
+        text_addf(out, "  %s", small_table_text(&rows, i, 2, &length));
+        if (small_table_number(&rows, i, 3, -1) >= 0)
+            text_addf(out, ", %lld", (long long)small_table_number(&rows, i, 3, -1));
         text_add_char(out, '\n');
     }
-    if (code == 0 && rows.columns.rows > limit)
+    if (rows.columns.rows > limit)
         text_addf(out, "  … %zu more: tacho info --all\n", rows.columns.rows - limit);
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
 static void add_tables(struct text *out, struct report *report)
@@ -358,22 +368,25 @@ static int add_all(struct text *out, struct report *report, const char *path, in
     return 0;
 }
 
-/* ---- what the program wrote ------------------------------------------------------------------------------------ */
+/* ---- the output of the program --------------------------------------------------------------------------------- */
 
-/* Bytes as they were written; whoever asks for them knows the program. */
+/* Writes the bytes unchanged, control characters too: the user asks for the output of a program that they ran. */
 static int write_streams(const struct command *self, struct report *report, const char *path, struct error *err)
 {
     static const char *const names[] = { "filenameId", "contentId", NULL };
-    struct rows rows;
+    struct small_table rows;
     size_t length;
-    int status = EXIT_OK, code = small_tables_read(&rows, report, "ProcessStreams", names, err);
+    int status = EXIT_OK;
 
-    if (code == 0 && !rows.columns.rows)
-        code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it",
-                         path);
-    for (size_t i = 0; code == 0 && i < rows.columns.rows && status == EXIT_OK; i++) {
-        int is_error = strstr(small_tables_text(&rows, i, 0, NULL), "stderr") != NULL;
-        const char *bytes = small_tables_text(&rows, i, 1, &length);
+    if (small_table_read(&rows, report, "ProcessStreams", names, err) != 0)
+        return command_fail(self, err);
+    if (!rows.columns.rows) {
+        error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
+        status = command_fail(self, err);
+    }
+    for (size_t i = 0; i < rows.columns.rows && status == EXIT_OK; i++) {
+        int is_error = strstr(small_table_text(&rows, i, 0, NULL), "stderr") != NULL;
+        const char *bytes = small_table_text(&rows, i, 1, &length);
         struct text content = { 0 };
         if (is_error) {
             fwrite(bytes, 1, length, stderr);
@@ -383,8 +396,8 @@ static int write_streams(const struct command *self, struct report *report, cons
         }
         text_free(&content);
     }
-    small_tables_free(&rows);
-    return code != 0 ? command_fail(self, err) : status;
+    small_table_free(&rows);
+    return status;
 }
 
 static int print_info(const struct command *self, struct report *report, const char *path, int is_first, int all,

@@ -8,7 +8,7 @@
 #include "analyze/engine/event_columns.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
-#include "cmd/small_tables.h"
+#include "cmd/small_table.h"
 
 enum {
     START,
@@ -41,7 +41,7 @@ struct process {
 };
 
 struct tree {
-    struct rows rows;
+    struct small_table rows;
     struct process *list; /* by pid and image */
     size_t count, roots;
     size_t lines, limit;
@@ -68,10 +68,10 @@ static int collect(struct tree *tree)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
         tree->list[i] = (struct process){
-            .pid = small_tables_number(&tree->rows, i, PID, 0),
-            .image = small_tables_number(&tree->rows, i, IMAGE, 0),
-            .parent = small_tables_number(&tree->rows, i, PARENT, -1),
-            .start_ns = small_tables_number(&tree->rows, i, START, 0),
+            .pid = small_table_number(&tree->rows, i, PID, 0),
+            .image = small_table_number(&tree->rows, i, IMAGE, 0),
+            .parent = small_table_number(&tree->rows, i, PARENT, -1),
+            .start_ns = small_table_number(&tree->rows, i, START, 0),
             .row = i,
         };
     qsort(tree->list, rows, sizeof *tree->list, by_pid_and_row);
@@ -128,12 +128,12 @@ static void add_no_ending(struct text *out, const struct tree *tree)
 static void add_ending(struct text *out, const struct tree *tree, size_t row)
 {
     size_t length;
-    const char *ending = small_tables_text(&tree->rows, row, ENDING, &length);
+    const char *ending = small_table_text(&tree->rows, row, ENDING, &length);
 
-    if (strcmp(ending, "exit") == 0 && !small_tables_is_null(&tree->rows, row, STATUS))
-        text_addf(out, "exit %" PRId64, small_tables_number(&tree->rows, row, STATUS, 0));
-    else if (strcmp(ending, "signal") == 0 && !small_tables_is_null(&tree->rows, row, SIGNAL))
-        text_addf(out, "signal %" PRId64, small_tables_number(&tree->rows, row, SIGNAL, 0));
+    if (strcmp(ending, "exit") == 0 && !small_table_is_null(&tree->rows, row, STATUS))
+        text_addf(out, "exit %" PRId64, small_table_number(&tree->rows, row, STATUS, 0));
+    else if (strcmp(ending, "signal") == 0 && !small_table_is_null(&tree->rows, row, SIGNAL))
+        text_addf(out, "signal %" PRId64, small_table_number(&tree->rows, row, SIGNAL, 0));
     else if (strcmp(ending, "lost") == 0)
         text_add(out, "ending not known");
     else if (length && strcmp(ending, "running") != 0)
@@ -145,37 +145,37 @@ static void add_ending(struct text *out, const struct tree *tree, size_t row)
 static void add_line(struct text *out, struct tree *tree, const struct process *process, int depth)
 {
     size_t row = process->row, length;
-    const char *command = small_tables_text(&tree->rows, row, COMMAND, &length);
+    const char *command = small_table_text(&tree->rows, row, COMMAND, &length);
 
     if (!length)
-        command = small_tables_text(&tree->rows, row, EXE, &length);
+        command = small_table_text(&tree->rows, row, EXE, &length);
     text_add_repeat(out, ' ', 2 + 2 * (size_t)(depth < 30 ? depth : 30));
     text_addf(out, "%" PRId64 "  ", global_pid_number(process->pid));
     display_add(out, command, length, 80);
     text_add(out, "  [");
     add_ending(out, tree, row);
-    if (!small_tables_is_null(&tree->rows, row, END)) {
+    if (!small_table_is_null(&tree->rows, row, END)) {
         text_add(out, ", ");
-        human_time(out, saturating_duration(process->start_ns, small_tables_number(&tree->rows, row, END, 0)));
+        human_time(out, saturating_duration(process->start_ns, small_table_number(&tree->rows, row, END, 0)));
     }
-    if (!small_tables_is_null(&tree->rows, row, CPU)) {
+    if (!small_table_is_null(&tree->rows, row, CPU)) {
         text_add(out, ", CPU ");
-        human_time(out, small_tables_number(&tree->rows, row, CPU, 0));
+        human_time(out, small_table_number(&tree->rows, row, CPU, 0));
     }
-    if (strcmp(small_tables_text(&tree->rows, row, ORIGIN, &length), "found") == 0 ||
-        !small_tables_is_null(&tree->rows, row, UNRECORDED))
+    if (strcmp(small_table_text(&tree->rows, row, ORIGIN, &length), "found") == 0 ||
+        !small_table_is_null(&tree->rows, row, UNRECORDED))
         text_add(out, ", no agent");
-    if (!small_tables_is_null(&tree->rows, row, UNRECORDED)) {
-        const char *cause = small_tables_text(&tree->rows, row, UNRECORDED, &length);
+    if (!small_table_is_null(&tree->rows, row, UNRECORDED)) {
+        const char *cause = small_table_text(&tree->rows, row, UNRECORDED, &length);
         text_add(out, ": ");
         display_add(out, cause, length, 40);
     }
-    if (!small_tables_is_null(&tree->rows, row, RANK)) {
-        text_addf(out, ", rank %" PRId64, small_tables_number(&tree->rows, row, RANK, 0));
-        if (!small_tables_is_null(&tree->rows, row, WORLD))
-            text_addf(out, " of %" PRId64, small_tables_number(&tree->rows, row, WORLD, 0));
-        if (!small_tables_is_null(&tree->rows, row, LOCAL_RANK))
-            text_addf(out, ", local rank %" PRId64, small_tables_number(&tree->rows, row, LOCAL_RANK, 0));
+    if (!small_table_is_null(&tree->rows, row, RANK)) {
+        text_addf(out, ", rank %" PRId64, small_table_number(&tree->rows, row, RANK, 0));
+        if (!small_table_is_null(&tree->rows, row, WORLD))
+            text_addf(out, " of %" PRId64, small_table_number(&tree->rows, row, WORLD, 0));
+        if (!small_table_is_null(&tree->rows, row, LOCAL_RANK))
+            text_addf(out, ", local rank %" PRId64, small_table_number(&tree->rows, row, LOCAL_RANK, 0));
     }
     text_add(out, "]\n");
 }
@@ -195,31 +195,41 @@ static void add_process(struct text *out, struct tree *tree, size_t index, int d
         add_process(out, tree, child - 1, depth + 1);
 }
 
+static void add_heading(struct text *out, const struct tree *tree)
+{
+    size_t length;
+    const char *host = small_table_text(&tree->rows, 0, HOST, &length);
+
+    text_add(out, "\nProcesses");
+    if (length) {
+        text_add(out, " on ");
+        display_add(out, host, length, 80);
+    }
+    text_add_char(out, '\n');
+}
+
 int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err)
 {
     struct tree tree = { .limit = limit };
-    int code = small_tables_read(&tree.rows, report, "TACHO_PROCESS", names, err);
+    int code = small_table_read(&tree.rows, report, "TACHO_PROCESS", names, err);
 
-    if (code == 0 && tree.rows.columns.rows) {
-        code = collect(&tree) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
-        if (code == 0) {
-            size_t length;
-            const char *host = small_tables_text(&tree.rows, 0, HOST, &length);
-            text_add(out, "\nProcesses");
-            if (length) {
-                text_add(out, " on ");
-                display_add(out, host, length, 80);
-            }
-            text_add_char(out, '\n');
-            link_children(&tree);
-            for (size_t i = 0; i < tree.count; i++)
-                if (!tree.list[i].has_parent)
-                    add_process(out, &tree, i, 0);
-            if (tree.lines > limit)
-                text_addf(out, "  … %zu more: tacho info --all\n", tree.lines - limit);
-        }
+    if (code != 0)
+        return code;
+    if (!tree.rows.columns.rows)
+        goto free_tree;
+    if (collect(&tree) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto free_tree;
     }
-    small_tables_free(&tree.rows);
+    add_heading(out, &tree);
+    link_children(&tree);
+    for (size_t i = 0; i < tree.count; i++)
+        if (!tree.list[i].has_parent)
+            add_process(out, &tree, i, 0);
+    if (tree.lines > limit)
+        text_addf(out, "  … %zu more: tacho info --all\n", tree.lines - limit);
+free_tree:
+    small_table_free(&tree.rows);
     free(tree.list);
     return code;
 }

@@ -9,7 +9,7 @@
 #include "cmd/cmd_source.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
-#include "cmd/small_tables.h"
+#include "cmd/small_table.h"
 
 enum { SOURCES_MAX = 32 };
 
@@ -58,7 +58,7 @@ static void add_count(struct counts *counts, const char *source_name, const char
 static const struct report_table *table_of(struct report *report, const char *events)
 {
     for (const struct cmd_source *const *source = cmd_sources; *source; source++)
-        for (const struct source_table *at = (*source)->tables; at && at->events; at++)
+        for (const struct cmd_source_table *at = (*source)->tables; at && at->events; at++)
             if (strcmp(at->events, events) == 0)
                 return report_table(report, at->table);
     return NULL;
@@ -71,7 +71,7 @@ static void add_uncounted(struct counts *counts, struct report *report)
 
     cmd_sources_order(SOURCE_LAST_IN_TABLES, sources);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
-        for (const struct source_table *at = sources[i]->tables; at && at->events; at++) {
+        for (const struct cmd_source_table *at = sources[i]->tables; at && at->events; at++) {
             const struct report_table *table = report_table(report, at->table);
             if (table && table->rows)
                 find_source(counts, at->events);
@@ -153,22 +153,24 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "source", "fate", "count", NULL };
     struct counts *counts = calloc(1, sizeof *counts);
-    struct rows rows;
+    struct small_table rows;
+    int code;
 
     if (!counts)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    int code = small_tables_read(&rows, report, "TACHO_COUNT", names, err);
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        add_count(counts, small_tables_text(&rows, i, 0, NULL), small_tables_text(&rows, i, 1, NULL),
-                  (uint64_t)small_tables_number(&rows, i, 2, 0));
-    small_tables_free(&rows);
-    if (code == 0)
-        code = losses_read(&counts->losses, report, err);
+    if ((code = small_table_read(&rows, report, "TACHO_COUNT", names, err)) != 0)
+        goto free_counts;
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        add_count(counts, small_table_text(&rows, i, 0, NULL), small_table_text(&rows, i, 1, NULL),
+                  (uint64_t)small_table_number(&rows, i, 2, 0));
+    small_table_free(&rows);
+    if ((code = losses_read(&counts->losses, report, err)) != 0)
+        goto free_counts;
     counts->uncertain = !report_health(report).complete || report_health(report).recovered;
-    if (code == 0)
-        add_uncounted(counts, report);
-    if (code == 0 && counts->source_count)
+    add_uncounted(counts, report);
+    if (counts->source_count)
         print_sources(out, report, counts);
+free_counts:
     free(counts);
     return code;
 }

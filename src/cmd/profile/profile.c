@@ -79,7 +79,7 @@ static void add_export_name(struct text *name, const char *path, const struct ex
     text_addf(name, exporter->folder ? "_%s" : ".%s", exporter->extension);
 }
 
-/* What --export is to write must not be there either: better said now than after the run. */
+/* The files of --export must not exist either: the user learns that now, not after the run. */
 static int check_exports(const struct profile_settings *settings, const char *path, struct error *err)
 {
     for (size_t i = 0; i < settings->exports.count && !settings->overwrite; i++) {
@@ -100,7 +100,7 @@ static int name_output(void *context, int pid, const char **path, struct error *
                                 err);
 
     *path = text_string(naming->path);
-    return code ? code : check_exports(naming->settings, *path, err);
+    return code != 0 ? code : check_exports(naming->settings, *path, err);
 }
 
 /* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the

@@ -82,8 +82,10 @@ int profile_command_file_take(void *context, const char *value, struct error *er
     int code = options_parse(&parse, (int)count + 1, words, err);
     text_add(&settings->warnings, text_string(&parse.warnings));
     text_free(&parse.warnings);
-    if (code == 0 && parse.operand_count)
+    if (code != 0)
+        return code;
+    if (parse.operand_count)
         return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' holds '%s', which is not an option", value,
                          parse.operands[0]);
-    return code;
+    return 0;
 }

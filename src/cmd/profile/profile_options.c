@@ -59,13 +59,15 @@ static int take_one_export(struct profile_settings *settings, const char *name, 
 static int take_export(void *context, const char *value, struct error *err)
 {
     char **names = option_split(value, NULL);
+    int code = 0;
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    for (char **name = names; *name && err->code == 0; name++)
-        take_one_export(context, *name, err);
+    for (char **name = names; *name; name++)
+        if ((code = take_one_export(context, *name, err)) != 0)
+            break;
     free(names);
-    return err->code;
+    return code;
 }
 
 static const char *const *attach_names(void)
@@ -217,17 +219,23 @@ void profile_options_init(struct profile_settings *settings)
 /* The first error counts; warnings of all sources are kept. */
 static int finish_sources(struct profile_settings *settings, struct error *err)
 {
+    int code = 0;
+
     for (const struct cmd_source *const *source = cmd_sources; *source; source++) {
         struct error own = { 0 };
-        if ((*source)->finish && (*source)->finish(settings, &settings->collect, &own) != 0 && err->code == 0)
-            *err = own;
+        int own_code = (*source)->finish ? (*source)->finish(settings, &settings->collect, &own) : 0;
+        if (code != 0 || own_code == 0)
+            continue;
+        code = own_code;
+        *err = own;
     }
-    return err->code;
+    return code;
 }
 
 int profile_options_finish(struct profile_settings *settings, struct error *err)
 {
     struct collect_options *collect = &settings->collect;
+    int code;
 
     collect->sources = profile_trace_finish(settings);
     collect->overwrite = settings->overwrite;
@@ -240,8 +248,8 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
     collect->environment = settings->environment;
     if (settings->attach)
         collect->kill_signal = 0;
-    if (finish_sources(settings, err) != 0)
-        return err->code;
+    if ((code = finish_sources(settings, err)) != 0)
+        return code;
     if (collect->run_on_exit && collect->duration_ns == 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--stop-on-exit=false needs --duration, or the capture would never end");

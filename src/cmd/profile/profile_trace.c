@@ -19,7 +19,7 @@ static const char *const only_of_nsys[] = {
 enum { NAMES_MAX = 128 };
 
 struct name {
-    const struct source_trace *trace;
+    const struct cmd_source_trace *trace;
     const struct cmd_source *source;
 };
 
@@ -29,7 +29,8 @@ static size_t list_names(struct name list[NAMES_MAX])
     size_t count = 0;
 
     for (const struct cmd_source *const *source = cmd_sources; *source; source++)
-        for (const struct source_trace *trace = (*source)->traces; trace && trace->name && count < NAMES_MAX; trace++)
+        for (const struct cmd_source_trace *trace = (*source)->traces; trace && trace->name && count < NAMES_MAX;
+             trace++)
             list[count++] = (struct name){ trace, *source };
     return count;
 }
@@ -148,6 +149,7 @@ int profile_trace_take(void *context, const char *value, struct error *err)
 {
     struct profile_settings *settings = context;
     char **names = option_split(value, NULL);
+    int code = 0;
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -155,10 +157,11 @@ int profile_trace_take(void *context, const char *value, struct error *err)
     settings->sources_given = 0;
     settings->traced.count = 0;
     text_clear(&settings->unsupported);
-    for (char **name = names; *name && err->code == 0; name++)
-        take_one(settings, *name, err);
+    for (char **name = names; *name; name++)
+        if ((code = take_one(settings, *name, err)) != 0)
+            break;
     free(names);
-    return err->code;
+    return code;
 }
 
 /* One sentence for all names that were taken without an effect. */

@@ -73,22 +73,26 @@ static int take_list(const char *option, const char *value, size_t count, const 
                      uint32_t *places, int *help, struct error *err)
 {
     char **names = option_split(value, NULL);
+    int code = 0;
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     *places = 0;
-    for (char **name = names; *name && err->code == 0; name++) {
+    for (char **name = names; *name; name++) {
         int place = find(*name, count, name_of);
         if (strcmp(*name, "help") == 0)
             *help = 1;
         else if (place >= 0)
             *places |= 1u << place;
-        else if (strcmp(*name, "none") != 0)
-            error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option, *name,
-                      option);
+        else if (strcmp(*name, "none") != 0) {
+            code = error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option,
+                             *name, option);
+            goto free_names;
+        }
     }
+free_names:
     free(names);
-    return err->code;
+    return code;
 }
 
 static int take_os(void *settings, const char *value, struct error *err)
@@ -111,13 +115,15 @@ static int take_metrics(void *settings, const char *value, struct error *err)
     uint32_t places;
     int code = take_list("cpu-core-metrics", value, CPU_METRICS, metric_name, &places, &counters->help_metrics, err);
 
+    if (code != 0)
+        return code;
     counters->metrics = 0;
-    for (size_t i = 0; i < CPU_METRICS && code == 0; i++)
+    for (size_t i = 0; i < CPU_METRICS; i++)
         if (places >> i & 1)
             for (size_t j = 0; j < core_part.count; j++)
                 if (strcmp(core_name(j), cpu_metrics[i].of) == 0 || strcmp(core_name(j), cpu_metrics[i].per) == 0)
                     counters->metrics |= 1u << j;
-    return code;
+    return 0;
 }
 
 static int take_number(const char *option, const char *unit, const char *value, unsigned long most, unsigned long *out,

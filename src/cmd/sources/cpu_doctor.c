@@ -54,4 +54,4 @@ static void look(struct finding *finding)
     }
 }
 
-const struct examination cpu_examinations[] = { { "CPU sampling", look }, { 0 } };
+const struct doctor_examination cpu_examinations[] = { { "CPU sampling", look }, { 0 } };

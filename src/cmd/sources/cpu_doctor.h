@@ -4,6 +4,6 @@
 
 #include "cmd/doctor/finding.h"
 
-extern const struct examination cpu_examinations[];
+extern const struct doctor_examination cpu_examinations[];
 
 #endif

@@ -85,11 +85,12 @@ static int take_period(void *settings, const char *value, struct error *err)
 static int read_small(const struct number *number, const char *value, uint32_t *out, struct error *err)
 {
     uint64_t read = 0;
-    int code = read_number(number, value, &read, err);
+    int code;
 
-    if (code == 0)
-        *out = (uint32_t)read;
-    return code;
+    if ((code = read_number(number, value, &read, err)) != 0)
+        return code;
+    *out = (uint32_t)read;
+    return 0;
 }
 
 static int take_frequency(void *settings, const char *value, struct error *err)
@@ -159,7 +160,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "samples", "COMPOSITE_EVENTS" },
     { "switches", "SCHED_EVENTS" },
     { 0 },

@@ -275,7 +275,7 @@ static void look_at_gpu_counters(struct finding *finding)
     cuda_doctor_look_at_counters("", finding);
 }
 
-const struct examination cuda_examinations[] = {
+const struct doctor_examination cuda_examinations[] = {
     { "CUDA", look_at_cuda },
     { "GPU counters", look_at_gpu_counters },
     { 0 },

@@ -4,7 +4,7 @@
 
 #include "cmd/doctor/finding.h"
 
-extern const struct examination cuda_examinations[];
+extern const struct doctor_examination cuda_examinations[];
 
 /* Whether CUDA can be traced: driver, CUPTI, other profilers in the environment. root stands before
  * the paths of the system: "". */

@@ -7,7 +7,7 @@
 
 #include "base/human.h"
 #include "cmd/print/display.h"
-#include "cmd/small_tables.h"
+#include "cmd/small_table.h"
 
 enum { WIDEST = 200 };
 
@@ -24,32 +24,34 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
     enum { ID, NAME, MEMORY, PROCESSORS, MAJOR, MINOR, BUS };
     static const char *const names[] = { "id",           "name",         "totalMemory", "smCount",
                                          "computeMajor", "computeMinor", "busLocation", NULL };
-    struct rows rows;
+    struct small_table rows;
     size_t length;
-    int code = small_tables_read(&rows, report, "TARGET_INFO_GPU", names, err);
+    int code = small_table_read(&rows, report, "TARGET_INFO_GPU", names, err);
 
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < rows.columns.rows; i++) {
         char label[32];
-        snprintf(label, sizeof label, "GPU %lld", (long long)small_tables_number(&rows, i, ID, 0));
+        snprintf(label, sizeof label, "GPU %lld", (long long)small_table_number(&rows, i, ID, 0));
         begin(out, has_heading, label);
-        const char *name = small_tables_text(&rows, i, NAME, &length);
+        const char *name = small_table_text(&rows, i, NAME, &length);
         display_add(out, length ? name : "(no name)", length ? length : 9, WIDEST);
-        if (small_tables_number(&rows, i, MEMORY, 0) > 0) {
+        if (small_table_number(&rows, i, MEMORY, 0) > 0) {
             text_add(out, ", ");
-            human_bytes(out, (uint64_t)small_tables_number(&rows, i, MEMORY, 0));
+            human_bytes(out, (uint64_t)small_table_number(&rows, i, MEMORY, 0));
         }
-        if (small_tables_number(&rows, i, PROCESSORS, 0) > 0)
-            text_addf(out, ", %lld multiprocessors", (long long)small_tables_number(&rows, i, PROCESSORS, 0));
-        if (!small_tables_is_null(&rows, i, MAJOR))
-            text_addf(out, ", compute capability %lld.%lld", (long long)small_tables_number(&rows, i, MAJOR, 0),
-                      (long long)small_tables_number(&rows, i, MINOR, 0));
-        const char *bus = small_tables_text(&rows, i, BUS, &length);
+        if (small_table_number(&rows, i, PROCESSORS, 0) > 0)
+            text_addf(out, ", %lld multiprocessors", (long long)small_table_number(&rows, i, PROCESSORS, 0));
+        if (!small_table_is_null(&rows, i, MAJOR))
+            text_addf(out, ", compute capability %lld.%lld", (long long)small_table_number(&rows, i, MAJOR, 0),
+                      (long long)small_table_number(&rows, i, MINOR, 0));
+        const char *bus = small_table_text(&rows, i, BUS, &length);
         text_add(out, length ? ", at " : "");
         display_add(out, bus, length, WIDEST);
         text_add_char(out, '\n');
     }
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
 static int by_value(const void *a, const void *b)
@@ -59,8 +61,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many different processes a table speaks of. */
-static size_t count_processes(const struct rows *rows, size_t column)
+/* The number of different processes in a column. */
+static size_t count_processes(const struct small_table *rows, size_t column)
 {
     size_t rows_count = rows->columns.rows, count = 0;
     int64_t *list = malloc((rows_count + 1) * sizeof *list);
@@ -68,7 +70,7 @@ static size_t count_processes(const struct rows *rows, size_t column)
     if (!list)
         return 0;
     for (size_t i = 0; i < rows_count; i++)
-        list[i] = small_tables_number(rows, i, column, 0);
+        list[i] = small_table_number(rows, i, column, 0);
     qsort(list, rows_count, sizeof *list, by_value);
     for (size_t i = 0; i < rows_count; i++)
         count += i == 0 || list[i] != list[i - 1];
@@ -86,25 +88,29 @@ static int add_contexts(struct text *out, struct report *report, int *has_headin
 {
     static const char *const names[] = { "processId", NULL };
     const struct report_table *streams = report_table(report, "TARGET_INFO_CUDA_STREAM");
-    struct rows rows;
-    int code = small_tables_read(&rows, report, "TARGET_INFO_CUDA_CONTEXT_INFO", names, err);
+    struct small_table rows;
+    int code = small_table_read(&rows, report, "TARGET_INFO_CUDA_CONTEXT_INFO", names, err);
 
-    if (code == 0 && rows.columns.rows) {
-        begin(out, has_heading, "Contexts");
-        human_count(out, rows.columns.rows);
-        text_add(out, " in ");
-        add_number(out, count_processes(&rows, 0), "process", "es");
-        if (streams && streams->rows) {
-            text_add(out, "; ");
-            add_number(out, streams->rows, "stream", "s");
-        }
-        text_add_char(out, '\n');
+    if (code != 0)
+        return code;
+    if (!rows.columns.rows)
+        goto free_rows;
+    begin(out, has_heading, "Contexts");
+    human_count(out, rows.columns.rows);
+    text_add(out, " in ");
+    add_number(out, count_processes(&rows, 0), "process", "es");
+    if (streams && streams->rows) {
+        text_add(out, "; ");
+        add_number(out, streams->rows, "stream", "s");
     }
-    small_tables_free(&rows);
-    return code;
+    text_add_char(out, '\n');
+free_rows:
+    small_table_free(&rows);
+    return 0;
 }
 
-/* What cuptiGetVersion() says, as the release that people know; the number itself where it is of none that we know. */
+/* The CUDA release of a result of cuptiGetVersion(), which is what people know; the number itself if we do not know it.
+ */
 static void add_version(struct text *out, int64_t version)
 {
     static const char *const releases[] = {
@@ -122,28 +128,28 @@ static void add_version(struct text *out, int64_t version)
 
 enum { CUPTI_PID, CUPTI_VERSION, CUPTI_PATH, CUPTI_CALLS, CUPTI_RESULT, CUPTI_REFUSAL };
 
-static int is_same_cupti(const struct rows *rows, size_t a, size_t b)
+static int is_same_cupti(const struct small_table *rows, size_t a, size_t b)
 {
-    return small_tables_number(rows, a, CUPTI_VERSION, -1) == small_tables_number(rows, b, CUPTI_VERSION, -1) &&
-           strcmp(small_tables_text(rows, a, CUPTI_PATH, NULL), small_tables_text(rows, b, CUPTI_PATH, NULL)) == 0 &&
-           strcmp(small_tables_text(rows, a, CUPTI_CALLS, NULL), small_tables_text(rows, b, CUPTI_CALLS, NULL)) == 0 &&
-           strcmp(small_tables_text(rows, a, CUPTI_REFUSAL, NULL), small_tables_text(rows, b, CUPTI_REFUSAL, NULL)) ==
-               0;
+    return small_table_number(rows, a, CUPTI_VERSION, -1) == small_table_number(rows, b, CUPTI_VERSION, -1) &&
+           strcmp(small_table_text(rows, a, CUPTI_PATH, NULL), small_table_text(rows, b, CUPTI_PATH, NULL)) == 0 &&
+           strcmp(small_table_text(rows, a, CUPTI_CALLS, NULL), small_table_text(rows, b, CUPTI_CALLS, NULL)) == 0 &&
+           strcmp(small_table_text(rows, a, CUPTI_REFUSAL, NULL), small_table_text(rows, b, CUPTI_REFUSAL, NULL)) == 0;
 }
 
-static void add_cupti_row(struct text *out, const struct rows *rows, size_t row, size_t processes, int *has_heading)
+static void add_cupti_row(struct text *out, const struct small_table *rows, size_t row, size_t processes,
+                          int *has_heading)
 {
     size_t length;
-    int is_refused = !small_tables_is_null(rows, row, CUPTI_REFUSAL);
+    int is_refused = !small_table_is_null(rows, row, CUPTI_REFUSAL);
 
     begin(out, has_heading, is_refused ? "Not traced" : "CUPTI");
     if (is_refused) {
-        const char *why = small_tables_text(rows, row, CUPTI_REFUSAL, &length);
+        const char *why = small_table_text(rows, row, CUPTI_REFUSAL, &length);
         display_add(out, why, length, 0);
     } else {
-        const char *path = small_tables_text(rows, row, CUPTI_PATH, &length),
-                   *calls = small_tables_text(rows, row, CUPTI_CALLS, NULL);
-        add_version(out, small_tables_number(rows, row, CUPTI_VERSION, 0));
+        const char *path = small_table_text(rows, row, CUPTI_PATH, &length),
+                   *calls = small_table_text(rows, row, CUPTI_CALLS, NULL);
+        add_version(out, small_table_number(rows, row, CUPTI_VERSION, 0));
         text_add(out, length ? ", " : "");
         display_add(out, path, length, WIDEST);
         if (*calls)
@@ -161,10 +167,12 @@ static void add_cupti_row(struct text *out, const struct rows *rows, size_t row,
 static int add_cupti(struct text *out, struct report *report, int *has_heading, struct error *err)
 {
     static const char *const names[] = { "globalPid", "version", "path", "calls", "result", "refusal", NULL };
-    struct rows rows;
-    int code = small_tables_read(&rows, report, "TACHO_CUPTI", names, err);
+    struct small_table rows;
+    int code = small_table_read(&rows, report, "TACHO_CUPTI", names, err);
 
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < rows.columns.rows; i++) {
         size_t same = 0, before = 0;
         for (size_t other = 0; other < rows.columns.rows; other++) {
             int is_same = is_same_cupti(&rows, i, other);
@@ -174,8 +182,8 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
         if (!before)
             add_cupti_row(out, &rows, i, same, has_heading);
     }
-    small_tables_free(&rows);
-    return code;
+    small_table_free(&rows);
+    return 0;
 }
 
 /* The sum of the counts in a table's rows whose text is this one. */
@@ -183,15 +191,17 @@ static int add_up(struct report *report, const char *table, const char *column, 
                   struct error *err)
 {
     const char *const names[] = { column, "count", NULL };
-    struct rows rows;
-    int code = small_tables_read(&rows, report, table, names, err);
+    struct small_table rows;
+    int code = small_table_read(&rows, report, table, names, err);
 
+    if (code != 0)
+        return code;
     *sum = 0;
-    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        if (strcmp(small_tables_text(&rows, i, 0, NULL), wanted) == 0)
-            *sum += (uint64_t)small_tables_number(&rows, i, 1, 0);
-    small_tables_free(&rows);
-    return code;
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        if (strcmp(small_table_text(&rows, i, 0, NULL), wanted) == 0)
+            *sum += (uint64_t)small_table_number(&rows, i, 1, 0);
+    small_table_free(&rows);
+    return 0;
 }
 
 static int add_checks(struct text *out, struct report *report, int *has_heading, struct error *err)

@@ -151,6 +151,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
     int truth = option_bool(value); /* the old spelling */
     char **groups = option_split(truth < 0 ? value : truth ? "all" : "none", NULL);
     struct settings fresh = *own(settings);
+    int code = 0;
 
     if (!groups)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -159,15 +160,18 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
     fresh.backtrace_unset = 0;
     fresh.least_ns = UINT64_MAX;
     fresh.most_ns = 0;
-    for (char **group = groups; *group && err->code == 0; group++)
-        if (strcmp(*group, "none") != 0)
-            take_group(&fresh, *group, err);
-    if (err->code == 0 && !groups[0])
-        error_set(err, ERR_BAD_ARGUMENT,
-                  "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
-    free(groups);
+    if (!groups[0]) {
+        code = error_set(err, ERR_BAD_ARGUMENT,
+                         "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
+        goto free_groups;
+    }
+    for (char **group = groups; *group; group++)
+        if (strcmp(*group, "none") != 0 && (code = take_group(&fresh, *group, err)) != 0)
+            goto free_groups;
     *own(settings) = fresh;
-    return err->code;
+free_groups:
+    free(groups);
+    return code;
 }
 
 static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
@@ -268,20 +272,20 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct source_trace traces[] = {
+static const struct cmd_source_trace traces[] = {
     { .name = "cuda", .by_default = 1 },
     { .name = "cuda-hw", .is_other_name = 1 },
     { .name = "cuda-sw", .is_other_name = 1 },
     { 0 },
 };
 
-static const struct source_label labels[] = {
+static const struct cmd_source_label labels[] = {
     { "NvDriverVersion", "NVIDIA driver", NULL },
     { "CudaDriverVersion", "CUDA driver", NULL },
     { 0 },
 };
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
     { 0 },

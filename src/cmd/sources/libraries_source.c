@@ -4,7 +4,7 @@
 #include "wire/wire_libraries.h"
 
 /* The names of --trace; each stands for the bits at its place in libraries[]. */
-static const struct source_trace traces[] = {
+static const struct cmd_source_trace traces[] = {
 #define LIBRARY(id, text, domain)                                                                                      \
     { .name = text },                                                                                                  \
     { .name = text "-verbose", .is_other_name = 1 },

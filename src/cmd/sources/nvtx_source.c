@@ -67,7 +67,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct source_trace traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
+static const struct cmd_source_trace traces[] = { { .name = "nvtx", .by_default = 1 }, { 0 } };
 
 static void look(struct finding *finding)
 {
@@ -76,9 +76,9 @@ static void look(struct finding *finding)
                  "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
 }
 
-static const struct examination examinations[] = { { "NVTX", look }, { 0 } };
+static const struct doctor_examination examinations[] = { { "NVTX", look }, { 0 } };
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "nvtx", "NVTX_EVENTS" },
     { 0 },
 };

@@ -98,7 +98,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static const struct source_trace traces[] = { { .name = "osrt", .by_default = 1 }, { 0 } };
+static const struct cmd_source_trace traces[] = { { .name = "osrt", .by_default = 1 }, { 0 } };
 
 static void look(struct finding *finding)
 {
@@ -106,16 +106,16 @@ static void look(struct finding *finding)
         text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
 }
 
-static const struct examination examinations[] = { { "OS runtime", look }, { 0 } };
+static const struct doctor_examination examinations[] = { { "OS runtime", look }, { 0 } };
 
 static void add_threshold(struct text *out, const char *value)
 {
     human_time(out, strtoll(value, NULL, 10));
 }
 
-static const struct source_label labels[] = { { "OSRT_THRESHOLD_NS", "Threshold", add_threshold }, { 0 } };
+static const struct cmd_source_label labels[] = { { "OSRT_THRESHOLD_NS", "Threshold", add_threshold }, { 0 } };
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "osrt", "OSRT_API" },
     { 0 },
 };

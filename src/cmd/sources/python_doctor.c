@@ -51,4 +51,4 @@ static void look(struct finding *finding)
                               "Kubernetes: securityContext.capabilities.add: [\"SYS_PTRACE\"]\n");
 }
 
-const struct examination python_examinations[] = { { "Python", look }, { 0 } };
+const struct doctor_examination python_examinations[] = { { "Python", look }, { 0 } };

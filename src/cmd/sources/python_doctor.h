@@ -4,6 +4,6 @@
 
 #include "cmd/doctor/finding.h"
 
-extern const struct examination python_examinations[];
+extern const struct doctor_examination python_examinations[];
 
 #endif

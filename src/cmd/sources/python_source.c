@@ -106,9 +106,9 @@ static const struct option late_options[] = {
 };
 /* clang-format on */
 
-static const struct source_trace traces[] = { { .name = "python-gil" }, { 0 } };
+static const struct cmd_source_trace traces[] = { { .name = "python-gil" }, { 0 } };
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "python-sampling", "TACHO_PYTHON_SAMPLE" },
     { 0 },
 };

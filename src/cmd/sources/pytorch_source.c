@@ -67,6 +67,7 @@ static int take(void *settings, const char *value, struct error *err)
 {
     struct settings *pytorch = own(settings);
     char **names = option_split(value, NULL);
+    int code = 0;
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -74,14 +75,18 @@ static int take(void *settings, const char *value, struct error *err)
         .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks, .modules = pytorch->modules
     };
     if (!names[0])
-        take_one(pytorch, value, err);
-    for (char **name = names; *name && err->code == 0; name++) {
-        take_one(pytorch, *name, err);
-        if (err->code == 0 && pytorch->mode == OFF && names[1])
-            error_set(err, ERR_BAD_ARGUMENT, "--pytorch=%s: %s stands alone", value, *name);
+        code = take_one(pytorch, value, err);
+    for (char **name = names; *name; name++) {
+        if ((code = take_one(pytorch, *name, err)) != 0)
+            goto free_names;
+        if (pytorch->mode == OFF && names[1]) {
+            code = error_set(err, ERR_BAD_ARGUMENT, "--pytorch=%s: %s stands alone", value, *name);
+            goto free_names;
+        }
     }
+free_names:
     free(names);
-    return err->code;
+    return code;
 }
 
 /* PyTorch is watched for unless something else was asked for by name. */
@@ -146,9 +151,9 @@ static void look(struct finding *finding)
                  "Older versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
 }
 
-static const struct examination examinations[] = { { "PyTorch", look }, { 0 } };
+static const struct doctor_examination examinations[] = { { "PyTorch", look }, { 0 } };
 
-static const struct source_table tables[] = {
+static const struct cmd_source_table tables[] = {
     { "pytorch operators", "TACHO_TORCH_OP" },
     { "pytorch memory", "TACHO_TORCH_MEMORY" },
     { "python functions", "TACHO_TORCH_PYTHON" },

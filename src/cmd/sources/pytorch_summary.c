@@ -58,9 +58,9 @@ static struct table *read_operators(struct report *report, int by_gpu)
         torch_ops(&ops, report, &everything, &request, &err) != 0)
         return NULL;
     struct table *table = table_new(columns, COLUMNS);
-    int code = table ? fill(table, ops.table, by_gpu) : ERR_NO_MEMORY;
+    int is_filled = table && fill(table, ops.table, by_gpu) == 0 && table_row_count(table);
     table_delete(ops.table);
-    if (code == 0 && table_row_count(table))
+    if (is_filled)
         return table;
     table_delete(table);
     return NULL;
