@@ -1,9 +1,13 @@
-/* Address spaces: the mappings of each process. See symbols_state.h, and proc_maps.c for what /proc tells. */
+/* Address spaces: the mappings of each process. See address_space.h; proc_maps.c reads them from /proc. */
+#include "address_space.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "module.h"
+#include "proc_maps.h"
 #include "symbols_state.h"
 
 #define MAPPINGS_MAX (1u << 20)
@@ -17,7 +21,7 @@ static struct symbols_process *make(struct symbols *symbols, pid_t pid)
     process->symbols = symbols;
     process->pid = pid;
     process->root = -1;
-    space_begin(process);
+    proc_maps_begin(process);
     process->next = symbols->processes;
     symbols->processes = process;
     return process;
@@ -80,7 +84,7 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
     size_t at = first_behind(process, start), gone = at;
     if (at == process->mapping_count || process->mappings[at].start >= end)
         return 0;
-    struct space_mapping *first = &process->mappings[at];
+    struct address_space_mapping *first = &process->mappings[at];
     if (first->start < start && first->end > end) { /* a hole in its midst */
         if (make_room(process, at) != 0)
             return 1;
@@ -94,7 +98,7 @@ static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
     while (gone < process->mapping_count && process->mappings[gone].end <= end)
         gone++;
     if (gone < process->mapping_count && process->mappings[gone].start < end) {
-        struct space_mapping *last = &process->mappings[gone];
+        struct address_space_mapping *last = &process->mappings[gone];
         last->offset += end - last->start;
         last->start = end;
     }
@@ -113,11 +117,11 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
     struct symbols_module *module = module_of_mapping(process, mapping);
     if (!module)
         return -1;
-    struct space_mapping wanted = { mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number,
-                                    mapping->is_whole };
+    struct address_space_mapping wanted = { mapping->address, end, mapping->is_whole ? 0 : mapping->offset,
+                                            module->number, mapping->is_whole };
     size_t at = first_behind(process, mapping->address);
     if (at < process->mapping_count) {
-        const struct space_mapping *known = &process->mappings[at];
+        const struct address_space_mapping *known = &process->mappings[at];
         /* Told twice, by the loader's list and by the kernel: what is known of the whole file serves for its parts. */
         if (known->module == module->number && known->start <= wanted.start && known->end >= end &&
             (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
@@ -138,7 +142,7 @@ void symbols_process_unmap(struct symbols_process *process, uint64_t address, ui
         clear(process, address, address + bytes);
 }
 
-static const struct space_mapping *find(struct symbols_process *process, uint64_t address)
+static const struct address_space_mapping *find(struct symbols_process *process, uint64_t address)
 {
     size_t at = process->last_mapping;
     if (at >= process->mapping_count ||
@@ -150,9 +154,9 @@ static const struct space_mapping *find(struct symbols_process *process, uint64_
     return &process->mappings[at];
 }
 
-const struct space_mapping *space_find(struct symbols_process *process, uint64_t address)
+const struct address_space_mapping *address_space_find(struct symbols_process *process, uint64_t address)
 {
-    const struct space_mapping *mapping = find(process, address);
+    const struct address_space_mapping *mapping = find(process, address);
     if (mapping || process->is_gone || process->pid <= 0 || address < 4096)
         return mapping;
     int64_t now = clock_ns(CLOCK_MONOTONIC);

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbols_state.h"
+
 #define USUAL_FOLDER "/usr/lib/debug"
 
 struct search {

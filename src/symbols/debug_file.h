@@ -3,10 +3,10 @@
 #ifndef TACHO_SYMBOLS_DEBUG_FILE_H
 #define TACHO_SYMBOLS_DEBUG_FILE_H
 
-#include "symbols_state.h"
+#include "module.h"
 
-/* Opens that file if it is not the module itself: 0, or -1 if there is none. Only a file of the very same build is
- * used. */
+/* Opens that file if it is another one than the module's. Returns 0, or -1 if there is none. A file of another build is
+ * not taken. */
 int debug_file_open(const struct symbols *symbols, const struct symbols_module *module, struct elf_image *image);
 
 #endif

@@ -1,7 +1,9 @@
-/* Files that contain code: matches mappings that belong to the same file, and opens the file. See symbols_state.h.
+/* Files that code comes from: which mappings belong to the same file, and opening it. See module.h.
  *
- * A file is opened when the first frame in it is found, while its process probably still lives: later its path may
- * name another file. */
+ * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name
+ * another file. */
+#include "module.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address_space.h"
 #include "base/array.h"
+#include "proc_maps.h"
 #include "symbols_state.h"
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may not be unique */
@@ -156,9 +160,8 @@ static int take(struct symbols_module *module, int file)
     return 1;
 }
 
-/* A file that was deleted or replaced can still be opened through a process that has mapped it, with sufficient
- * privileges. */
-static int open_mapped(const struct symbols_process *process, const struct space_mapping *mapping)
+/* A file that was deleted or written anew can still be had from who has mapped it, given the rights. */
+static int open_mapped(const struct symbols_process *process, const struct address_space_mapping *mapping)
 {
     char path[96];
     if (process->is_gone || mapping->is_whole)
@@ -188,12 +191,14 @@ static int open_vdso(struct symbols_module *module)
     return is_open;
 }
 
-int module_open(struct symbols_module *module, struct symbols_process *process, const struct space_mapping *mapping)
+int module_open(struct symbols_module *module, struct symbols_process *process,
+                const struct address_space_mapping *mapping)
 {
     if (module->state == MODULE_UNSEEN) {
         int is_open = module->kind == MODULE_VDSO && open_vdso(module);
         if (module->kind == MODULE_FILE)
-            is_open = take(module, space_open(process, module->path, 0)) || take(module, open_mapped(process, mapping));
+            is_open = take(module, proc_maps_open(process, module->path, 0)) ||
+                      take(module, open_mapped(process, mapping));
         module->state = is_open ? MODULE_OPEN : MODULE_CLOSED;
         if (is_open)
             cfi_open(&module->cfi, &module->image);

@@ -1,4 +1,6 @@
-/* Reads /proc for a process: its mappings, its root folder, and its pid in its own namespace. See symbols_state.h. */
+/* Reads /proc for a process: its mappings, its root folder, and its pid in its own namespace. See proc_maps.h. */
+#include "proc_maps.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,9 +25,9 @@ static void note_user(struct symbols_process *process, FILE *file)
         process->user = status.st_uid;
 }
 
-/* Keeps the process's root directory open if it is not ours, so that its files can be read after its end. Also reads
- * its pid in its own namespace, which is part of the names of files that it writes. */
-void space_begin(struct symbols_process *process)
+/* Keeps the process's root folder open if it is not ours, so that its files can be read after its end, and its own
+ * pid, by which it names the files that it writes. */
+void proc_maps_begin(struct symbols_process *process)
 {
     char path[64], ours[64], theirs[64];
     process->inner_pid = process->pid;
@@ -178,7 +180,7 @@ static int open_under(int root, const char *path, int flags)
     return file < 0 && errno == ENOSYS ? open_step_by_step(root, path, flags) : file;
 }
 
-int space_open(const struct symbols_process *process, const char *path, int more_flags)
+int proc_maps_open(const struct symbols_process *process, const char *path, int more_flags)
 {
     char through[PATH_MAX];
     int file = -1, flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | more_flags;

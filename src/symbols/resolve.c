@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "debug_file.h"
+#include "module.h"
 #include "runtime_names.h"
 #include "symbols/names/debug_info.h"
 #include "symbols/names/demangle.h"

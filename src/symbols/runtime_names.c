@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc_maps.h"
+#include "symbols_state.h"
+
 #define LINE_ROOM 65536u
 
 /* Lines of a file that may be endless, and may have endless lines. */
@@ -73,7 +76,7 @@ static FILE *open_made(struct symbols_process *process)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)process->inner_pid);
-    int descriptor = space_open(process, path, O_NOFOLLOW);
+    int descriptor = proc_maps_open(process, path, O_NOFOLLOW);
     struct stat status;
     if (descriptor >= 0 && (fstat(descriptor, &status) != 0 || !is_trusted(process, &status))) {
         close(descriptor);

@@ -3,14 +3,15 @@
 #define TACHO_SYMBOLS_RUNTIME_NAMES_H
 
 #include "symbols/names/symbol_names.h"
-#include "symbols_state.h"
 
-/* Adds the functions of /proc/kallsyms, if it shows addresses. For a function of a module the text is followed by a
- * tab and [module]. */
+struct symbols_process;
+
+/* Adds the names of /proc/kallsyms, if it shows addresses. The text of a function in a loadable kernel module is
+ * followed by a tab and [module]. */
 void names_add_kernel(struct symbol_names *names);
 
-/* Adds /tmp/perf-PID.map in the format of perf: a line for each piece of code with start, size and name. Returns 1 if
- * the file is longer than NAMES_BYTES_MAX, where reading stops. */
+/* Adds the names of /tmp/perf-PID.map, which has one line for each piece of code: start, size and name. Returns whether
+ * the file is longer than the part that is read. */
 #define NAMES_BYTES_MAX (UINT64_C(256) << 20)
 int names_add_made(struct symbol_names *names, struct symbols_process *process);
 

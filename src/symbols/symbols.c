@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "module.h"
 #include "symbols_state.h"
+#include "unwind_plan.h"
 
 struct symbols *symbols_new(const struct symbols_settings *settings)
 {

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address_space.h"
 #include "base/array.h"
+#include "module.h"
 #include "symbols/cfi/cfi_expression.h"
 #include "symbols_state.h"
 #include "unwind_plan.h"
@@ -16,7 +18,7 @@
 
 /* ---- Places ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t address_in_file(const struct symbols_module *module, const struct space_mapping *mapping,
+static uint64_t address_in_file(const struct symbols_module *module, const struct address_space_mapping *mapping,
                                 uint64_t address)
 {
     uint64_t distance = address - mapping->start + mapping->offset, inside;
@@ -54,7 +56,7 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     struct symbols *symbols = process->symbols;
     /* a call is the last instruction before the address it returns to */
     uint64_t instruction = address - (bits & PLACE_RETURN);
-    const struct space_mapping *mapping = space_find(process, instruction);
+    const struct address_space_mapping *mapping = address_space_find(process, instruction);
     if (!mapping)
         return -1;
     struct symbols_module *module = symbols->modules[mapping->module];
@@ -181,7 +183,7 @@ static int step_from_unknown_leaf(struct unwind_plan_scene *scene, struct symbol
 {
     uint64_t address;
     if (unwind_plan_return_of_leaf(scene, &address) == 0) {
-        const struct space_mapping *mapping = space_find(process, address - 1);
+        const struct address_space_mapping *mapping = address_space_find(process, address - 1);
         if (mapping && process->symbols->modules[mapping->module]->kind == MODULE_FILE)
             return unwind_plan_leave_leaf(scene, address);
     }

@@ -3,7 +3,26 @@
 #ifndef TACHO_SYMBOLS_UNWIND_PLAN_H
 #define TACHO_SYMBOLS_UNWIND_PLAN_H
 
-#include "symbols_state.h"
+#include "symbols.h"
+#include "symbols/cfi/cfi.h"
+#include "symbols/elf/elf_image.h"
+
+/* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and
+ * what was put away lies in whole words from there. Anything else is complex and worked out each time. */
+#define PLAN_SAVED_MAX 14
+struct unwind_plan {
+    uint8_t kind, method, frame_register, return_register;
+    int32_t frame_offset;
+    uint8_t flags, saved_count;
+    struct {
+        uint8_t number;
+        int8_t unused;
+        int16_t words;
+    } saved[PLAN_SAVED_MAX];
+    uint8_t fill[2];
+};
+enum unwind_plan_kind { PLAN_SIMPLE, PLAN_COMPLEX, PLAN_NONE, PLAN_OUTERMOST, PLAN_KERNEL_SIGNAL };
+enum unwind_plan_flag { PLAN_RETURN_SIGNED = 1, PLAN_RETURN_SAVED = 2, PLAN_IS_SIGNAL = 4 };
 
 struct unwind_plan_scene {
     uint16_t machine;

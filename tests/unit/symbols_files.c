@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "symbols/proc_maps.h"
 #include "symbols/runtime_names.h"
 #include "symbols/symbols_state.h"
 
@@ -101,7 +102,7 @@ static int wrong_paths(void)
     int wrong = 0;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char text[16] = "";
-        int file = space_open(&process, paths[i].path, paths[i].flags), error = file < 0 ? errno : 0;
+        int file = proc_maps_open(&process, paths[i].path, paths[i].flags), error = file < 0 ? errno : 0;
         if (file >= 0 && read(file, text, sizeof text - 1) < 0)
             error = errno;
         if (error != paths[i].error || strcmp(text, error ? "" : "inside") != 0) {
