@@ -78,7 +78,7 @@ static int make_room(struct symbols_process *process, size_t at)
     return 0;
 }
 
-/* Takes away what lies in a range; of mappings that reach out of it the rest stays. Says whether there was any. */
+/* Removes all mappings from a range; the parts outside the range stay. Returns whether there were any. */
 static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
 {
     size_t at = first_behind(process, start), gone = at;
@@ -122,7 +122,7 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
     size_t at = first_behind(process, mapping->address);
     if (at < process->mapping_count) {
         const struct address_space_mapping *known = &process->mappings[at];
-        /* Told twice, by the loader's list and by the kernel: what is known of the whole file serves for its parts. */
+        /* The loader's list and the kernel both report a file: the mapping of the whole file serves for its parts. */
         if (known->module == module->number && known->start <= wanted.start && known->end >= end &&
             (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
             return 0;

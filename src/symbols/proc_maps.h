@@ -1,4 +1,4 @@
-/* What /proc tells of a process, while it lives. symbols_process_look(), which reads its mappings, is in symbols.h. */
+/* Reads /proc of a process while it lives. symbols_process_look(), which reads its mappings, is in symbols.h. */
 #ifndef TACHO_SYMBOLS_PROC_MAPS_H
 #define TACHO_SYMBOLS_PROC_MAPS_H
 

@@ -24,10 +24,10 @@ struct symbols_process;
 struct symbols_settings {
     const char *const *debug_paths; /* folders (and files) with debug information, ended by NULL; NULL for
                                      * none beyond the usual ones */
-    int no_names;                   /* addresses stay addresses */
+    int no_names;                   /* addresses are not resolved */
 };
 
-/* settings may be NULL, and what it names must live as long as the result. NULL when memory is short. */
+/* settings may be NULL; its texts must live as long as the result. Returns NULL when memory is short. */
 struct symbols *symbols_new(const struct symbols_settings *settings);
 void symbols_delete(struct symbols *symbols); /* and all its processes */
 
@@ -58,7 +58,7 @@ struct symbols_mapping {
  * build-id are copied. */
 int symbols_process_map(struct symbols_process *process, const struct symbols_mapping *mapping);
 
-/* Nothing of ours lies there any more. */
+/* Removes all mappings from a range of addresses. */
 void symbols_process_unmap(struct symbols_process *process, uint64_t address, uint64_t bytes);
 
 /* Reads /proc/PID/maps: 0, or -1 if it cannot be read. */
@@ -71,13 +71,13 @@ int symbols_process_look(struct symbols_process *process);
 
 /* From a sample's PERF_SAMPLE_REGS_USER: the mask that was asked for, and one word for each of its bits. */
 void symbols_registers_from_perf(struct symbols_registers *registers, uint64_t mask, const uint64_t *values);
-uint64_t symbols_perf_mask(void); /* what unwinding needs, for perf_event_attr.sample_regs_user */
+uint64_t symbols_perf_mask(void); /* the registers that unwinding needs, for perf_event_attr.sample_regs_user */
 
 enum symbols_end {
     SYMBOLS_WHOLE,                /* ends where the thread begins */
     SYMBOLS_CUT,                  /* the copy of the stack ends first */
     SYMBOLS_TOO_DEEP,             /* more frames than were asked for */
-    SYMBOLS_BROKEN,               /* a frame that nothing is known of */
+    SYMBOLS_BROKEN,               /* nothing is mapped at the address of a frame */
 };
 
 struct symbols_walk {
@@ -131,7 +131,7 @@ struct symbols_line {
     uint32_t line, flags; /* line 0: not known */
 };
 
-/* the caller's stack; the innermost frame of this one */
+/* A stack: its innermost frame, and the stack of the caller. */
 struct symbols_node {
     uint32_t caller, frame;
 };

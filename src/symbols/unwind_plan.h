@@ -7,8 +7,8 @@
 #include "symbols/cfi/cfi.h"
 #include "symbols/elf/elf_image.h"
 
-/* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and
- * what was put away lies in whole words from there. Anything else is complex and worked out each time. */
+/* The step from a frame to its caller, where it is simple: the frame's address is a register plus an offset, and saved
+ * registers lie at whole words from there. Any other step is computed anew each time (PLAN_COMPLEX). */
 #define PLAN_SAVED_MAX 14
 struct unwind_plan {
     uint8_t kind, method, frame_register, return_register;

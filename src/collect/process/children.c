@@ -1,7 +1,7 @@
-/* Processes that others tell of: see children.h.
+/* Processes that others report: see children.h.
  *
- * What others tell may come before a process says hello or long after it has ended. So it is kept for a while: a
- * process that is known by then needs no more. */
+ * A report may come before the process attaches, or long after it has ended. So reports are kept for a while; those of
+ * a process that is known by then are not needed. */
 #include "children.h"
 
 #include <stdio.h>
@@ -17,10 +17,10 @@
 
 struct child {
     pid_t pid, parent_pid;
-    int64_t start_ns, end_ns; /* end: PROCESS_NO_TIME, if it was not heard of */
+    int64_t start_ns, end_ns; /* end: PROCESS_NO_TIME until it is reported */
     int64_t path_id;
     enum wire_cause cause;
-    unsigned heard_at;        /* the tick when something was last heard */
+    unsigned heard_at;        /* the tick of the last report */
     int execs, is_borrowed;
     int is_told;              /* by an agent */
     int is_settled;
@@ -28,7 +28,7 @@ struct child {
     char name[64];
 };
 
-/* Is this the process that was heard of then, and not one before it in the same pid? */
+/* Is this the process that had the pid at that time, and not an earlier one? */
 static int was_there(const struct process *process, int64_t time_ns)
 {
     return process &&
@@ -124,7 +124,7 @@ void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
         set_end(collector, child, time_ns);
 }
 
-/* A child is the tree's if its parents lead there. */
+/* A child belongs to the tree if its parents lead there. */
 static int is_of_tree(struct collector *collector, const struct child *child)
 {
     if (!collector->hears_of_strangers)
@@ -145,7 +145,7 @@ static int knows(struct collector *collector, pid_t pid)
 
 void children_add_parents(struct collector *collector, pid_t parent_pid)
 {
-    pid_t parents[64]; /* a daemon may have started it, which is none of the tree */
+    pid_t parents[64]; /* they may lead to a daemon outside the tree */
     size_t count = 0, most = sizeof parents / sizeof *parents;
     pid_t pid = parent_pid;
     for (; pid > 1 && !knows(collector, pid) && count < most; pid = procfs_parent(pid))
@@ -243,8 +243,8 @@ static void add_process(struct collector *collector, const struct child *child, 
     begun(process, is_alive, end_ns > process->start_ns ? end_ns : process->start_ns);
 }
 
-/* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn()
- * that found no program to become: nobody has asked for a process then. */
+/* An agent reports forks, and vfork children that end without exec. The children that it does not report are those of
+ * posix_spawn() calls that found no program: the program did not ask for a process then. */
 static int is_wanted(struct collector *collector, const struct child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);

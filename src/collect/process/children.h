@@ -1,6 +1,5 @@
-/* Processes of the tree that are heard of from others: from the agents of their parents, and from the kernel where
- * it tells. Most have an agent and say hello themselves. The others get a row of their own, and are counted
- * as not recorded at the end. */
+/* Processes of the tree that are reported by others: by the agents of their parents, and by the kernel's perf events.
+ * Most have an agent of their own, which attaches. The others get a row, and are counted as not recorded at the end. */
 #ifndef TACHO_COLLECT_PROCESS_CHILDREN_H
 #define TACHO_COLLECT_PROCESS_CHILDREN_H
 
@@ -23,37 +22,38 @@ struct child_of_pid {
 MAP(child_pid_map, struct child_of_pid, pid_t, pid, index_plus_1, hash_number, map_is_same_number)
 
 struct children {
-    struct child *list; /* heard of, and not yet known to be recorded or not */
+    struct child *list; /* reported, and not yet known to be recorded or not */
     size_t count, capacity;
     struct child_pid_map by_pid;
 };
 
 struct child_news {
     pid_t pid, parent_pid; /* parent 0: not known */
-    int64_t time_ns;       /* no later than what is told: it may have come and gone since */
+    int64_t time_ns;       /* no later than the event that is reported; the process may have ended since */
     enum wire_child what;
     enum wire_cause cause;
-    int64_t path_id;       /* of the program that it becomes; in the writer's string pool; 0: not known */
-    const char *name;      /* the same in short; NULL: not known */
+    int64_t path_id;       /* of the program that it becomes, in the writer's string pool; 0: not known */
+    const char *name;      /* the last part of that path; NULL: not known */
 };
 
-/* One that was forked, or becomes another program, by whatever source. In any order, and of processes that
- * are none of the tree's, too. */
+/* A process was forked, or becomes another program. Reports may come in any order, from any source, and of processes
+ * outside the tree. */
 void children_add(struct collector *collector, const struct child_news *news);
 
-/* One has ended; nothing, if it was not heard of before. */
+/* A process has ended. Does nothing if it was not reported before. */
 void children_end(struct collector *collector, pid_t pid, int64_t time_ns);
 
-/* What an agent says of its own children. Their numbers in another pid namespace than ours say nothing here, but for
- * those of processes that have an agent themselves. */
+/* The same, reported by the agent of the parent. Pids of another pid namespace than ours are ignored, unless the child
+ * has an agent itself. */
 void children_add_from_agent(struct process *parent, struct child_news *news);
 void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
 
-/* A process has come whose parent nobody has told of: its parents up to one of the tree, if they lead to one. */
+/* A process has attached whose parent was never reported: adds its parents up to one of the tree, if they lead to one.
+ */
 void children_add_parents(struct collector *collector, pid_t parent_pid);
 
-/* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. begun():
- * a process has got its first row; it is alive, or ended then. */
+/* Called with every tick: writes the rows of children that were not reported for one tick; of all at the end
+ * (`is_end`). Calls begun() for each process that got its first row: it is alive, or ended at end_ns. */
 typedef void (*children_begun)(struct process *process, int is_alive, int64_t end_ns);
 void children_settle(struct collector *collector, int is_end, children_begun begun);
 

@@ -1,4 +1,4 @@
-/* What CUDA runs on: devices, contexts and streams become rows of the TARGET_INFO_ tables. */
+/* Devices, contexts and streams of CUDA: rows of the TARGET_INFO_ tables. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "cuda_collect.h"
 #include "cuda_state.h"
 
-#define STREAMS_MAX 4096u /* that are remembered; they are looked for one by one */
+#define STREAMS_MAX 4096u /* a search goes through all of them */
 #define NAMES_MAX 4096u
 #define VM_ID (COLLECTOR_VM_ID >> 48)
 
 /* ---- Devices --------------------------------------------------------------------------------------------------- */
 
-/* Where the body of WIRE_CUDA_DEVICE has what, in words. */
+/* Offsets in the body of WIRE_CUDA_DEVICE, in words. */
 enum { DEVICE_MEMORY, DEVICE_UUID, DEVICE_CUDA_VERSION = 3, DEVICE_PCI, DEVICE_ATTRIBUTES };
 
 struct device {
@@ -34,7 +34,7 @@ static int64_t attribute(const struct device *device, uint32_t number)
     return value;
 }
 
-/* Chips that go by their compute capability; of the others there are several kinds. */
+/* Chips that are told by their compute capability; the capability of all others has several chips. */
 static const char *chip_name(const struct device *device)
 {
     static const struct {
@@ -297,7 +297,7 @@ void cuda_target_finish(struct cuda_process *cuda)
 {
     struct cuda_target *target = &cuda->target;
     for (uint32_t i = 0; i < target->stream_count; i++)
-        if (!target->streams[i].has_row) /* CUPTI said nothing of it */
+        if (!target->streams[i].has_row) /* CUPTI had no record of it */
             stream_row(cuda, &target->streams[i], 0, 0);
     for (uint32_t i = 0; i < target->name_count; i++)
         for (uint32_t j = 0; j < target->stream_count; j++)

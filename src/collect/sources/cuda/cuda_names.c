@@ -1,7 +1,7 @@
 /* The texts that CUPTI's records point to, and the names of calls: read once each, when the agent publishes them.
  *
- * A kernel's name is demangled here, once, not once for each kernel. The area of texts only grows; whatever in it makes
- * no sense ends the reading for good. */
+ * A kernel's name is demangled here once, not for each launch. The area of texts only grows; a malformed entry ends the
+ * reading for good. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
     static const struct cuda_call_name nothing;
     struct cuda_call_name *slot = call_slot(cuda, domain, id);
     if (slot && !slot->known)
-        cuda_names_read(cuda, UINT64_MAX); /* at the start, when a call is told of before the first buffer */
+        cuda_names_read(cuda, UINT64_MAX); /* at the start, calls are reported before the first buffer */
     if (slot && !slot->known) {
         char text[40];
         snprintf(text, sizeof text, "%s call %" PRIu32, domain == CUDA_DRIVER ? "driver" : "runtime", id);
@@ -136,7 +136,7 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
 
 /* ---- The area of texts ----------------------------------------------------------------------------------------- */
 
-/* Kept beside the layouts too: those are chosen when the first buffer comes. */
+/* Also keeps the size outside the layouts, which are chosen when the first buffer comes. */
 static void learn_bytes(struct cuda_process *cuda, uint64_t key)
 {
     uint32_t kind = (uint32_t)(key >> 32), bytes = (uint32_t)key;
@@ -156,7 +156,7 @@ static void take(struct cuda_process *cuda, uint32_t what, uint64_t key, const c
         learn_bytes(cuda, key);
 }
 
-/* One entry: its bytes, 0 if there is none yet, or -1 if it makes no sense. */
+/* Reads one entry. Returns its bytes, 0 if there is none yet, or -1 if it is malformed. */
 static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t at)
 {
     const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(area + at);

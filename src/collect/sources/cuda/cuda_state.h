@@ -1,4 +1,4 @@
-/* What the files cuda*.c share: the state of one process. Nothing else includes this. */
+/* The state of one process, shared by the files cuda*.c. Nothing else includes this. */
 #ifndef TACHO_COLLECT_SOURCES_CUDA_CUDA_STATE_H
 #define TACHO_COLLECT_SOURCES_CUDA_CUDA_STATE_H
 
@@ -29,7 +29,7 @@ struct cuda_names {
     const struct cuda_name *last; /* found last: mostly the next record names it too. NULL: none */
 };
 
-/* What a callback id stands for. */
+/* The call that a callback id stands for. */
 struct cuda_call_name {
     int64_t name_id;
     uint8_t known, work, wait;
@@ -185,7 +185,7 @@ static inline int64_t cuda_memory_kind(int64_t cupti_kind)
 
 /* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
-/* What one of them says, of the thread tid: 0, or -1 if it makes no sense. */
+/* Reads one of them, of the thread tid. Returns 0, or -1 if it is malformed. */
 #define CUDA_TOLD(name) \
     int name(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 typedef CUDA_TOLD((*cuda_told));
@@ -200,7 +200,7 @@ CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
 void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* bytes of the area */
 void cuda_names_free(struct cuda_process *cuda);
 
-/* The text that was at this pointer of the program; one of its own if that was never told. */
+/* Returns the text that was at this pointer of the program; the address as text if the agent has not published it. */
 const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t pointer);
 const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda_domain domain, uint32_t id);
 
@@ -240,14 +240,14 @@ CUDA_HANDLER(cuda_event_record);
 /* An API call that waits or orders streams; times are the report's. */
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns);
 
-/* All that threads did before these ticks has been read. */
+/* All records that threads wrote before these ticks have been read. */
 void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks);
 void cuda_waits_finish(struct cuda_process *cuda);
 void cuda_waits_free(struct cuda_process *cuda);
 
 /* ---- cuda_chains.c --------------------------------------------------------------------------------------------- */
 
-/* What there is to say about an address of the program. Good until the next call. */
+/* Returns symbol and module of an address of the program. Valid until the next call. */
 const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t address);
 
 /* The call chain of a call, or -1. */

@@ -1,18 +1,18 @@
-/* What waits for what: recordings of events, streams and threads that wait for them.
+/* Waits: recordings of CUDA events, and the streams and threads that wait for them.
  *
- * The agent tells of each call that orders streams or waits (WIRE_CUDA_WAIT). Which recording of an event a wait is for
- * depends on the order in time, but threads are read one after another: so they are kept until all threads have been
- * read up to a moment, and then taken in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a number of
- * its own (eventSyncId); a wait is a row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names it, and lasts as long as the
- * API call that waited: the two are joined by their correlation id, whichever comes first. What CUPTI itself tells of
- * recordings, if it was asked to, is joined likewise. */
+ * The agent reports each call that orders streams or waits (WIRE_CUDA_WAIT). Which recording of an event a wait is for
+ * depends on the order in time, but threads are read one after another. So the calls are kept until all threads have
+ * been read up to a moment, and then handled in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a
+ * number of its own (eventSyncId). A wait is a row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names this number, and
+ * lasts as long as the API call that waited: the two are joined by their correlation id, whichever comes first. CUPTI's
+ * own records of recordings, which are opt-in, are joined in the same way. */
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "cuda_state.h"
 
-#define LIST_MAX (1u << 18)   /* 14 MiB: then the order is taken as it is */
-#define JOINS_MAX (1u << 13)  /* then none of them waits any longer */
+#define LIST_MAX (1u << 18)   /* 14 MiB: then all are handled, in the order that they have */
+#define JOINS_MAX (1u << 13)  /* then all are written without their other halves */
 #define EVENTS_MAX (1u << 19) /* of each generation, 24 MiB: then the older one is forgotten */
 
 void cuda_waits_free(struct cuda_process *cuda)
@@ -42,7 +42,7 @@ static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, i
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
 }
 
-/* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
+/* Values of ENUM_CUPTI_SYNC_TYPE. */
 static const uint8_t sync_types[] = {
     [CUDA_WAIT_STREAM_FOR_EVENT] = CUPTI_SYNC_STREAM_WAIT,
     [CUDA_WAIT_FOR_EVENT] = CUPTI_SYNC_EVENT,
@@ -68,8 +68,8 @@ static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, in
 
 /* ---- Halves ---------------------------------------------------------------------------------------------------- */
 
-/* A half whose other one did not come. A wait is then a moment; a call that nothing was told of
- * has its own row elsewhere. */
+/* Writes a half without the other one. A wait is then a moment; a call needs no row here, since it has one among the
+ * API calls. */
 static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
 {
     const struct cuda_wait *wait = &join->wait;
@@ -144,7 +144,7 @@ static void age_events(struct cuda_waits *waits)
     waits->events = (struct cuda_event_map){ 0 };
 }
 
-/* The event of this handle; a new one gets the next number. NULL for none, or when memory is short. */
+/* Returns the event of a handle; a new one gets the next number. Returns NULL for handle 0, or when memory is short. */
 static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
 {
     struct cuda_event *event = handle ? cuda_event_map_find(&waits->events, handle) : NULL;
@@ -235,8 +235,8 @@ static uint32_t device_of(const struct cuda_process *cuda, int64_t field, uint32
     return field != CUPTI_NO_FIELD ? (uint32_t)field : context ? context->device : 0;
 }
 
-/* The recording of an event: our numbers for it, if the agent told of it, and when the GPU got
- * there, which only CUPTI knows. */
+/* CUPTI's record of a recording, which alone says when the GPU got there. The numbers of the event are ours if the
+ * agent has reported the call. */
 CUDA_HANDLER(cuda_event_record)
 {
     uint32_t correlation = (uint32_t)FIELD(CUDA_EVENT, correlationId);
@@ -252,7 +252,7 @@ CUDA_HANDLER(cuda_event_record)
     };
     wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
     if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
-        return; /* the agent has told of it, and it has its row */
+        return; /* it has its row from the agent's report */
     struct cuda_join *join = cuda_join_map_find(&cuda->waits.joins, correlation);
     if (!join) {
         add_join(cuda, &(struct cuda_join){

@@ -1,8 +1,8 @@
 /* Marks and ranges: see nvtx_collect.h; nvtx_names.c has what they refer to.
  *
  * A push goes onto the stack of its thread and domain, at the level that the agent gave it; its pop takes it off and
- * writes the row. A level that is pushed while still in use had its pop lost. Start and end meet in a table, whichever
- * comes first. A row that names a registered string or a schema which nobody has told of yet waits for it. */
+ * writes the row. If a level is pushed while it is in use, its pop was lost. Start and end are joined in a map,
+ * whichever comes first. A row waits if its registered string or its schema has not been read yet. */
 #include "nvtx_collect.h"
 
 #include <stdlib.h>
@@ -160,7 +160,7 @@ static inline void finish_row(struct nvtx_process *process, struct nvtx_event *e
         wait_row(process, event, place);
 }
 
-/* Looking through all of them costs as much as there are, so it is done once in a while. */
+/* Goes through all rows that wait, so it does that only once in a while. */
 void nvtx_write_waiting(struct nvtx_process *process, int force)
 {
     size_t kept = 0;
@@ -179,7 +179,7 @@ void nvtx_write_waiting(struct nvtx_process *process, int force)
 
 /* ---- Reading an event ------------------------------------------------------------------------------------------ */
 
-/* The body from `at` on. 0, or -1 when it is shorter than its flags say. */
+/* Reads the body from `at` on. Returns 0, or -1 if it is shorter than its flags say. */
 static int read_event(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words, uint32_t at,
                       struct nvtx_event *event)
 {
@@ -210,7 +210,7 @@ static int read_event(struct nvtx_thread *thread, const struct wire_record *reco
 
 /* ---- Push and pop ---------------------------------------------------------------------------------------------- */
 
-/* The level's place, made if need be; NULL when there is no memory for it. */
+/* Returns the event of a level, and makes it if there is none. Returns NULL when there is no room for it. */
 static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_thread *thread, uint16_t domain,
                                                                uint16_t level)
 {
@@ -245,7 +245,7 @@ static void count_end_lost(struct nvtx_process *process, uint16_t domain)
     process->counts.library_end_lost += library_counts(process, domain);
 }
 
-/* The place of a push, free; NULL when there is no memory for it. */
+/* Returns the event of a push, free to be filled; NULL when there is no room for it. */
 static struct nvtx_event *push_place(struct nvtx_thread *thread, uint16_t domain, uint16_t level)
 {
     struct nvtx_event *place = find_level(thread, domain, level);

@@ -1,7 +1,7 @@
 /* Descriptions given through NVTX's extensions: schemas, enums, scopes, counters; and the samples of counters.
  *
- * Each description is a row at once, and is kept for reading payloads. A sample of a counter that nobody has told of
- * yet (its thread is drained later) is put aside. */
+ * Each description is written as a row at once, and is kept for decoding payloads. A sample of a counter that is not
+ * described yet (the thread that did is drained later) is postponed. */
 #include "nvtx_schema.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ const struct nvtx_schema *nvtx_schema_find(const struct nvtx_process *process, u
     return known && known->schema->has_head && known->schema->seen >= known->schema->count ? known->schema : NULL;
 }
 
-/* The entry's place; NULL if it is already taken or there is no memory. */
+/* Returns an empty entry; NULL if this one has come already, or when memory is short. */
 static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
 {
     if (index >= NVTX_ENTRIES_MAX || array_reserve_zeroed_up_to(&schema->entries, &schema->capacity, index + 1,
@@ -334,7 +334,7 @@ static void sample_group(const struct sample *sample, const struct counter *coun
     }
 }
 
-/* 0; -1 for nonsense; 1 if something it needs is not known yet. */
+/* Returns 0, -1 if the record is malformed, or 1 if its counter or schema is not known yet. */
 static int sample_record(const struct sample *sample, uint32_t body, int force)
 {
     const struct wire_record *record = sample->record;

@@ -1,4 +1,4 @@
-/* The schemas and enums that a process has told of: what payloads are read by. Nothing here trusts their numbers. */
+/* The schemas and enums that a process has registered, which describe its payloads. All their numbers are checked. */
 #ifndef TACHO_COLLECT_SOURCES_NVTX_NVTX_SCHEMA_H
 #define TACHO_COLLECT_SOURCES_NVTX_NVTX_SCHEMA_H
 
@@ -19,7 +19,7 @@ struct nvtx_schema {
     size_t capacity;
 };
 
-/* The schema or enum with this id, all of it known; NULL if not. */
+/* Returns the schema or enum with this id; NULL if not all of it is known. */
 const struct nvtx_schema *nvtx_schema_find(const struct nvtx_process *process, uint32_t domain, uint64_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files behind nvtx_collect.h share: the state of a process and its events on their way to a row. */
+/* The state of a process, and its events on their way to a row: shared by the files behind nvtx_collect.h. */
 #ifndef TACHO_COLLECT_SOURCES_NVTX_NVTX_STATE_H
 #define TACHO_COLLECT_SOURCES_NVTX_NVTX_STATE_H
 
@@ -34,7 +34,7 @@ struct nvtx_event {
     struct nvtx_part *parts; /* owned */
 };
 
-/* The rest of what its row needs. */
+/* The other columns of its row. */
 struct nvtx_place {
     int64_t end, tid, end_tid;
     uint64_t range;
@@ -136,7 +136,8 @@ struct nvtx_thread {
 int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32_t count);
 size_t nvtx_text_length(const uint64_t *words, uint32_t count);
 
-/* Something was told: writes the rows that waited for it, now or a little later; with `force` all of them. */
+/* A string or a schema has come: writes the rows that waited for it, now or a little later; with `force` all of them.
+ */
 void nvtx_write_waiting(struct nvtx_process *process, int force);
 
 /* The writer's id of a registered string, or -1 while it is unknown. */
@@ -150,18 +151,18 @@ void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, cons
 
 /* ---- nvtx_names.c ---------------------------------------------------------------------------------------------- */
 
-/* A record that is no event: 0, or -1 if it makes no sense. */
+/* Reads a record that is no event. Returns 0, or -1 if it is malformed. */
 int nvtx_name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
 
 /* ---- nvtx_payload.c -------------------------------------------------------------------------------------------- */
 
-/* SCHEMA, SCHEMA_ENTRY, ENUM, ENUM_ENTRY, SCOPE, COUNTER, SAMPLE: 0, or -1 if the record makes no sense. */
+/* Reads a SCHEMA, SCHEMA_ENTRY, ENUM, ENUM_ENTRY, SCOPE, COUNTER or SAMPLE. Returns 0, or -1 if it is malformed. */
 int nvtx_payload_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
 
-/* All that the event's payloads refer to is known. */
+/* Returns whether all schemas and strings that the event's payloads refer to are known. */
 int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_event *event);
 
-/* What the payloads say, as JSON (one payload: its value, several: an array) and as hex (several: with a comma
+/* Decodes the payloads to JSON (one payload: its value, several: an array) and to hex (several: with a comma
  * between). An entry that is the event's message, category or colour goes into the event. */
 void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json,
                          struct text *hex);

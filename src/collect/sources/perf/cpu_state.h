@@ -1,4 +1,4 @@
-/* What the files of CPU sampling and scheduling keep in the collector. */
+/* The state of CPU sampling and scheduling in the collector. */
 #ifndef TACHO_COLLECT_SOURCES_PERF_CPU_STATE_H
 #define TACHO_COLLECT_SOURCES_PERF_CPU_STATE_H
 

@@ -1,8 +1,8 @@
-/* Names of Python frames: code objects by their address, and everything that was seen as small numbers.
+/* Names of Python frames: code objects by their address; code objects, places and chains as small numbers.
  *
- * A code object has a number by its name and file, a place is a code object's number and a line, a chain
- * is the places of a stack. What is new goes into a batch, so that whoever writes rows sees each once, in
- * the order of the numbers. */
+ * A code object is numbered by its name and file. A place is the number of a code object and a line. A chain is the
+ * places of a stack. New ones go into a batch, so that the writer of rows gets each once, in the order of the numbers.
+ */
 #ifndef TACHO_COLLECT_SOURCES_PYTHON_PYTHON_NAMES_H
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_NAMES_H
 
@@ -47,7 +47,7 @@ void python_batch_add(struct python_batch *batch, const struct python_sample *sa
 
 struct python_names {
     struct intern codes, places, chains;
-    struct python_batch *batch; /* where what is new goes */
+    struct python_batch *batch; /* for new ones */
     struct text key;
 };
 
@@ -67,17 +67,16 @@ void python_codes_free(struct python_code_map *codes); /* and their entries */
 
 struct python_look {
     const struct python_runtime *python;
-    const struct python_memory *memory; /* as it is now: what is read here is read once */
+    const struct python_memory *memory; /* of the process as it is now, not of the snapshot */
     struct python_names *names;
     int64_t now_ns;
-    int64_t believed_ns;                /* what was read of a code object counts for so long: then
-                                         * another may have taken its place */
+    int64_t believed_ns;                /* a code object is read again after this time: another may have its address */
 };
 
-/* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. callee: the
- * frame that it has called; NULL: none. *fits: 0 if that lies elsewhere than callees of this code object use
- * to, which may mean that the two are not of the same moment: frames on Python's own stack have a size that
- * depends on their code alone. */
+/* Finds the place of a frame. Returns -1 if there is no code object at its address (any more), or when memory is short.
+ * callee: the frame that it has called; NULL: none. *fits: 0 if the callee lies at another distance than callees of
+ * this code object usually do. Frames on Python's own stack have a size that depends on their code alone, so the two
+ * frames may have been read at different moments. */
 int python_codes_place(struct python_code_map *codes, const struct python_look *look, const struct python_frame *frame,
                        const struct python_frame *callee, uint32_t *place, int *fits);
 

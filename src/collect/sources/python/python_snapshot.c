@@ -13,7 +13,7 @@
 #define GAP_BYTES 256u           /* spans so close to each other are read as one… */
 #define SPAN_BYTES 16384u        /* …up to this size */
 #define SNAPSHOT_BYTES (1u << 20)
-#define ROUNDS_KEPT 64u          /* what was not used for so long is not read any more */
+#define ROUNDS_KEPT 64u          /* a span that was not used for so long is not read any more */
 #define PIECES_MAX 512u          /* of one call; the kernel takes 1024 */
 
 void snapshot_init(struct snapshot *snapshot, pid_t pid)
