@@ -4,13 +4,8 @@
 
 #include <stdint.h>
 
+struct address_space_mapping;
 struct symbols_process;
-
-struct address_space_mapping {
-    uint64_t start, end, offset;
-    uint32_t module;
-    int is_whole;
-};
 
 /* Returns the mapping that holds an address, after a look at /proc if none is known; NULL if there is none. */
 const struct address_space_mapping *address_space_find(struct symbols_process *process, uint64_t address);

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address_space.h"
 #include "base/array.h"
 #include "proc_maps.h"
 #include "symbols_state.h"

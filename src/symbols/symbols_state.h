@@ -1,5 +1,6 @@
 /* The state that the files of this folder share:
  *
+ *     symbols_new.c       creates, frees and reads struct symbols
  *     module.c            a file that is mapped into processes
  *     address_space.c     the mappings of a process; proc_maps.c reads them from /proc
  *     unwind.c            stacks from copies of memory and from chains of addresses
@@ -20,7 +21,13 @@
 #include "symbols.h"
 
 struct symbols_module;
-struct address_space_mapping;
+
+/* A part of an address space; in order of addresses. */
+struct address_space_mapping {
+    uint64_t start, end, offset;
+    uint32_t module;
+    int is_whole;
+};
 
 /* The frame of an address in one process, and the plan to leave it. */
 struct symbols_place {

@@ -1,4 +1,4 @@
-/* Processes of the tree that are reported by others: by the agents of their parents, and by the kernel's perf events.
+/* Processes of the tree that are reported by others: by the agents of their parents, and by the kernel.
  * Most have an agent of their own, which attaches. The others get a row, and are counted as not recorded at the end. */
 #ifndef TACHO_COLLECT_PROCESS_CHILDREN_H
 #define TACHO_COLLECT_PROCESS_CHILDREN_H
