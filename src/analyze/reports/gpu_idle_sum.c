@@ -376,6 +376,8 @@ static int fill(struct table *table, struct idle_summary *idle)
         if (explain(idle, stretch) != 0)
             return ERR_NO_MEMORY;
     }
+    if (idle->layers.failed)
+        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < idle->keys.count; i++)
         if (add_row(table, idle, i, whole) != 0)
             return ERR_NO_MEMORY;

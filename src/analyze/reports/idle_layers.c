@@ -181,22 +181,25 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
                                             : length);
 }
 
-/* The number of a text. Each text is made once. */
+/* The number of a text. Each text is made once. When memory is short it is IDLE_NO_TEXT, and layers->failed is set. */
 static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t number)
 {
     size_t before = layers->known.count;
-    uint32_t key = keys_add(&layers->known, (int64_t[]){ kind, number });
+    uint32_t key = NO_KEY;
     struct text text = { 0 };
 
+    /* room comes first: every known key must have an entry in text_ids */
+    if (array_reserve(&layers->text_ids, &layers->text_room, before + 1, sizeof *layers->text_ids) == 0)
+        key = keys_add(&layers->known, (int64_t[]){ kind, number });
+    layers->failed |= key == NO_KEY;
     if (key == NO_KEY)
         return IDLE_NO_TEXT;
     if (key < before)
         return layers->text_ids[key];
-    if (array_reserve(&layers->text_ids, &layers->text_room, key + 1u, sizeof *layers->text_ids) != 0)
-        return IDLE_NO_TEXT;
     make_text(&text, layers, kind, number);
     int64_t id = text_failed(&text) ? -1 : intern_add(&layers->texts, text_string(&text), text.length);
     text_free(&text);
+    layers->failed |= id < 0;
     return layers->text_ids[key] = id < 0 ? IDLE_NO_TEXT : (uint32_t)id;
 }
 

@@ -46,6 +46,7 @@ struct idle_layers {
     struct keys known;            /* the sources of texts: enum idle_text and a number of that kind */
     uint32_t *text_ids;           /* owned; by known */
     size_t text_room;
+    int failed;                   /* memory was too short for a text */
 };
 enum { IDLE_NO_TEXT = UINT32_MAX };
 
