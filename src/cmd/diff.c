@@ -66,8 +66,8 @@ static const struct option options[] = {
 struct condition {
     const char *text;
     char column[64];
-    int any;       /* one row is enough; else the sum of all */
-    char operator; /* '>' or '<' */
+    int any;   /* one row is enough; else the sum of all */
+    char sign; /* '>' or '<' */
     double bound;
     int percent;
 };
@@ -93,26 +93,26 @@ static int sums_up(const char *column)
 
 static int parse_condition(const char *text, struct condition *out, struct error *err)
 {
-    const char *at = text + strspn(text, " "), *operator= strpbrk(at, "<>");
+    const char *at = text + strspn(text, " "), *sign = strpbrk(at, "<>");
 
     *out = (struct condition){ .text = text };
     if (strncmp(at, "any ", 4) == 0) {
         out->any = 1;
         at += 4;
     }
-    size_t length = operator&& operator> at ? (size_t)(operator- at) : 0;
+    size_t length = sign && sign > at ? (size_t)(sign - at) : 0;
     while (length && at[length - 1] == ' ')
         length--;
-    if (!length || length >= sizeof out->column || !parse_bound(operator+ 1, out))
+    if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if is like 'total>+5%%' or 'any avg>+20us', not '%s'", text);
     memcpy(out->column, at, length);
-    out->operator= * operator;
+    out->sign = *sign;
     out->any |= !sums_up(out->column);
     return 0;
 }
 
 /* Whether the whole interval is beyond the bound. What is new has nothing that a percentage could be of. */
-static int is_beyond(const struct diff_change *change, const struct condition *condition)
+static int is_beyond(const struct table_diff_change *change, const struct condition *condition)
 {
     double low = change->low, high = change->high;
 
@@ -122,10 +122,10 @@ static int is_beyond(const struct diff_change *change, const struct condition *c
         low *= 100 / fabs(change->before);
         high *= 100 / fabs(change->before);
     }
-    return condition->operator== '>' ? low > condition->bound : high<condition->bound;
+    return condition->sign == '>' ? low > condition->bound : high < condition->bound;
 }
 
-static int condition_met(const struct diff *diff, const struct condition *condition)
+static int condition_met(const struct table_diff *diff, const struct condition *condition)
 {
     size_t met = 0;
 
@@ -176,17 +176,18 @@ static int make_tables(struct job *job, const struct selection_item *wanted, str
     return 0;
 }
 
-static int compare(const struct job *job, const char *column, struct diff *out, struct error *err)
+static int compare(const struct job *job, const char *column, struct table_diff *out, struct error *err)
 {
     struct table *tables[2 * MOST_RUNS];
 
     for (size_t i = 0; i < job->before + job->after; i++)
         tables[i] = job->runs[i].table;
-    return diff_make(&(struct diff_side){ tables, job->before },
-                     &(struct diff_side){ tables + job->before, job->after }, column, out, err);
+    return table_diff_make(&(struct table_diff_side){ tables, job->before },
+                           &(struct table_diff_side){ tables + job->before, job->after }, column, out, err);
 }
 
-static void add_figure(struct text *out, const struct diff *diff, double value, const struct print_time_unit *time)
+static void add_figure(struct text *out, const struct table_diff *diff, double value,
+                       const struct print_time_unit *time)
 {
     const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, 1 };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
@@ -197,10 +198,10 @@ static void add_figure(struct text *out, const struct diff *diff, double value, 
 }
 
 /* The sentence under a table: all rows together. */
-static void add_overall(struct text *out, const struct diff *diff, const struct job *job,
+static void add_overall(struct text *out, const struct table_diff *diff, const struct job *job,
                         const struct print_time_unit *time)
 {
-    const struct diff_change *all = &diff->overall;
+    const struct table_diff_change *all = &diff->overall;
 
     if (diff->has_overall) {
         text_addf(out, "\n%s of all rows: ", diff->column);
@@ -225,14 +226,14 @@ static void add_overall(struct text *out, const struct diff *diff, const struct 
 static int check_conditions(struct job *job, const struct selection_item *wanted, struct error *err)
 {
     for (size_t i = 0; i < job->condition_count; i++) {
-        struct diff diff;
+        struct table_diff diff;
         if (compare(job, job->conditions[i].column, &diff, err) != 0)
             return err->code;
         if (condition_met(&diff, &job->conditions[i])) {
             fprintf(stderr, "tacho diff: %s: %s\n", wanted->analysis->name, job->conditions[i].text);
             job->failed = 1;
         }
-        diff_free(&diff);
+        table_diff_free(&diff);
     }
     return 0;
 }
@@ -242,7 +243,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
 {
     struct print_request request = destination->request;
     struct text out = { 0 }, file = { 0 }, what = { 0 };
-    struct diff diff;
+    struct table_diff diff;
     int notes = output_is_console(destination) && !job->delivery->quiet;
     int code = compare(job, job->settings->column, &diff, err);
 
@@ -259,7 +260,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     selection_name(&what, wanted, &job->settings->part);
     output_file(&file, destination, job->runs[0].path, text_string(&what));
     code = output_deliver(job->delivery, destination, text_string(&file), &out, err);
-    diff_free(&diff);
+    table_diff_free(&diff);
     text_free(&out);
     text_free(&file);
     text_free(&what);

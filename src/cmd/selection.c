@@ -156,7 +156,7 @@ static int find_steps(const struct selection_part_settings *settings, struct rep
 {
     const struct steps_request request = { settings->step_range, settings->step_operator };
 
-    if (!settings->steps && !request.range && !request.operator)
+    if (!settings->steps && !request.range && !request.op)
         return 0;
     if (settings->steps && steps_check(settings->steps, err) != 0) /* wrong, whether or not the report has any */
         return err->code;

@@ -196,9 +196,9 @@ static int in_filter(const struct export_rows *rows, const struct export_window 
     if (!filter || rows->of_process < 0 || rows->correlation < 0)
         return 1;
     return filter_gpu(filter,
-                      &(struct gpu_place){ start, end, value_or(view, rows->of_process, 0),
-                                           value_or(view, rows->correlation, NO_CORRELATION),
-                                           value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
+                      &(struct filter_gpu_work){ start, end, value_or(view, rows->of_process, 0),
+                                                 value_or(view, rows->correlation, NO_CORRELATION),
+                                                 value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
 }
 
 static int in_ranges(const struct export_rows *rows, const struct export_window *view)

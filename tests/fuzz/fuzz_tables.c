@@ -159,14 +159,14 @@ static void print(const struct table *table)
 
 static void compare(const char *name, struct table *before, struct table *after)
 {
-    struct diff_side sides[] = { { &before, 1 }, { &after, 1 } };
+    struct table_diff_side sides[] = { { &before, 1 }, { &after, 1 } };
     struct error err = { 0 };
-    struct diff diff;
-    int code = diff_make(&sides[0], &sides[1], NULL, &diff, &err);
+    struct table_diff diff;
+    int code = table_diff_make(&sides[0], &sides[1], NULL, &diff, &err);
 
     expect_sentence(name, code, &err);
     if (code == 0)
-        diff_free(&diff);
+        table_diff_free(&diff);
 }
 
 /* About a quarter of them: a report is tried more often than it is read by all. */

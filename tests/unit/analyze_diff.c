@@ -30,7 +30,7 @@ static void few_runs_say_what_they_allow(void **state)
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         double before[4] = { 1, 2, 3, 4 }, after[4] = { 11, 12, 13, 14 }, shift, low, high;
-        double confidence = diff_shift(before, cases[i].runs, after, cases[i].runs, &shift, &low, &high);
+        double confidence = table_diff_shift(before, cases[i].runs, after, cases[i].runs, &shift, &low, &high);
         expect_near(confidence, cases[i].confidence);
         expect_near(shift, 10);
         expect_near(low, 11 - (double)cases[i].runs);
@@ -43,7 +43,7 @@ static void few_runs_say_what_they_allow(void **state)
 static void five_runs(void **state)
 {
     double before[] = { 1, 2, 4, 8, 16 }, after[] = { 132, 164, 100, 101, 116 }, shift, low, high;
-    double confidence = diff_shift(before, 5, after, 5, &shift, &low, &high);
+    double confidence = table_diff_shift(before, 5, after, 5, &shift, &low, &high);
 
     expect_near(confidence, 1 - 2.0 * 4 / 252);
     /* 84 85 92 93 96 97 98 99 99 100 100 108 112 114 115 116 124 128 130 131 148 156 160 162 163 */
@@ -61,7 +61,7 @@ static void many_runs_and_one_astray(void **state)
         after[i] = 105 + i % 7;
     }
     after[3] = 1e9;
-    expect_near(diff_shift(before, 30, after, 30, &shift, &low, &high), 0.95);
+    expect_near(table_diff_shift(before, 30, after, 30, &shift, &low, &high), 0.95);
     expect_near(shift, 5);
     assert_true(low > 3 && low < 5 && high > 5 && high < 7);
 }
@@ -100,7 +100,7 @@ static void free_tables(struct table **tables, size_t count)
         table_delete(tables[i]);
 }
 
-static const char *text_at(const struct diff *diff, size_t row, size_t column)
+static const char *text_at(const struct table_diff *diff, size_t row, size_t column)
 {
     return table_row(diff->table, row)[column].text.bytes;
 }
@@ -108,12 +108,13 @@ static const char *text_at(const struct diff *diff, size_t row, size_t column)
 static void rows_come_and_go(void **state)
 {
     struct table *before = make(100, 50, 1), *after = table_new(columns, COUNT(columns));
-    struct diff diff;
+    struct table_diff diff;
     struct error err;
 
     add(after, 130, 2, 60, 2, "a");
     add(after, 500, 1, 500, 2, "c");
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, NULL, &diff, &err),
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
+                                     NULL, &diff, &err),
                      0);
     assert_int_equal(table_row_count(diff.table), 3); /* the largest change first */
     assert_string_equal(text_at(&diff, 0, 5), "c");
@@ -126,7 +127,7 @@ static void rows_come_and_go(void **state)
     assert_int_equal(table_row(diff.table, 0)[3].kind, CELL_NONE); /* nothing that it could be a share of */
     expect_near(diff.overall.before, 150);
     expect_near(diff.overall.after, 630);
-    diff_free(&diff);
+    table_diff_free(&diff);
     table_delete(before);
     table_delete(after);
 }
@@ -134,23 +135,24 @@ static void rows_come_and_go(void **state)
 static void same_name_in_two_processes(void **state)
 {
     struct table *before = make(100, 0, 1), *after = make(70, 0, 3);
-    struct diff diff;
+    struct table_diff diff;
     struct error err;
 
     add(before, 40, 2, 33, 2, "a");
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "total", &diff,
-                               &err),
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
+                                     "total", &diff, &err),
                      0);
     assert_int_equal(table_row_count(diff.table), 1);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 140);
-    diff_free(&diff);
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "max", &diff, &err),
+    table_diff_free(&diff);
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
+                                     "max", &diff, &err),
                      0);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 50);
     assert_int_equal(diff.has_overall, 0);
-    diff_free(&diff);
-    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "colour", &diff,
-                               &err),
+    table_diff_free(&diff);
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
+                                     "colour", &diff, &err),
                      ERR_BAD_ARGUMENT);
     table_delete(before);
     table_delete(after);
@@ -160,10 +162,11 @@ static void medians_of_runs(void **state)
 {
     struct table *before[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3) },
                  *after[] = { make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
-    struct diff diff;
+    struct table_diff diff;
     struct error err;
 
-    assert_int_equal(diff_make(&(struct diff_side){ before, 3 }, &(struct diff_side){ after, 3 }, NULL, &diff, &err),
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ before, 3 }, &(struct table_diff_side){ after, 3 },
+                                     NULL, &diff, &err),
                      0);
     assert_string_equal(text_at(&diff, 0, 7), "a");
     expect_near(diff.rows[0].before, 102);
@@ -173,7 +176,7 @@ static void medians_of_runs(void **state)
     expect_near(diff.rows[0].high, 108);
     expect_near(diff.confidence, 0.9);
     expect_near(diff.rows[1].before, 10); /* a sum that a run lacks is 0 */
-    diff_free(&diff);
+    table_diff_free(&diff);
     free_tables(before, 3);
     free_tables(after, 3);
 }
@@ -181,10 +184,11 @@ static void medians_of_runs(void **state)
 static void nothing_to_compare(void **state)
 {
     struct table *none = NULL;
-    struct diff diff;
+    struct table_diff diff;
     struct error err;
 
-    assert_int_equal(diff_make(&(struct diff_side){ &none, 1 }, &(struct diff_side){ &none, 1 }, NULL, &diff, &err),
+    assert_int_equal(table_diff_make(&(struct table_diff_side){ &none, 1 }, &(struct table_diff_side){ &none, 1 }, NULL,
+                                     &diff, &err),
                      ERR_NO_DATA);
 }
 

@@ -45,7 +45,7 @@ static void figures_are_those_of_sorted_values(void **state)
 {
     static int64_t values[VALUES], sorted[VALUES];
     static uint32_t groups[VALUES];
-    struct key_figures figures[GROUPS];
+    struct keys_figures figures[GROUPS];
 
     random_state = 5;
     for (int i = 0; i < VALUES; i++) {

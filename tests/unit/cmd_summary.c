@@ -68,7 +68,7 @@ static void range(struct writer *writer, int64_t begin, int64_t end, const char 
     writer_append(writer, TABLE_NVTX_EVENTS, &row);
 }
 
-static void operator(struct writer *writer, int64_t begin, int64_t end, const char *name, const char *category)
+static void operator_row(struct writer *writer, int64_t begin, int64_t end, const char *name, const char *category)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
 
@@ -346,9 +346,9 @@ static void operators_without_a_gpu(void **state)
     struct writer *writer = start();
     size_t lines;
 
-    operator(writer, 0, 5 * MS, "ProfilerStep#1", "user_annotation");
-    operator(writer, 0, 4 * MS, "aten::linear", "cpu_op");
-    operator(writer, 1 * MS, 4 * MS, "aten::addmm", "cpu_op");
+    operator_row(writer, 0, 5 * MS, "ProfilerStep#1", "user_annotation");
+    operator_row(writer, 0, 4 * MS, "aten::linear", "cpu_op");
+    operator_row(writer, 1 * MS, 4 * MS, "aten::addmm", "cpu_op");
     range(writer, 0, 4 * MS, "aten::linear, op_id = 1");
     const char *text = close_with(finish(writer), &result, &lines);
     expect_line(text, "  PyTorch operators, by their own CPU time");
@@ -368,7 +368,7 @@ static void fifteen_lines_with_operators(void **state)
     size_t lines;
 
     for (int i = 0; i < 9; i++, name[6]++)
-        operator(writer, i * MS, (i + 1) * MS, name, "cpu_op");
+        operator_row(writer, i * MS, (i + 1) * MS, name, "cpu_op");
     for (int i = 0; i < 9; i++, name[6]++)
         range(writer, i * MS, (i + 1) * MS, name);
     wait_call(writer, 0, MS);

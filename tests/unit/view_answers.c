@@ -39,14 +39,13 @@ static void call(struct writer *writer, int64_t tid, int64_t begin, int64_t end,
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
 }
 
-struct operator
-{
+struct made_operator {
     int64_t tid, begin, end;
     const char *name;
     int64_t sequence, forward_thread, external;
     const char *stack;
 };
-static void operator(struct writer *writer, struct operator made)
+static void made_operator(struct writer *writer, struct made_operator made)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
 
@@ -212,15 +211,16 @@ static void halves_of_operators(void **state)
 {
     struct writer *writer = start();
 
-    operator(writer, (struct operator){ MAIN, 10, 20, "aten::empty", 7, 0, 0, NULL });
-    operator(writer,
-             (struct operator){ MAIN, 30, 60, "aten::linear", 7, 0, 0, "model.py(12): forward;train.py(3): main" });
-    operator(writer, (struct operator){ MAIN, 35, 55, "aten::addmm", 7, 0, 0, NULL });
-    operator(writer, (struct operator){ BACKWARD, 95, 130, "autograd::engine::evaluate_function: AddmmBackward0", 7, 1,
-                                        0, NULL });
-    operator(writer, (struct operator){ BACKWARD, 100, 120, "AddmmBackward0", 7, 1, 0, NULL });
-    operator(writer, (struct operator){ BACKWARD, 105, 115, "aten::mm", 7, 0, 0, NULL });
-    operator(writer, (struct operator){ MAIN, 200, 210, "aten::late", 7, 0, 0, NULL });
+    made_operator(writer, (struct made_operator){ MAIN, 10, 20, "aten::empty", 7, 0, 0, NULL });
+    made_operator(writer, (struct made_operator){ MAIN, 30, 60, "aten::linear", 7, 0, 0,
+                                                  "model.py(12): forward;train.py(3): main" });
+    made_operator(writer, (struct made_operator){ MAIN, 35, 55, "aten::addmm", 7, 0, 0, NULL });
+    made_operator(writer,
+                  (struct made_operator){ BACKWARD, 95, 130, "autograd::engine::evaluate_function: AddmmBackward0", 7,
+                                          1, 0, NULL });
+    made_operator(writer, (struct made_operator){ BACKWARD, 100, 120, "AddmmBackward0", 7, 1, 0, NULL });
+    made_operator(writer, (struct made_operator){ BACKWARD, 105, 115, "aten::mm", 7, 0, 0, NULL });
+    made_operator(writer, (struct made_operator){ MAIN, 200, 210, "aten::late", 7, 0, 0, NULL });
     show(writer);
 
     assert_int_equal(has_link("aten::linear", "backward", "AddmmBackward0"), 1);
@@ -248,8 +248,8 @@ static void work_without_calls(void **state)
 {
     struct writer *writer = start();
 
-    operator(writer, (struct operator){ MAIN, 10, 40, "aten::outer", -1, 0, 5, NULL });
-    operator(writer, (struct operator){ MAIN, 20, 30, "aten::inner", -1, 0, 6, NULL });
+    made_operator(writer, (struct made_operator){ MAIN, 10, 40, "aten::outer", -1, 0, 5, NULL });
+    made_operator(writer, (struct made_operator){ MAIN, 20, 30, "aten::inner", -1, 0, 6, NULL });
     link_work(writer, 71, 6);
     link_work(writer, 72, 5);
     made_kernel(writer, (struct made_kernel){ 50, 60, 1, 71, 0, 7, "inner_kernel", NULL, NULL });

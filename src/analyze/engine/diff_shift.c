@@ -58,8 +58,8 @@ static size_t leave_out(size_t m, size_t n, double *confidence)
     return out > 0 ? (size_t)out : 0;
 }
 
-double diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift, double *low,
-                  double *high)
+double table_diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift,
+                        double *low, double *high)
 {
     size_t count = before_count * after_count;
     double *differences = calloc(count + 1, sizeof *differences), confidence = 0;

@@ -134,7 +134,7 @@ static int add_piece(struct part *part, struct group *group)
 
     if (capacity > LARGEST_PIECE)
         capacity = LARGEST_PIECE;
-    struct number_piece *piece = arena_alloc(&part->pieces, sizeof *piece + capacity * sizeof piece->values[0]);
+    struct statistics_piece *piece = arena_alloc(&part->pieces, sizeof *piece + capacity * sizeof piece->values[0]);
     if (!piece)
         return ERR_NO_MEMORY;
     if (group->pieces)
@@ -173,7 +173,7 @@ static int join(struct part *part, const struct group_key *key, const struct gro
         return 0;
     if (from->next)
         from->pieces->used = (uint32_t)(from->next - from->pieces->values);
-    struct number_piece *last = from->pieces;
+    struct statistics_piece *last = from->pieces;
     while (last->next)
         last = last->next;
     last->next = group->pieces;

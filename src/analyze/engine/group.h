@@ -16,9 +16,9 @@ struct group {
     struct group_key key;
     uint64_t hash;
     struct statistics figures;
-    double median;               /* after groups_finish() */
-    struct number_piece *pieces; /* the one being filled is first */
-    int64_t *next, *end;         /* its place for the next number; its `used` is set when the group is joined */
+    double median;                   /* after groups_finish() */
+    struct statistics_piece *pieces; /* the one being filled is first */
+    int64_t *next, *end;             /* its place for the next number; its `used` is set when the group is joined */
 };
 
 struct groups;

@@ -65,7 +65,7 @@ void keys_free(struct keys *keys)
     *keys = (struct keys){ .width = keys->width };
 }
 
-int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
+int keys_summarize(struct keys_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
                    size_t count)
 {
     int64_t *sorted = malloc((count + 1) * 2 * sizeof *sorted); /* and as much again as scratch space for medians */

@@ -29,14 +29,14 @@ static inline const int64_t *keys_get(const struct keys *keys, uint32_t number)
 }
 void keys_free(struct keys *keys);
 
-struct key_figures {
+struct keys_figures {
     struct statistics figures;
     double median;
 };
 
 /* Figures of values[i] under group[i], for groups below group_count. Values under NO_KEY are ignored. out has room for
  * group_count. ERR_NO_MEMORY or 0. */
-int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
+int keys_summarize(struct keys_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
                    size_t count);
 
 #endif

@@ -96,50 +96,50 @@ static int64_t select_rank(int64_t *values, size_t count, uint64_t rank)
 }
 
 /* The least number above value; there is one. */
-static int64_t next_above(const struct number_piece *pieces, int64_t value, int64_t max)
+static int64_t next_above(const struct statistics_piece *pieces, int64_t value, int64_t max)
 {
     int64_t next = max;
 
-    for (const struct number_piece *piece = pieces; piece; piece = piece->next)
+    for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
             if (piece->values[i] > value && piece->values[i] < next)
                 next = piece->values[i];
     return next;
 }
 
-static uint64_t count_up_to(const struct number_piece *pieces, int64_t value)
+static uint64_t count_up_to(const struct statistics_piece *pieces, int64_t value)
 {
     uint64_t count = 0;
 
-    for (const struct number_piece *piece = pieces; piece; piece = piece->next)
+    for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
             count += piece->values[i] <= value;
     return count;
 }
 
 /* The first round of select_rank(), over the pieces. It copies the numbers that remain to scratch. */
-static int64_t lower_middle(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
+static int64_t lower_middle(const struct statistics_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
 {
     uint32_t counts[BUCKETS] = { 0 };
     uint64_t rank = (count - 1) / 2;
     size_t kept = 0;
 
-    for (const struct number_piece *piece = pieces; piece; piece = piece->next)
+    for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
             counts[bucket_of((uint64_t)piece->values[i] - (uint64_t)min)]++;
     unsigned bucket = find_bucket(counts, &rank);
-    for (const struct number_piece *piece = pieces; piece; piece = piece->next)
+    for (const struct statistics_piece *piece = pieces; piece; piece = piece->next)
         for (uint32_t i = 0; i < piece->used; i++)
             if (bucket_of((uint64_t)piece->values[i] - (uint64_t)min) == bucket)
                 scratch[kept++] = piece->values[i];
     return select_rank(scratch, kept, rank);
 }
 
-static double median_of_few(const struct number_piece *pieces, uint64_t count, int64_t *scratch)
+static double median_of_few(const struct statistics_piece *pieces, uint64_t count, int64_t *scratch)
 {
     size_t kept = 0;
 
-    for (const struct number_piece *piece = pieces; piece; piece = piece->next) {
+    for (const struct statistics_piece *piece = pieces; piece; piece = piece->next) {
         memcpy(scratch + kept, piece->values, piece->used * sizeof *scratch);
         kept += piece->used;
     }
@@ -147,7 +147,8 @@ static double median_of_few(const struct number_piece *pieces, uint64_t count, i
     return ((double)scratch[(count - 1) / 2] + (double)scratch[count / 2]) / 2;
 }
 
-double statistics_median(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t max, int64_t *scratch)
+double statistics_median(const struct statistics_piece *pieces, uint64_t count, int64_t min, int64_t max,
+                         int64_t *scratch)
 {
     if (count == 0)
         return 0;

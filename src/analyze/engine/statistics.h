@@ -35,15 +35,16 @@ double statistics_mean(const struct statistics *figures);
 double statistics_deviation(const struct statistics *figures);
 
 /* A list of numbers in pieces, as they were collected. */
-struct number_piece {
-    struct number_piece *next;
+struct statistics_piece {
+    struct statistics_piece *next;
     uint32_t used, capacity;
     int64_t values[];
 };
 
 /* The median of the count numbers in the pieces, all of them between min and max. scratch has room for count
  * numbers. */
-double statistics_median(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t max, int64_t *scratch);
+double statistics_median(const struct statistics_piece *pieces, uint64_t count, int64_t min, int64_t max,
+                         int64_t *scratch);
 
 /* The same of an array; 0 of nothing. */
 double statistics_median_of(const int64_t *values, size_t count, int64_t *scratch);

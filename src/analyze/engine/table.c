@@ -86,7 +86,7 @@ struct table_cell *table_add_row(struct table *table)
     return row;
 }
 
-void table_set_kind(struct table *table, size_t column, enum cell_kind kind)
+void table_set_kind(struct table *table, size_t column, enum table_cell_kind kind)
 {
     table->columns[column].kind = kind;
 }

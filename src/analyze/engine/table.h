@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-enum cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
+enum table_cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
 
 enum table_unit {
     UNIT_NONE,
@@ -30,13 +30,13 @@ static inline int unit_is_ns(enum table_unit unit)
 
 struct table_column {
     const char *name; /* without its unit; static */
-    enum cell_kind kind;
+    enum table_cell_kind kind;
     enum table_unit unit;
     int decimals;     /* for CELL_REAL */
 };
 
 struct table_cell {
-    enum cell_kind kind; /* CELL_NONE: empty */
+    enum table_cell_kind kind; /* CELL_NONE: empty */
     union {
         int64_t integer;
         double real;
@@ -61,7 +61,7 @@ const struct table_cell *table_row(const struct table *table, size_t row);
  * the next table_add_row(). */
 struct table_cell *table_add_row(struct table *table);
 /* Sets the kind of a column, for columns whose kind is known only from their cells. */
-void table_set_kind(struct table *table, size_t column, enum cell_kind kind);
+void table_set_kind(struct table *table, size_t column, enum table_cell_kind kind);
 void cell_set_int(struct table_cell *cell, int64_t value);
 void cell_set_real(struct table_cell *cell, double value);
 /* Copies the bytes into the table's arena. */

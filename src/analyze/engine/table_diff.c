@@ -124,8 +124,8 @@ static int choose_column(struct matching *matching, const char *wanted, struct e
     return 0;
 }
 
-static int choose_columns(struct matching *matching, const struct diff_side *before, const struct diff_side *after,
-                          const char *wanted, struct error *err)
+static int choose_columns(struct matching *matching, const struct table_diff_side *before,
+                          const struct table_diff_side *after, const char *wanted, struct error *err)
 {
     const struct table *any = NULL;
 
@@ -232,9 +232,9 @@ static double median_of(const double *sorted, size_t count)
 }
 
 /* From one value a run; those of the runs before come first. */
-static double change_of(double *values, size_t before, size_t after, struct diff_change *out)
+static double change_of(double *values, size_t before, size_t after, struct table_diff_change *out)
 {
-    double confidence = diff_shift(values, before, values + before, after, &out->change, &out->low, &out->high);
+    double confidence = table_diff_shift(values, before, values + before, after, &out->change, &out->low, &out->high);
 
     out->before = median_of(values, before);
     out->after = median_of(values + before, after);
@@ -242,12 +242,12 @@ static double change_of(double *values, size_t before, size_t after, struct diff
 }
 
 /* A sum that a run lacks is 0; any other figure that it lacks is not known, and the run does not count. */
-static void name_change(const struct matching *matching, size_t id, struct diff_change *out)
+static void name_change(const struct matching *matching, size_t id, struct table_diff_change *out)
 {
     double before[MOST_RUNS], after[MOST_RUNS], values[2 * MOST_RUNS];
     size_t counts[2] = { 0 };
 
-    *out = (struct diff_change){ 0 };
+    *out = (struct table_diff_change){ 0 };
     for (size_t run = 0; run < matching->runs; run++) {
         const struct figure *figure = &matching->figures[id * matching->runs + run];
         int is_after = run >= matching->before_runs;
@@ -263,7 +263,7 @@ static void name_change(const struct matching *matching, size_t id, struct diff_
         out->change = out->low = out->high = out->after - out->before;
 }
 
-static void overall_change(const struct matching *matching, struct diff *out)
+static void overall_change(const struct matching *matching, struct table_diff *out)
 {
     double values[2 * MOST_RUNS] = { 0 };
 
@@ -280,7 +280,7 @@ static void overall_change(const struct matching *matching, struct diff *out)
 enum { BEFORE, AFTER, CHANGE, PERCENT, LOW, HIGH, NOTE, FIGURES };
 
 struct ordered {
-    struct diff_change change;
+    struct table_diff_change change;
     size_t id;
 };
 
@@ -297,7 +297,7 @@ static struct table *new_table(const struct matching *matching)
     const struct table_column *compared = &matching->columns[matching->column];
     int several = matching->runs > 2, whole = compared->kind == CELL_INT && !several;
     int decimals = compared->kind == CELL_REAL ? compared->decimals : 1;
-    enum cell_kind kind = whole ? CELL_INT : CELL_REAL;
+    enum table_cell_kind kind = whole ? CELL_INT : CELL_REAL;
     struct table_column columns[MOST_KEYS + FIGURES];
     size_t count = 0;
 
@@ -325,7 +325,7 @@ static void set_figure(struct table_cell *cell, const struct table_column *colum
 
 static int add_row(struct table *table, const struct matching *matching, const struct ordered *from)
 {
-    const struct diff_change *change = &from->change;
+    const struct table_diff_change *change = &from->change;
     const struct table_column *columns = table_columns(table);
     struct table_cell *cell = table_add_row(table);
     const char *note = !change->in_before ? "new" : !change->in_after ? "gone" : "";
@@ -360,7 +360,7 @@ static int add_row(struct table *table, const struct matching *matching, const s
     return 0;
 }
 
-static int make_table(const struct matching *matching, struct diff *out)
+static int make_table(const struct matching *matching, struct table_diff *out)
 {
     size_t names = matching->names.count;
     struct ordered *order = calloc(names + 1, sizeof *order);
@@ -387,8 +387,8 @@ free_order:
     return code;
 }
 
-static int compare_runs(struct matching *matching, const struct diff_side *before, const struct diff_side *after,
-                        struct diff *out)
+static int compare_runs(struct matching *matching, const struct table_diff_side *before,
+                        const struct table_diff_side *after, struct table_diff *out)
 {
     int code;
 
@@ -406,13 +406,13 @@ static int compare_runs(struct matching *matching, const struct diff_side *befor
     return 0;
 }
 
-int diff_make(const struct diff_side *before, const struct diff_side *after, const char *column, struct diff *out,
-              struct error *err)
+int table_diff_make(const struct table_diff_side *before, const struct table_diff_side *after, const char *column,
+                    struct table_diff *out, struct error *err)
 {
     struct matching matching = { .runs = before->count + after->count, .before_runs = before->count };
     int code;
 
-    *out = (struct diff){ 0 };
+    *out = (struct table_diff){ 0 };
     if (before->count > MOST_RUNS || after->count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
     if ((code = choose_columns(&matching, before, after, column, err)) != 0)
@@ -422,15 +422,15 @@ int diff_make(const struct diff_side *before, const struct diff_side *after, con
     free(matching.figures);
     free(matching.cells);
     if (code != 0) {
-        diff_free(out);
+        table_diff_free(out);
         return error_set(err, code, "%s", error_name(code));
     }
     return 0;
 }
 
-void diff_free(struct diff *diff)
+void table_diff_free(struct table_diff *diff)
 {
     table_delete(diff->table);
     free(diff->rows);
-    *diff = (struct diff){ 0 };
+    *diff = (struct table_diff){ 0 };
 }

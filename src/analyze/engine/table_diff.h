@@ -9,38 +9,38 @@
 #include "table.h"
 
 /* The report's tables of some runs; NULL for a run without that data. */
-struct diff_side {
+struct table_diff_side {
     struct table *const *tables;
     size_t count;
 };
 
 /* One figure on both sides. before and after are the medians of the runs, change the Hodges–Lehmann estimate of the
  * shift (for one run each: the difference), low and high the ends of its interval. */
-struct diff_change {
+struct table_diff_change {
     double before, after, change, low, high;
     int in_before, in_after; /* 0: no run of that side has it */
 };
 
-struct diff {
-    struct table *table;        /* owned; a row for each name, the largest change first */
-    struct diff_change *rows;   /* owned; by row of the table */
-    struct diff_change overall; /* of the sum over all rows; where has_overall */
-    int has_overall;            /* the column can be summed over rows */
-    double confidence;          /* that the interval holds the true shift: 0.95 or more, or the most that so
-                                 * few runs allow; 0: one run each */
-    const char *column;         /* the one that was compared */
-    int unit;                   /* its enum table_unit */
+struct table_diff {
+    struct table *table;              /* owned; a row for each name, the largest change first */
+    struct table_diff_change *rows;   /* owned; by row of the table */
+    struct table_diff_change overall; /* of the sum over all rows; where has_overall */
+    int has_overall;                  /* the column can be summed over rows */
+    double confidence;                /* that the interval holds the true shift: 0.95 or more, or the most that so
+                                       * few runs allow; 0: one run each */
+    const char *column;               /* the one that was compared */
+    int unit;                         /* its enum table_unit */
 };
 
 /* column is a nickname (total, count, avg, med, min, max, stddev, share) or a column's own name; NULL: total, or the
  * first figure that there is. ERR_NO_DATA if no run has any. */
-int diff_make(const struct diff_side *before, const struct diff_side *after, const char *column, struct diff *out,
-              struct error *err);
-void diff_free(struct diff *diff);
+int table_diff_make(const struct table_diff_side *before, const struct table_diff_side *after, const char *column,
+                    struct table_diff *out, struct error *err);
+void table_diff_free(struct table_diff *diff);
 
 /* The shift between two samples and its interval at 95 % or, if there are too few values for that, at the confidence
  * that they allow. Returns the confidence. The samples are sorted in place. */
-double diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift, double *low,
-                  double *high);
+double table_diff_shift(double *before, size_t before_count, double *after, size_t after_count, double *shift,
+                        double *low, double *high);
 
 #endif

@@ -54,7 +54,7 @@ int executions_read(struct executions *executions, struct report *report, const 
         (code = gpu_read(&executions->kernels, report, GPU_KERNEL, extra, err)) != 0 ||
         (code = calls_read(&executions->calls, report, err)) != 0)
         goto close_filter;
-    if (option_given(request, "nvtx-name") && (code = kernel_ranges_read(&executions->ranges, report, err)) != 0)
+    if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&executions->ranges, report, err)) != 0)
         goto close_filter;
     if (join(executions, &filter) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to match kernels with their launches");
@@ -67,7 +67,7 @@ void executions_free(struct executions *executions)
 {
     gpu_free(&executions->kernels);
     calls_free(&executions->calls);
-    kernel_ranges_free(&executions->ranges);
+    launch_ranges_free(&executions->ranges);
     free(executions->list);
     executions->list = NULL;
 }

@@ -16,7 +16,7 @@ struct executions {
     struct report *report;
     struct gpu_ops kernels;
     struct calls calls;
-    struct kernel_ranges ranges; /* empty without nvtx-name */
+    struct launch_ranges ranges; /* empty without nvtx-name */
     struct execution *list;      /* owned; in the order of the kernels' rows */
     size_t count;
 };

@@ -34,19 +34,19 @@ int filter_step(const struct filter *filter, int64_t process, int64_t time_ns)
 }
 
 /* Work without a known call belongs to the step in which it began, and to no thread. */
-int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place)
+int filter_gpu_slowly(const struct filter *filter, const struct filter_gpu_work *work)
 {
     const struct analysis_filter *only = &filter->only;
 
-    if ((only->only & ONLY_PID && global_pid_number(place->process) != only->pid) ||
-        (only->only & ONLY_DEVICE && place->device != only->device) ||
-        (only->only & ONLY_STREAM && place->stream != only->stream))
+    if ((only->only & ONLY_PID && global_pid_number(work->process) != only->pid) ||
+        (only->only & ONLY_DEVICE && work->device != only->device) ||
+        (only->only & ONLY_STREAM && work->stream != only->stream))
         return 0;
     if (!(only->only & (ONLY_TID | ONLY_STEPS)))
         return 1;
-    uint32_t call = calls_find(filter->calls, place->process, place->correlation);
+    uint32_t call = calls_find(filter->calls, work->process, work->correlation);
     if (only->only & ONLY_TID && (call == NO_CALL || global_tid_number(filter->calls->thread[call]) != only->tid))
         return 0;
-    int64_t launched_ns = call == NO_CALL ? place->start_ns : filter->calls->start[call];
-    return !(only->only & ONLY_STEPS) || filter_step(filter, global_process(place->process), launched_ns);
+    int64_t launched_ns = call == NO_CALL ? work->start_ns : filter->calls->start[call];
+    return !(only->only & ONLY_STEPS) || filter_step(filter, global_process(work->process), launched_ns);
 }

@@ -36,14 +36,14 @@ static inline int filter_thread(const struct filter *filter, int64_t global_tid,
 }
 
 /* Whether work on a GPU passes the filter. */
-struct gpu_place {
+struct filter_gpu_work {
     int64_t start_ns, end_ns, process, correlation, device, stream;
 };
-int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place);
-static inline int filter_gpu(const struct filter *filter, const struct gpu_place *place)
+int filter_gpu_slowly(const struct filter *filter, const struct filter_gpu_work *work);
+static inline int filter_gpu(const struct filter *filter, const struct filter_gpu_work *work)
 {
-    return span_overlaps(filter->span, place->start_ns, place->end_ns) &&
-           (!filter->only.only || filter_gpu_slowly(filter, place));
+    return span_overlaps(filter->span, work->start_ns, work->end_ns) &&
+           (!filter->only.only || filter_gpu_slowly(filter, work));
 }
 
 #endif

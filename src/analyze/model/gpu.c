@@ -71,8 +71,8 @@ int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row)
 
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter)
 {
-    struct gpu_place place = { ops->start[row],       ops->end[row],    ops->process[row],
-                               ops->correlation[row], ops->device[row], ops->stream[row] };
+    struct filter_gpu_work place = { ops->start[row],       ops->end[row],    ops->process[row],
+                                     ops->correlation[row], ops->device[row], ops->stream[row] };
 
     return filter_gpu(filter, &place);
 }

@@ -101,7 +101,7 @@ static int counts(const struct walk *walk, const struct report_block *block, siz
 {
     const struct filter *filter = &walk->filter;
 
-    struct gpu_place place = { .start_ns = block->values[START][row], .end_ns = block->values[END][row] };
+    struct filter_gpu_work place = { .start_ns = block->values[START][row], .end_ns = block->values[END][row] };
 
     if (filter->only.only) { /* else these columns were not read */
         place.process = block->values[PROCESS][row];
@@ -266,7 +266,7 @@ static int put_in_order(const struct walk *walk, struct lane *lane)
     return order_by_time(lane->order, lane->count, lane->start);
 }
 
-static int append_gap(struct walk *walk, struct gpu_gap gap)
+static int append_gap(struct walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
 
@@ -279,7 +279,7 @@ static int append_gap(struct walk *walk, struct gpu_gap gap)
 }
 
 /* Keeps the longest, longest first; of two of one length the earlier. */
-static int add_gap(struct walk *walk, struct gpu_gap gap)
+static int add_gap(struct walk *walk, struct gpu_busy_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
     size_t at = busy->gap_count;
@@ -303,8 +303,8 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
     if (start > device->last_ns) {
-        struct gpu_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start), lane->table,
-                               lane->row[at] };
+        struct gpu_busy_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start),
+                                    lane->table, lane->row[at] };
         if (gap.length_ns > device->largest.length_ns)
             device->largest = gap;
         if (add_gap(walk, gap) != 0)

@@ -4,7 +4,7 @@
 
 #include "analyze/engine/analysis.h"
 
-struct gpu_gap {
+struct gpu_busy_gap {
     int64_t gpu;
     int64_t start_ns, length_ns;
     const char *table; /* of the work that ended it; row: its row there */
@@ -12,18 +12,18 @@ struct gpu_gap {
 };
 
 struct gpu_busy_device {
-    int64_t gpu;               /* TARGET_INFO_GPU.id if the report maps the device to a GPU, else the device's
-                                * number */
-    int64_t first_ns, last_ns; /* begin of its first work, end of its last */
-    int64_t busy_ns;           /* time with work; work that ran side by side counts once */
+    int64_t gpu;                 /* TARGET_INFO_GPU.id if the report maps the device to a GPU, else the device's
+                                  * number */
+    int64_t first_ns, last_ns;   /* begin of its first work, end of its last */
+    int64_t busy_ns;             /* time with work; work that ran side by side counts once */
     uint64_t operations;
-    struct gpu_gap largest;    /* length 0: it had work all the time */
+    struct gpu_busy_gap largest; /* length 0: it had work all the time */
 };
 
 struct gpu_busy {
     struct gpu_busy_device *devices; /* owned; by gpu */
     size_t device_count;
-    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first, or all, in order of time */
+    struct gpu_busy_gap *gaps;       /* owned; the longest of all GPUs, longest first, or all, in order of time */
     size_t gap_count;
 };
 

@@ -20,7 +20,7 @@ int launch_run_open(struct launch_run *run, size_t count)
 void launch_run_ready(struct launch_run *run)
 {
     for (size_t i = run->count; i-- > 1;)
-        run->tree[i] = gpu_work_joined(run->tree[2 * i], run->tree[2 * i + 1]);
+        run->tree[i] = launch_run_work_joined(run->tree[2 * i], run->tree[2 * i + 1]);
 }
 
 void launch_run_close(struct launch_run *run)
@@ -44,9 +44,9 @@ static size_t find_call(const struct launch_run *run, size_t from, int64_t time_
     return from + array_first_not_before(run->call_start_ns + from, to - from, time_ns);
 }
 
-struct gpu_work launch_run_inside(const struct launch_run *run, int64_t start_ns, int64_t end_ns, size_t *from)
+struct launch_run_work launch_run_inside(const struct launch_run *run, int64_t start_ns, int64_t end_ns, size_t *from)
 {
-    struct gpu_work work = NO_GPU_WORK;
+    struct launch_run_work work = LAUNCH_RUN_NO_WORK;
 
     *from = find_call(run, *from, start_ns);
     size_t first = *from, behind = end_ns == INT64_MAX ? run->count : find_call(run, first, end_ns + 1);
@@ -54,9 +54,9 @@ struct gpu_work launch_run_inside(const struct launch_run *run, int64_t start_ns
         behind--; /* a call that outlasts the range is not in it */
     for (first += run->count, behind += run->count; first < behind; first /= 2, behind /= 2) {
         if (first & 1)
-            work = gpu_work_joined(work, run->tree[first++]);
+            work = launch_run_work_joined(work, run->tree[first++]);
         if (behind & 1)
-            work = gpu_work_joined(work, run->tree[--behind]);
+            work = launch_run_work_joined(work, run->tree[--behind]);
     }
     return work;
 }

@@ -105,7 +105,7 @@ free_sweep:
 }
 
 struct naming {
-    struct kernel_ranges *out;
+    struct launch_ranges *out;
     struct ranges ranges;
     uint32_t *by_call; /* owned; a label, or NO_KEY */
 };
@@ -123,7 +123,7 @@ static int note_innermost(void *context, uint32_t call, const uint32_t *around, 
 
 static int name_kernels(struct naming *naming, const struct gpu_ops *kernels, const struct calls *calls)
 {
-    struct kernel_ranges *out = naming->out;
+    struct launch_ranges *out = naming->out;
     uint32_t *list = malloc((calls->count + 1) * sizeof *list);
     size_t count = 0;
     int code = ERR_NO_MEMORY;
@@ -149,7 +149,7 @@ done:
     return code;
 }
 
-int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct error *err)
+int launch_ranges_read(struct launch_ranges *out, struct report *report, struct error *err)
 {
     struct naming naming = { .out = out };
     struct filter everything = { 0 };
@@ -158,7 +158,7 @@ int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct 
     const struct report_table *table = report_table(report, gpu_tables[GPU_KERNEL]);
     int code;
 
-    *out = (struct kernel_ranges){ .labels.width = 2 };
+    *out = (struct launch_ranges){ .labels.width = 2 };
     if ((code = ranges_read(&naming.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0 ||
         (code = gpu_read(&kernels, report, GPU_KERNEL, NULL, err)) != 0 ||
         (code = calls_read(&calls, report, err)) != 0)
@@ -176,7 +176,7 @@ done:
     return code;
 }
 
-void kernel_ranges_free(struct kernel_ranges *out)
+void launch_ranges_free(struct launch_ranges *out)
 {
     free(out->by_row);
     out->by_row = NULL;
@@ -184,8 +184,8 @@ void kernel_ranges_free(struct kernel_ranges *out)
         keys_free(&out->labels);
 }
 
-void kernel_label(struct text *out, struct report *report, const struct kernel_ranges *ranges, uint32_t label,
-                  int64_t name)
+void launch_kernel_label(struct text *out, struct report *report, const struct launch_ranges *ranges, uint32_t label,
+                         int64_t name)
 {
     size_t length;
     const char *bytes = report_string(report, name, &length);

@@ -16,16 +16,16 @@ int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, cons
                    void *context);
 
 /* For the option nvtx-name: the innermost range around the call that launched each kernel, as a number for its name. */
-struct kernel_ranges {
+struct launch_ranges {
     struct keys labels; /* domain and name of a range, as string ids */
     uint32_t *by_row;   /* owned; a label, or NO_KEY, for each row of the table of kernels */
     size_t count;
 };
-int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct error *err);
-void kernel_ranges_free(struct kernel_ranges *out);
+int launch_ranges_read(struct launch_ranges *out, struct report *report, struct error *err);
+void launch_ranges_free(struct launch_ranges *out);
 
 /* "range/kernel"; just the kernel for a label of NO_KEY. */
-void kernel_label(struct text *out, struct report *report, const struct kernel_ranges *ranges, uint32_t label,
-                  int64_t name);
+void launch_kernel_label(struct text *out, struct report *report, const struct launch_ranges *ranges, uint32_t label,
+                         int64_t name);
 
 #endif

@@ -108,7 +108,7 @@ static int set_flat(struct table *table, struct sample_tree *samples, struct tab
 }
 
 static int add_frame(struct table *table, struct sample_tree *samples, enum stack_unit unit, uint32_t frame,
-                     const struct frame_figures *figures)
+                     const struct stack_tree_figures *figures)
 {
     int64_t whole = samples->tree.total[TREE_ROOT].weight;
     struct table_cell *row = table_add_row(table);
@@ -124,7 +124,7 @@ static int add_frame(struct table *table, struct sample_tree *samples, enum stac
 
 static int fill_flat(struct table *table, struct sample_tree *samples, enum stack_unit unit, struct error *err)
 {
-    struct frame_figures *figures;
+    struct stack_tree_figures *figures;
     int code = stack_tree_flatten(&samples->tree, &samples->stacks, &figures, err);
 
     if (code != 0)

@@ -24,7 +24,7 @@ struct gpu_trace {
     struct report *report;
     struct gpu_ops ops[GPU_KINDS];
     struct filter filter;
-    struct kernel_ranges ranges;
+    struct launch_ranges ranges;
     struct device_name *devices; /* owned */
     size_t device_count;
     struct device_name last;     /* the last one that was looked up */
@@ -163,8 +163,8 @@ static int set_kernel(struct gpu_trace *trace, struct table *table, struct table
     cell_set_int(&cells[CELL_REGISTERS], gpu_extra(ops, REGISTERS, row));
     set_megabytes(&cells[CELL_STATIC], gpu_extra(ops, STATIC, row));
     set_megabytes(&cells[CELL_DYNAMIC], gpu_extra(ops, DYNAMIC, row));
-    kernel_label(&trace->text, trace->report, &trace->ranges, label,
-                 gpu_extra(ops, gpu_extra_is_null(ops, NAME, row) ? FULL_NAME : NAME, row));
+    launch_kernel_label(&trace->text, trace->report, &trace->ranges, label,
+                        gpu_extra(ops, gpu_extra_is_null(ops, NAME, row) ? FULL_NAME : NAME, row));
     return cell_set_built(table, &cells[CELL_NAME], &trace->text);
 }
 
@@ -252,7 +252,7 @@ static int read_tables(struct gpu_trace *trace, const struct analysis_request *r
     for (int kind = 0; kind < GPU_KINDS; kind++)
         if ((code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err)) != 0)
             return code;
-    if (option_given(request, "nvtx-name") && (code = kernel_ranges_read(&trace->ranges, trace->report, err)) != 0)
+    if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&trace->ranges, trace->report, err)) != 0)
         return code;
     return read_devices(trace, err);
 }
@@ -300,7 +300,7 @@ static void trace_free(struct gpu_trace *trace)
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&trace->ops[kind]);
     filter_close(&trace->filter);
-    kernel_ranges_free(&trace->ranges);
+    launch_ranges_free(&trace->ranges);
     free(trace->devices);
     free(trace->starts);
     free(trace->order);

@@ -14,10 +14,10 @@ enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
 struct launch_summary {
     struct executions executions;
     struct keys keys;
-    struct intern calls;                   /* names of calls as they are shown */
-    uint32_t *groups[2];                   /* owned; the group of each execution; in [1] NO_KEY if it did not wait */
-    int64_t *values[MEASURES];             /* owned */
-    struct key_figures *figures[MEASURES]; /* owned; by group */
+    struct intern calls;                    /* names of calls as they are shown */
+    uint32_t *groups[2];                    /* owned; the group of each execution; in [1] NO_KEY if it did not wait */
+    int64_t *values[MEASURES];              /* owned */
+    struct keys_figures *figures[MEASURES]; /* owned; by group */
     int codes[MEASURES];
 };
 
@@ -138,7 +138,7 @@ static struct table *new_table(void)
     return table_new(columns, COLUMNS);
 }
 
-static void set_figures(struct table_cell *cells, const struct key_figures *figures)
+static void set_figures(struct table_cell *cells, const struct keys_figures *figures)
 {
     cell_set_real(&cells[4], statistics_deviation(&figures->figures));
     if (!figures->figures.count)
@@ -164,8 +164,8 @@ static int add_row(struct launch_summary *summary, struct table *table, struct t
     cell_set_int(&row[QUEUED], (int64_t)summary->figures[QUEUE][group].figures.count);
     for (int i = 0; i < MEASURES; i++)
         set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
-    kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE],
-                 key[KEY_NAME]);
+    launch_kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE],
+                        key[KEY_NAME]);
     if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0)
         return ERR_NO_MEMORY;
     return cell_set_built(table, &row[NAME], text);

@@ -79,8 +79,8 @@ static int add_row(const struct executions *executions, struct table *table, str
         set_dimensions(executions, table, &row[GRID], text, EXEC_GRID, kernel) != 0 ||
         set_dimensions(executions, table, &row[BLOCK], text, EXEC_BLOCK, kernel) != 0)
         return ERR_NO_MEMORY;
-    kernel_label(text, executions->report, &executions->ranges, execution_range(executions, execution),
-                 execution_kernel_name(executions, execution));
+    launch_kernel_label(text, executions->report, &executions->ranges, execution_range(executions, execution),
+                        execution_kernel_name(executions, execution));
     return cell_set_built(table, &row[NAME], text);
 }
 

@@ -260,9 +260,9 @@ static int counts(const struct row_cursor *wait, const struct filter *filter)
     if (row_int(wait, WAIT_TYPE) != SYNC_STREAM_WAIT || row_int_or(wait, WAIT_ID, NO_EVENT) == NO_EVENT ||
         row_is_null(wait, WAIT_CORRELATION))
         return 0;
-    struct gpu_place place = { row_int(wait, WAIT_START),         row_int(wait, WAIT_END),
-                               row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CORRELATION),
-                               row_int(wait, WAIT_DEVICE),        row_int(wait, WAIT_STREAM) };
+    struct filter_gpu_work place = { row_int(wait, WAIT_START),         row_int(wait, WAIT_END),
+                                     row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CORRELATION),
+                                     row_int(wait, WAIT_DEVICE),        row_int(wait, WAIT_STREAM) };
     return filter_gpu(filter, &place);
 }
 

@@ -12,7 +12,7 @@ enum cuda_event_kind { KIND_CALL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
 
 struct cuda_labels {
     struct report *report;
-    struct kernel_ranges ranges;
+    struct launch_ranges ranges;
     struct intern calls; /* names of calls as they are shown; empty unless they are the groups */
     struct text name, grid, block;
     int failed;          /* memory ran out in join_versions(), which cannot return an error */
@@ -37,7 +37,8 @@ static struct summary_text name_of(struct cuda_labels *labels, const struct grou
         name.length = call_name_length(name.bytes, name.length);
         break;
     case KIND_KERNEL:
-        kernel_label(&labels->name, labels->report, &labels->ranges, event_extra(group), group->key.part[KEY_NAME]);
+        launch_kernel_label(&labels->name, labels->report, &labels->ranges, event_extra(group),
+                            group->key.part[KEY_NAME]);
         name = text_of(&labels->name);
         break;
     case KIND_MEMCPY:
@@ -141,7 +142,7 @@ static size_t choose_sources(struct event_source sources[MOST_SOURCES], const st
 
 static void cuda_labels_free(struct cuda_labels *labels)
 {
-    kernel_ranges_free(&labels->ranges);
+    launch_ranges_free(&labels->ranges);
     intern_free(&labels->calls);
     text_free(&labels->name);
     text_free(&labels->grid);
@@ -165,7 +166,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
     int code = 0;
 
     if (option_given(request, "nvtx-name")) {
-        if ((code = kernel_ranges_read(&labels.ranges, report, err)) != 0)
+        if ((code = launch_ranges_read(&labels.ranges, report, err)) != 0)
             goto done;
         extra.numbers = labels.ranges.by_row;
         extra.count = labels.ranges.count;

@@ -85,13 +85,13 @@ static int counts(const struct report_block *block, const struct event_scan *sca
         return span_overlaps(scan->filter.span, start, end);
     if (!scan->source->process)
         return filter_thread(&scan->filter, at(block, scan, THREAD, row), start, end);
-    struct gpu_place place = { start,
-                               end,
-                               at(block, scan, THREAD, row),
-                               is_null(block, scan, CORRELATION, row) ? NO_CORRELATION
-                                                                      : at(block, scan, CORRELATION, row),
-                               at(block, scan, DEVICE, row),
-                               at(block, scan, STREAM, row) };
+    struct filter_gpu_work place = { start,
+                                     end,
+                                     at(block, scan, THREAD, row),
+                                     is_null(block, scan, CORRELATION, row) ? NO_CORRELATION
+                                                                            : at(block, scan, CORRELATION, row),
+                                     at(block, scan, DEVICE, row),
+                                     at(block, scan, STREAM, row) };
     return filter_gpu(&scan->filter, &place);
 }
 

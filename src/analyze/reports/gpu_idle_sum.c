@@ -198,7 +198,7 @@ static void find_launch(struct idle_stretch *stretch, const struct report_column
     stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
 }
 
-static int add_gap(struct idle_summary *idle, const struct gpu_gap *gap, struct work_rows *works,
+static int add_gap(struct idle_summary *idle, const struct gpu_busy_gap *gap, struct work_rows *works,
                    const struct calls *calls, struct error *err)
 {
     const struct report_columns *rows;

@@ -21,7 +21,7 @@ static int waits(const char *call)
 
 static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source source = {
+    static const struct thread_span_source source = {
         "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0
     };
     struct thread_spans *calls = &layers->spans[IDLE_CALL], *syncs = &layers->spans[IDLE_SYNC];
@@ -48,7 +48,7 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
 
 static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
+    static const struct thread_span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
     struct ranges ranges = { 0 };
     int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
@@ -115,9 +115,9 @@ static int read_chains(struct idle_layers *layers, struct error *err)
 int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span,
                      struct error *err)
 {
-    static const struct span_source os = { "OSRT_API",          "nameId",     "callchainId",   NULL,
-                                           "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
-    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
+    static const struct thread_span_source os = { "OSRT_API",          "nameId",     "callchainId",   NULL,
+                                                  "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct thread_span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
     const struct filter filter = { .span = span };
     int code;
 

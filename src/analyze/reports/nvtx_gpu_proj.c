@@ -11,15 +11,15 @@
 struct gpu_projection {
     struct report *report;
     struct calls calls;
-    struct ranges ranges;        /* after project() only those with work */
-    struct gpu_work *range_work; /* owned; by range */
-    uint32_t *launches;          /* owned; calls with work, by thread and time */
+    struct ranges ranges;               /* after project() only those with work */
+    struct launch_run_work *range_work; /* owned; by range */
+    uint32_t *launches;                 /* owned; calls with work, by thread and time */
     size_t launch_count;
 };
 
 /* Collects the work of each call. If several calls share a correlation id, the first one gets the work, so that nothing
  * counts twice. */
-static int add_ops(struct gpu_projection *projection, struct gpu_work *by_call, const struct filter *filter,
+static int add_ops(struct gpu_projection *projection, struct launch_run_work *by_call, const struct filter *filter,
                    struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
@@ -32,14 +32,15 @@ static int add_ops(struct gpu_projection *projection, struct gpu_work *by_call, 
                 continue;
             uint32_t call = calls_find(&projection->calls, ops.process[row], ops.correlation[row]);
             if (call != NO_CALL)
-                by_call[call] = gpu_work_joined(by_call[call], (struct gpu_work){ ops.start[row], ops.end[row], 1 });
+                by_call[call] = launch_run_work_joined(by_call[call],
+                                                       (struct launch_run_work){ ops.start[row], ops.end[row], 1 });
         }
         gpu_free(&ops);
     }
     return 0;
 }
 
-static int sort_launches(struct gpu_projection *projection, const struct gpu_work *by_call)
+static int sort_launches(struct gpu_projection *projection, const struct launch_run_work *by_call)
 {
     const struct calls *calls = &projection->calls;
     size_t count = 0;
@@ -55,8 +56,8 @@ static int sort_launches(struct gpu_projection *projection, const struct gpu_wor
 }
 
 /* Opens the launches of a thread. The search starts at *next, which moves to the first launch of a later thread. */
-static int open_run(struct launch_run *run, const struct gpu_projection *projection, const struct gpu_work *by_call,
-                    int64_t thread, size_t *next)
+static int open_run(struct launch_run *run, const struct gpu_projection *projection,
+                    const struct launch_run_work *by_call, int64_t thread, size_t *next)
 {
     const struct calls *calls = &projection->calls;
     const uint32_t *launches = projection->launches;
@@ -76,7 +77,7 @@ static int open_run(struct launch_run *run, const struct gpu_projection *project
 }
 
 /* Finds the work of each range and drops the ranges without any. */
-static int project(struct gpu_projection *projection, const struct gpu_work *by_call)
+static int project(struct gpu_projection *projection, const struct launch_run_work *by_call)
 {
     struct ranges *ranges = &projection->ranges;
     struct launch_run run = { 0 };
@@ -94,7 +95,7 @@ static int project(struct gpu_projection *projection, const struct gpu_work *by_
                 goto close_run;
             from = 0;
         }
-        struct gpu_work work = launch_run_inside(&run, range.start_ns, range.end_ns, &from);
+        struct launch_run_work work = launch_run_inside(&run, range.start_ns, range.end_ns, &from);
         if (!work.ops)
             continue;
         projection->range_work[kept] = work;
@@ -111,7 +112,7 @@ static int projection_read(struct gpu_projection *projection, struct report *rep
                            const struct analysis_request *request, struct error *err)
 {
     struct filter filter = { 0 };
-    struct gpu_work *by_call = NULL;
+    struct launch_run_work *by_call = NULL;
     int code;
 
     *projection = (struct gpu_projection){ .report = report };
@@ -126,7 +127,7 @@ static int projection_read(struct gpu_projection *projection, struct report *rep
         goto done;
     }
     for (size_t i = 0; i < projection->calls.count; i++)
-        by_call[i] = NO_GPU_WORK;
+        by_call[i] = LAUNCH_RUN_NO_WORK;
     if ((code = add_ops(projection, by_call, &filter, err)) != 0)
         goto done;
     if (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0)
@@ -283,11 +284,11 @@ struct range_sums {
 };
 
 struct range_summary {
-    struct keys keys;            /* domain, name and style */
-    uint32_t *groups;            /* owned; by range */
-    int64_t *values;             /* owned; projected times */
-    struct range_sums *sums;     /* owned */
-    struct key_figures *figures; /* owned */
+    struct keys keys;             /* domain, name and style */
+    uint32_t *groups;             /* owned; by range */
+    int64_t *values;              /* owned; projected times */
+    struct range_sums *sums;      /* owned */
+    struct keys_figures *figures; /* owned */
 };
 
 static int group_ranges(const struct gpu_projection *projection, struct range_summary *summary)
@@ -324,7 +325,7 @@ static int add_sum_row(const struct gpu_projection *projection, const struct ran
                        struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
-    const struct key_figures *figures = &summary->figures[group];
+    const struct keys_figures *figures = &summary->figures[group];
     const struct range_sums *sums = &summary->sums[group];
     struct table_cell *row = table_add_row(table);
     double count = (double)figures->figures.count;

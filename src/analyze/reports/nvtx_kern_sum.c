@@ -23,7 +23,7 @@ struct range_kernels {
     struct range_kernel *entries; /* owned */
     size_t count, capacity;
     int64_t *instances[2];        /* owned; by group: numbers of different ranges, and of kernels */
-    struct key_figures *figures;  /* owned; by group */
+    struct keys_figures *figures; /* owned; by group */
 };
 
 static int add_entry(struct range_kernels *summary, uint32_t group, uint32_t kernel, uint32_t range)
@@ -192,7 +192,7 @@ static int set_range(const struct range_kernels *summary, struct table *table, s
 static int add_row(const struct range_kernels *summary, struct table *table, struct text *text, uint32_t group)
 {
     const int64_t *key = keys_get(&summary->keys, group);
-    const struct key_figures *figures = &summary->figures[group];
+    const struct keys_figures *figures = &summary->figures[group];
     struct table_cell *row = table_add_row(table);
 
     if (!row || set_range(summary, table, row, text, key) != 0)

@@ -188,7 +188,7 @@ enum {
 };
 
 static int add_quantity(struct table *table, const struct step_summary *summary, enum step_quantity quantity,
-                        const struct key_figures *figures, __int128 time, int64_t process)
+                        const struct keys_figures *figures, __int128 time, int64_t process)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -214,7 +214,7 @@ static int add_process(struct table *table, const struct step_summary *summary, 
     size_t room = (behind - first) * QUANTITIES, count = 0;
     uint32_t *groups = malloc((room + 1) * sizeof *groups);
     int64_t *values = malloc((room + 1) * sizeof *values), quantities[QUANTITIES];
-    struct key_figures figures[QUANTITIES];
+    struct keys_figures figures[QUANTITIES];
     int code = ERR_NO_MEMORY;
 
     if (!groups || !values)

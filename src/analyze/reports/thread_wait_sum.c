@@ -46,8 +46,8 @@ static int read_spans(struct thread_waits *waits, struct report *report, const s
                       struct error *err)
 {
     /* nsys writes notes of its own into the same table, with another class. */
-    static const struct span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
-                                               "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct thread_span_source source = { "OSRT_API",          "nameId",     "callchainId",   "lockHolder",
+                                                      "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     struct filter filter = { 0 };
     int code;
 

@@ -63,22 +63,22 @@ static void set_row_of(struct table_cell *cell, const struct operators *operator
         cell_set_int(cell, rows[at]);
 }
 
-static void set_numbers(struct table_cell *row, const struct operators *operators, const struct operator* operator,
-                        const uint32_t * rows)
+static void set_numbers(struct table_cell *row, const struct operators *operators, const struct operators_event *op,
+                        const uint32_t *rows)
 {
-    cell_set_int(&row[CELL_START], operator->start_ns);
-    cell_set_int(&row[CELL_DURATION], saturating_duration(operator->start_ns, operator->end_ns));
-    cell_set_int(&row[CELL_CPU_BYTES], operator->bytes[0]);
-    cell_set_int(&row[CELL_DEVICE_BYTES], operator->bytes[1]);
-    cell_set_int(&row[CELL_PID], global_pid_number(operator->thread));
-    set_row_of(&row[CELL_PARENT], operators, rows, operator->parent);
-    set_row_of(&row[CELL_LAUNCHER], operators, rows, operator->launcher);
-    if (operator->sequence >= 0)
-        cell_set_int(&row[CELL_SEQUENCE], operator->sequence);
-    if (!operator_is_cpu((enum operator_kind) operator->kind))
+    cell_set_int(&row[CELL_START], op->start_ns);
+    cell_set_int(&row[CELL_DURATION], saturating_duration(op->start_ns, op->end_ns));
+    cell_set_int(&row[CELL_CPU_BYTES], op->bytes[0]);
+    cell_set_int(&row[CELL_DEVICE_BYTES], op->bytes[1]);
+    cell_set_int(&row[CELL_PID], global_pid_number(op->thread));
+    set_row_of(&row[CELL_PARENT], operators, rows, op->parent);
+    set_row_of(&row[CELL_LAUNCHER], operators, rows, op->launcher);
+    if (op->sequence >= 0)
+        cell_set_int(&row[CELL_SEQUENCE], op->sequence);
+    if (!operator_is_cpu((enum operator_kind)op->kind))
         return;
-    cell_set_int(&row[CELL_TID], global_tid_number(operator->thread));
-    cell_set_int(&row[CELL_KERNELS], saturating_from_double(operator->kernels_us * 1000 + 0.5));
+    cell_set_int(&row[CELL_TID], global_tid_number(op->thread));
+    cell_set_int(&row[CELL_KERNELS], saturating_from_double(op->kernels_us * 1000 + 0.5));
 }
 
 /* Sets the frames that torch shows. */
@@ -97,15 +97,14 @@ static int set_stack(struct table *table, struct table_cell *cell, struct intern
 }
 
 static int set_texts(struct table *table, struct table_cell *row, const struct operators *operators,
-                     const struct operator* operator)
+                     const struct operators_event *op)
 {
-    if (cell_set_string(table, &row[CELL_KIND_NAME], kinds[operator->kind]) != 0 ||
-        operators_cell(table, &row[CELL_NAME], operators, operator->name) != 0 ||
-        operators_cell(table, &row[CELL_SHAPES], operators, operator->shapes) != 0 ||
-        operators_cell(table, &row[CELL_VALUES], operators, operator->values) != 0)
+    if (cell_set_string(table, &row[CELL_KIND_NAME], kinds[op->kind]) != 0 ||
+        operators_cell(table, &row[CELL_NAME], operators, op->name) != 0 ||
+        operators_cell(table, &row[CELL_SHAPES], operators, op->shapes) != 0 ||
+        operators_cell(table, &row[CELL_VALUES], operators, op->values) != 0)
         return ERR_NO_MEMORY;
-    return operator->stack == NO_TEXT ? 0
-                                      : set_stack(table, &row[CELL_STACK], operators_text(operators, operator->stack));
+    return op->stack == NO_TEXT ? 0 : set_stack(table, &row[CELL_STACK], operators_text(operators, op->stack));
 }
 
 /* The number of each operator's row, from 1 on. */
@@ -117,15 +116,15 @@ static void number_rows(uint32_t *rows, const struct operators *operators)
     }
 }
 
-static int add_row(struct table *table, const struct operators *operators, const struct operator* operator,
-                   const uint32_t * rows)
+static int add_row(struct table *table, const struct operators *operators, const struct operators_event *op,
+                   const uint32_t *rows)
 {
     struct table_cell *row = table_add_row(table);
 
     if (!row)
         return ERR_NO_MEMORY;
-    set_numbers(row, operators, operator, rows);
-    return set_texts(table, row, operators, operator);
+    set_numbers(row, operators, op, rows);
+    return set_texts(table, row, operators, op);
 }
 
 static int fill_table(struct table *table, struct operators *operators)

@@ -19,7 +19,7 @@ struct operator_pair {
 struct operator_matching {
     struct operators operators;
     double *gpu_us;              /* owned; by operator, descendants included */
-    struct forwards forwards;
+    struct forward_operators forwards;
     struct keys names;           /* names of the forward and the backward operator; each key has a pair */
     struct operator_pair *pairs; /* owned */
 };
@@ -29,26 +29,26 @@ static void sum_gpu(struct operator_matching *matching)
     const struct operators *operators = &matching->operators;
 
     for (size_t i = operators->count; i-- > 0;) { /* descendants come after their operator */
-        const struct operator* operator= & operators->list[i];
-        if (operator->is_collapsed || !operator_is_cpu((enum operator_kind) operator->kind))
+        const struct operators_event *op = &operators->list[i];
+        if (op->is_collapsed || !operator_is_cpu((enum operator_kind)op->kind))
             continue;
-        matching->gpu_us[i] += operator->kernels_us;
-        if (operator->parent != NO_OPERATOR)
-            matching->gpu_us[operator->parent] += matching->gpu_us[i];
+        matching->gpu_us[i] += op->kernels_us;
+        if (op->parent != NO_OPERATOR)
+            matching->gpu_us[op->parent] += matching->gpu_us[i];
     }
 }
 
 static void add_side(struct operator_matching *matching, struct operator_pair *pair, enum pair_side side, uint32_t at)
 {
-    const struct operator* operator= & matching->operators.list[at];
+    const struct operators_event *op = &matching->operators.list[at];
 
-    pair->cpu_ns[side] = saturating_add(pair->cpu_ns[side], saturating_duration(operator->start_ns, operator->end_ns));
+    pair->cpu_ns[side] = saturating_add(pair->cpu_ns[side], saturating_duration(op->start_ns, op->end_ns));
     pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
 }
 
 static int add_pair(struct operator_matching *matching, uint32_t forward, uint32_t backward)
 {
-    const struct operator* list = matching->operators.list;
+    const struct operators_event *list = matching->operators.list;
     uint32_t key = keys_add(&matching->names, (int64_t[]){ list[forward].name, list[backward].name });
 
     if (key == NO_KEY)
@@ -61,21 +61,20 @@ static int add_pair(struct operator_matching *matching, uint32_t forward, uint32
 
 /* Whether an operator can be part of a pair. An operator of autograd's engine encloses each backward operator, and in
  * some versions it has the same sequence number. */
-static int counts(const struct operator_matching *matching, const struct operator* operator)
+static int counts(const struct operator_matching *matching, const struct operators_event *op)
 {
-    struct intern_string name = operators_text(&matching->operators, operator->name);
+    struct intern_string name = operators_text(&matching->operators, op->name);
 
-    return operator->kind ==
-        OPERATOR && !operator->is_collapsed && operator->sequence >= 0 && !torch_is_engine(name.bytes, name.length);
+    return op->kind == OPERATOR && !op->is_collapsed && op->sequence >= 0 && !torch_is_engine(name.bytes, name.length);
 }
 
 static int match_one(struct operator_matching *matching, uint32_t at)
 {
-    const struct operator* operator= & matching->operators.list[at];
+    const struct operators_event *op = &matching->operators.list[at];
 
-    if (!operator->is_backward)
-        return forwards_add(&matching->forwards, operator, at);
-    uint32_t forward = forwards_of(&matching->forwards, operator).last;
+    if (!op->is_backward)
+        return forward_operators_add(&matching->forwards, op, at);
+    uint32_t forward = forward_operators_find(&matching->forwards, op).last;
     if (forward == NO_OPERATOR)
         return 0; /* the forward operator was not recorded */
     return add_pair(matching, forward, at);
@@ -170,7 +169,7 @@ static int find_pairs(struct operator_matching *matching)
 
 static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct operator_matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
+    struct operator_matching matching = { .forwards = FORWARD_OPERATORS_NONE, .names.width = 2 };
     struct table *table = table_new(columns, CELLS);
     int code = operators_read(&matching.operators, report, request, err);
 
@@ -180,7 +179,7 @@ static int run(struct report *report, const struct analysis_request *request, st
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
 done:
     operators_free(&matching.operators);
-    forwards_free(&matching.forwards);
+    forward_operators_free(&matching.forwards);
     keys_free(&matching.names);
     free(matching.gpu_us);
     free(matching.pairs);

@@ -10,11 +10,11 @@
 #include "analyze/registry.h"
 
 static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid,
-                     const struct memory_place *place)
+                     const struct torch_memory_place *place)
 {
     struct text label = { 0 };
 
-    memory_place_label(&label, place);
+    torch_memory_place_label(&label, place);
     cell_set_int(pid, global_pid_number(place->process));
     int code = cell_set_built(table, device, &label);
     text_free(&label);
@@ -60,14 +60,14 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
 
     memset(by_operator, 0, (operators->count + 1) * sizeof *by_operator);
     for (size_t i = 0; i < memory->count; i++) {
-        const struct memory_event *event = &memory->list[i];
+        const struct torch_memory_event *event = &memory->list[i];
         if (event->place != place)
             continue;
-        int64_t *own = by_operator[event->operator == NO_OPERATOR ? operators->count : event->operator].of;
+        int64_t *own = by_operator[event->op == NO_OPERATOR ? operators->count : event->op].of;
         add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF],
                event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
         own[TAKEN_COUNT] += event->bytes > 0;
-        add_to(&own[AT_PEAK], memory_is_at_peak(memory, i) ? event->bytes : 0);
+        add_to(&own[AT_PEAK], torch_memory_is_at_peak(memory, i) ? event->bytes : 0);
     }
     for (size_t i = operators->count + 1; i-- > 0;) { /* parents come before their children */
         int64_t *own = by_operator[i].of;
@@ -82,10 +82,10 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
     }
 }
 
-static int is_counted(const struct operator* operator, const struct memory_place * place)
+static int is_counted(const struct operators_event *op, const struct torch_memory_place *place)
 {
-    return (operator->kind == OPERATOR || operator->kind == OPERATOR_ANNOTATION) &&
-           !operator->is_collapsed && global_process(operator->thread) == place->process;
+    return (op->kind == OPERATOR || op->kind == OPERATOR_ANNOTATION) && !op->is_collapsed &&
+           global_process(op->thread) == place->process;
 }
 
 /* Joins the figures of operators with the same name. */
@@ -255,10 +255,10 @@ static uint32_t shapes_of(const struct operators *operators, uint32_t at)
 }
 
 static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, const struct torch_frames *frames,
-                         const struct memory_event *event)
+                         const struct torch_memory_event *event)
 {
     const struct operators *operators = &memory->operators;
-    uint32_t inner = event->operator, outer = outermost(operators, inner),
+    uint32_t inner = event->op, outer = outermost(operators, inner),
              module = inner == NO_OPERATOR ? NO_OPERATOR : frames->module[inner];
     int64_t key[KEY_WIDTH] = {
         [KEY_PLACE] = event->place,
@@ -272,7 +272,7 @@ static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, c
     return keys_add(keys, key);
 }
 
-static int add_peak_row(struct table *table, const struct memory_place *place, int64_t peak_ns,
+static int add_peak_row(struct table *table, const struct torch_memory_place *place, int64_t peak_ns,
                         const struct peak_group *group, struct table_cell **out)
 {
     struct table_cell *row = *out = table_add_row(table);
@@ -348,8 +348,8 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
     if (!groups || !known)
         goto done;
     for (size_t i = 0; i < memory->count; i++) {
-        const struct memory_event *event = &memory->list[i];
-        if (!memory_is_at_peak(memory, i))
+        const struct torch_memory_event *event = &memory->list[i];
+        if (!torch_memory_is_at_peak(memory, i))
             continue;
         uint32_t key = peak_key(&keys, memory, frames, event);
         if (key == NO_KEY)
@@ -406,7 +406,7 @@ enum {
     TRACE_CELLS
 };
 
-static int add_event(struct table *table, const struct torch_memory *memory, const struct memory_event *event)
+static int add_event(struct table *table, const struct torch_memory *memory, const struct torch_memory_event *event)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -421,7 +421,7 @@ static int add_event(struct table *table, const struct torch_memory *memory, con
         cell_set_int(&row[TRACE_LIFETIME], saturating_duration(event->time_ns, memory->list[event->until].time_ns));
     cell_set_int(&row[TRACE_ADDRESS], event->address);
     cell_set_int(&row[TRACE_TID], global_tid_number(event->thread));
-    if (operators_cell(table, &row[TRACE_NAME], &memory->operators, name_of(&memory->operators, event->operator)) != 0)
+    if (operators_cell(table, &row[TRACE_NAME], &memory->operators, name_of(&memory->operators, event->op)) != 0)
         return ERR_NO_MEMORY;
     return set_place(table, &row[TRACE_DEVICE], &row[TRACE_PID], &memory->places[event->place]);
 }

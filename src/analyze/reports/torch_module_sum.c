@@ -33,9 +33,9 @@ static void places_free(struct operator_places *places)
     operators_free(&places->operators);
 }
 
-static int64_t duration(const struct operator* operator)
+static int64_t duration(const struct operators_event *op)
 {
-    return saturating_duration(operator->start_ns, operator->end_ns);
+    return saturating_duration(op->start_ns, op->end_ns);
 }
 
 static void add(int64_t *sum, int64_t ns)
@@ -66,15 +66,15 @@ struct module_figures {
 /* Counts an operator for the call of the module that it ran in. A backward operator inside another counts with that. */
 static void count_operator(const struct operator_places *places, struct module_figures *figures, size_t i)
 {
-    const struct operator* operator= & places->operators.list[i];
-    uint32_t module = places->frames.module[i], parent = operator->parent;
+    const struct operators_event *op = &places->operators.list[i];
+    uint32_t module = places->frames.module[i], parent = op->parent;
 
-    if (module == NO_OPERATOR || operator->is_collapsed || operator->kind != OPERATOR)
+    if (module == NO_OPERATOR || op->is_collapsed || op->kind != OPERATOR)
         return;
     if (!places->frames.is_backward[i])
         figures[module].of[OPERATORS]++;
     else if (parent == NO_OPERATOR || !places->frames.is_backward[parent])
-        add(&figures[module].of[BACKWARD_CPU], duration(operator));
+        add(&figures[module].of[BACKWARD_CPU], duration(op));
 }
 
 static void count_work(const struct operator_places *places, struct module_figures *figures, size_t i)
@@ -93,7 +93,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
     static const int handed_up[] = { GPU_TOTAL, BACKWARD_CPU, BACKWARD_GPU };
 
     for (size_t i = modules->count; i-- > 0;) {
-        const struct operator* module = & modules->list[i];
+        const struct operators_event *module = &modules->list[i];
         int64_t *own = figures[i].of;
         if (module->is_collapsed) /* it lies in another call of the same module, which contains nothing else */
             continue;
@@ -228,7 +228,7 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
 }
 
 static int add_kernel_row(struct table *table, const struct operator_places *places, const int64_t *key,
-                          const struct key_figures *figures, __int128 all)
+                          const struct keys_figures *figures, __int128 all)
 {
     struct table_cell *row = table_add_row(table);
 
@@ -251,7 +251,7 @@ static int add_kernel_row(struct table *table, const struct operator_places *pla
 
 static uint32_t kernel_key(struct keys *keys, const struct operator_places *places, size_t i)
 {
-    const struct operator* work = & places->operators.list[i];
+    const struct operators_event *work = &places->operators.list[i];
     uint32_t launcher = torch_launcher(&places->operators, i),
              module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
     int64_t key[KEY_WIDTH] = {
@@ -271,7 +271,7 @@ static int fill_kernels(struct table *table, const struct operator_places *place
     struct keys keys = { .width = KEY_WIDTH };
     uint32_t *groups = malloc(room * sizeof *groups);
     int64_t *values = malloc(room * sizeof *values);
-    struct key_figures *figures = NULL;
+    struct keys_figures *figures = NULL;
     __int128 all = 0;
     int code = ERR_NO_MEMORY;
 

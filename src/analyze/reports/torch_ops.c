@@ -92,7 +92,7 @@ static void sum_children(struct key_averages *averages, size_t i)
     struct operator_figures *own = &averages->figures[i];
 
     for (uint32_t c = own->first_child; c != NO_OPERATOR; c = averages->figures[c].next) {
-        const struct operator* child = & operators->list[c];
+        const struct operators_event *child = &operators->list[c];
         own->children_cpu_us += operators_us(operators, child->start_ns, child->end_ns);
         own->children_device_us += averages->figures[c].device_us;
         ADD(own->children_bytes[0], child->bytes[0]);
@@ -111,27 +111,27 @@ static int sum_all(struct key_averages *averages)
     for (size_t i = 0; i < operators->count; i++)
         averages->figures[i] = (struct operator_figures){ .first_child = NO_OPERATOR, .next = NO_OPERATOR };
     for (size_t i = operators->count; i-- > 0;) {
-        const struct operator* operator= & operators->list[i];
+        const struct operators_event *op = &operators->list[i];
         struct operator_figures *own = &averages->figures[i];
-        if (operator->is_collapsed)
+        if (op->is_collapsed)
             continue;
         sum_children(averages, i);
-        own->device_us = operator_is_cpu((enum operator_kind) operator->kind) ? operator->kernels_us +
-                                                                                own->children_device_us
-            : operators_us(operators, operator->start_ns, operator->end_ns);
-        if (operator->parent == NO_OPERATOR)
+        own->device_us = operator_is_cpu((enum operator_kind)op->kind)
+                             ? op->kernels_us + own->children_device_us
+                             : operators_us(operators, op->start_ns, op->end_ns);
+        if (op->parent == NO_OPERATOR)
             continue;
-        own->next = averages->figures[operator->parent].first_child;
-        averages->figures[operator->parent].first_child = (uint32_t)i;
+        own->next = averages->figures[op->parent].first_child;
+        averages->figures[op->parent].first_child = (uint32_t)i;
     }
     return 0;
 }
 
 /* FLOPs of an operator with this name and these inputs. Each combination is computed once. */
-static int64_t flops_of(struct key_averages *averages, const struct operator* operator)
+static int64_t flops_of(struct key_averages *averages, const struct operators_event *op)
 {
     size_t before = averages->flop_keys.count;
-    uint32_t key = keys_add(&averages->flop_keys, (int64_t[]){ operator->name, operator->shapes, operator->values });
+    uint32_t key = keys_add(&averages->flop_keys, (int64_t[]){ op->name, op->shapes, op->values });
 
     if (key == NO_KEY)
         return 0;
@@ -139,20 +139,22 @@ static int64_t flops_of(struct key_averages *averages, const struct operator* op
         return averages->flops[key];
     if (array_reserve(&averages->flops, &averages->flop_capacity, (size_t)key + 1, sizeof *averages->flops) != 0)
         return 0;
-    return averages->flops[key] = torch_flops(operators_text(&averages->operators, operator->name).bytes,
-                                              operators_text(&averages->operators, operator->shapes),
-                                              operators_text(&averages->operators, operator->values));
+    return averages->flops[key] = torch_flops(operators_text(&averages->operators, op->name).bytes,
+                                              operators_text(&averages->operators, op->shapes),
+                                              operators_text(&averages->operators, op->values));
 }
 
-static struct key_average *average_of(struct key_averages *averages, const struct operator* operator, uint32_t stack)
+static struct key_average *average_of(struct key_averages *averages, const struct operators_event *op, uint32_t stack)
 {
     const struct torch_ops_request *request = averages->request;
-    int is_annotation = operator->kind == OPERATOR_ANNOTATION || operator->kind == OPERATOR_GPU_ANNOTATION;
-    int64_t parts[KEY_WIDTH] = { [KEY_NAME] = operator->name,
-                                 [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind) operator->kind),
-                                 [KEY_ANNOTATION] = is_annotation,
-                                 [KEY_SHAPES] = request->by_shapes ? operator->shapes : NO_TEXT,
-                                 [KEY_STACK] = stack, };
+    int is_annotation = op->kind == OPERATOR_ANNOTATION || op->kind == OPERATOR_GPU_ANNOTATION;
+    int64_t parts[KEY_WIDTH] = {
+        [KEY_NAME] = op->name,
+        [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind)op->kind),
+        [KEY_ANNOTATION] = is_annotation,
+        [KEY_SHAPES] = request->by_shapes ? op->shapes : NO_TEXT,
+        [KEY_STACK] = stack,
+    };
     size_t before = averages->keys.count;
     uint32_t key = keys_add(&averages->keys, parts);
 
@@ -161,17 +163,17 @@ static struct key_average *average_of(struct key_averages *averages, const struc
     if (array_reserve(&averages->list, &averages->capacity, (size_t)key + 1, sizeof *averages->list) != 0)
         return NULL;
     if (key == before)
-        averages->list[key] = (struct key_average){ .is_top_level = operator->parent == NO_OPERATOR };
+        averages->list[key] = (struct key_average){ .is_top_level = op->parent == NO_OPERATOR };
     return &averages->list[key];
 }
 
 static int add_operator(struct key_averages *averages, size_t i)
 {
-    const struct operator* operator= & averages->operators.list[i];
+    const struct operators_event *op = &averages->operators.list[i];
     const struct operator_figures *own = &averages->figures[i];
-    struct key_average *average = average_of(averages, operator, averages->stacks ? averages->stacks[i] : NO_TEXT);
-    double cpu_us = operator_is_cpu((enum operator_kind) operator->kind)
-                        ? operators_us(&averages->operators, operator->start_ns, operator->end_ns)
+    struct key_average *average = average_of(averages, op, averages->stacks ? averages->stacks[i] : NO_TEXT);
+    double cpu_us = operator_is_cpu((enum operator_kind)op->kind)
+                        ? operators_us(&averages->operators, op->start_ns, op->end_ns)
                         : 0;
 
     if (!average)
@@ -182,11 +184,11 @@ static int add_operator(struct key_averages *averages, size_t i)
     average->device_us += own->device_us;
     average->self_device_us += own->device_us - own->children_device_us;
     for (int d = 0; d < 2; d++) {
-        ADD(average->bytes[d], operator->bytes[d]);
-        ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], operator->bytes[d]));
+        ADD(average->bytes[d], op->bytes[d]);
+        ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], op->bytes[d]));
     }
-    if (operator->kind == OPERATOR &&(averages->request->with_flops || averages->operators.has_flops))
-        ADD(average->flops, flops_of(averages, operator));
+    if (op->kind == OPERATOR && (averages->request->with_flops || averages->operators.has_flops))
+        ADD(average->flops, flops_of(averages, op));
     return 0;
 }
 

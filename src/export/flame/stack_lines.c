@@ -49,7 +49,7 @@ static void add_frame(struct frames *frames, struct intern_string frame)
 }
 
 /* The frames of the recorded stack; without one, the Python functions around the event in its thread. */
-static void find_frames(struct frames *frames, const struct operators *operators, const struct operator* event)
+static void find_frames(struct frames *frames, const struct operators *operators, const struct operators_event *event)
 {
     struct intern_string stack = operators_text(operators, event->stack);
 
@@ -87,7 +87,7 @@ static double *self_times(const struct operators *operators, int of_device)
     double *times = calloc(operators->count + 1, sizeof *times);
 
     for (size_t i = 0; times && i < operators->count; i++) {
-        const struct operator* event = & operators->list[i];
+        const struct operators_event *event = &operators->list[i];
         if (!operator_is_cpu((enum operator_kind)event->kind) || event->is_collapsed)
             continue;
         double own = of_device ? event->kernels_us : operators_us(operators, event->start_ns, event->end_ns);
@@ -99,7 +99,7 @@ static double *self_times(const struct operators *operators, int of_device)
 }
 
 /* Whether the event is in the part of the report that is exported. */
-static int is_wanted(const struct export_options *options, const struct operator* event)
+static int is_wanted(const struct export_options *options, const struct operators_event *event)
 {
     return export_wants_time(options, event->start_ns, event->end_ns) &&
            (!options->filter || filter_thread(options->filter, event->thread, event->start_ns, event->end_ns));

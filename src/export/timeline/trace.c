@@ -151,8 +151,8 @@ static int is_wanted(const struct trace *trace, const struct trace_event *event,
         return 1;
     if (event->where == ON_THREAD)
         return filter_thread(filter, event->thread, event->start_ns, end_ns);
-    return filter_gpu(filter, &(struct gpu_place){ event->start_ns, end_ns, event->process, event->correlation,
-                                                   event->device, event->stream });
+    return filter_gpu(filter, &(struct filter_gpu_work){ event->start_ns, end_ns, event->process, event->correlation,
+                                                         event->device, event->stream });
 }
 
 int trace_emit(struct trace *trace, struct error *err)

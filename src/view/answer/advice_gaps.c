@@ -23,7 +23,7 @@ struct ending {
     struct view_place work, call;
 };
 
-static int find_ending(struct ending *out, struct view *view, const struct gpu_gap *gap, struct error *err)
+static int find_ending(struct ending *out, struct view *view, const struct gpu_busy_gap *gap, struct error *err)
 {
     struct event_list calls = { 0 };
     struct related_correlated ids = { 0 };
@@ -106,7 +106,7 @@ static int gpu_row(const struct view *view, int64_t gpu)
     return VIEW_NO_ROW;
 }
 
-static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text *text, struct error *err)
+static int add_gap(struct advice *advice, const struct gpu_busy_gap *gap, struct text *text, struct error *err)
 {
     struct view *view = advice->view;
     struct ending ending;

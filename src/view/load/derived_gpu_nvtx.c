@@ -111,7 +111,7 @@ static int open_run(struct launch_run *launches, const struct projection *projec
     for (size_t i = 0; i < run->count; i++) {
         const struct launched *work = &projection->work[run->order[i]];
         launch_run_set(launches, i, work->call_start_ns, work->call_end_ns,
-                       (struct gpu_work){ work->start_ns, work->end_ns, 1 });
+                       (struct launch_run_work){ work->start_ns, work->end_ns, 1 });
     }
     launch_run_ready(launches);
     return 0;
@@ -141,7 +141,7 @@ static int project(struct projection *projection, const struct launch_run *launc
 
     for (size_t i = first_range(ranges, of[THREAD]); i < ranges->count && ranges->list[i].thread == of[THREAD]; i++) {
         const struct range *range = &ranges->list[i];
-        struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
+        struct launch_run_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
         if (!work.ops)
             continue;
         struct view_taken event = {

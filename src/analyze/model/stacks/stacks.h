@@ -10,7 +10,7 @@
 #include "analyze/model/threads.h"
 #include "base/text.h"
 
-enum frame_kind {
+enum stack_frame_kind {
     FRAME_NATIVE,
     FRAME_KERNEL,
     FRAME_PYTHON,

@@ -38,7 +38,7 @@ struct worker {
 struct walk {
     struct worker *workers;
     size_t worker_count;
-    enum frame_kind kind;
+    enum stack_frame_kind kind;
     int lines, all_loose;
     _Atomic int is_disordered;
 };

@@ -293,10 +293,10 @@ uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip,
 
 /* A recursive function counts once for each stack: depths[frame] is the number of times that a frame is in the stack of
  * the current node. */
-int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out,
+int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct stack_tree_figures **out,
                        struct error *err)
 {
-    struct frame_figures *figures = calloc(stacks->frames.count + 1, sizeof *figures);
+    struct stack_tree_figures *figures = calloc(stacks->frames.count + 1, sizeof *figures);
     uint32_t *depths = calloc(stacks->frames.count + 1, sizeof *depths),
              *path = malloc((tree->nodes.count + 1) * sizeof *path);
     size_t level = 0, before = 0;

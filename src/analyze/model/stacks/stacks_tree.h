@@ -48,10 +48,10 @@ uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip,
 
 /* The figures of each frame: self counts the samples that end in it, total those that contain it, each once. The array
  * has an element for each frame of the stacks; the caller frees it. */
-struct frame_figures {
+struct stack_tree_figures {
     struct stack_figure self, total;
 };
-int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out,
+int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct stack_tree_figures **out,
                        struct error *err);
 
 #endif

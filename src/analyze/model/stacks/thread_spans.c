@@ -28,7 +28,7 @@ void thread_spans_free(struct thread_spans *spans)
 enum { START, END, THREAD, NAME, CHAIN, OTHER, PYTHON, CLASS, COLUMNS };
 
 /* Whether a row has all that a span needs, and the source's class. */
-static int is_span(const struct report_columns *rows, size_t row, const struct span_source *source)
+static int is_span(const struct report_columns *rows, size_t row, const struct thread_span_source *source)
 {
     if (columns_is_null(rows, END, row) || columns_is_null(rows, THREAD, row) || columns_is_null(rows, NAME, row))
         return 0;
@@ -36,8 +36,8 @@ static int is_span(const struct report_columns *rows, size_t row, const struct s
            (!columns_is_null(rows, CLASS, row) && rows->values[CLASS][row] == source->class_value);
 }
 
-static int add_rows(struct thread_spans *spans, const struct report_columns *rows, const struct span_source *source,
-                    const struct filter *filter)
+static int add_rows(struct thread_spans *spans, const struct report_columns *rows,
+                    const struct thread_span_source *source, const struct filter *filter)
 {
     for (size_t row = 0; row < rows->rows; row++) {
         if (!is_span(rows, row, source))
@@ -58,7 +58,7 @@ static int add_rows(struct thread_spans *spans, const struct report_columns *row
     return 0;
 }
 
-int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source,
+int thread_spans_read(struct thread_spans *spans, struct report *report, const struct thread_span_source *source,
                       const struct filter *filter, struct error *err)
 {
     const char *names[COLUMNS] = {

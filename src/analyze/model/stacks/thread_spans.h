@@ -22,7 +22,7 @@ int thread_spans_add(struct thread_spans *spans, const struct thread_span *span)
 void thread_spans_free(struct thread_spans *spans);
 
 /* Selects rows and columns of a table. */
-struct span_source {
+struct thread_span_source {
     const char *table;
     const char *name, *chain;   /* columns; chain may be NULL */
     const char *other, *python; /* columns; NULL: none */
@@ -30,7 +30,7 @@ struct span_source {
     int64_t class_value;
 };
 /* Adds these rows if they pass the filter. */
-int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source,
+int thread_spans_read(struct thread_spans *spans, struct report *report, const struct thread_span_source *source,
                       const struct filter *filter, struct error *err);
 
 /* Sort the spans and leave no two of a thread that overlap: of nested spans only the outermost, or only the
@@ -38,8 +38,8 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
 void thread_spans_keep_outermost(struct thread_spans *spans);
 int thread_spans_keep_innermost(struct thread_spans *spans);
 
-/* Adds the times in which threads were off their CPUs, from SCHED_EVENTS. name is enum span_off_cpu. */
-enum span_off_cpu { OFF_CPU_BLOCKED, OFF_CPU_PREEMPTED };
+/* Adds the times in which threads were off their CPUs, from SCHED_EVENTS. name is enum thread_span_off_cpu. */
+enum thread_span_off_cpu { OFF_CPU_BLOCKED, OFF_CPU_PREEMPTED };
 int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, const struct filter *filter,
                          struct error *err);
 

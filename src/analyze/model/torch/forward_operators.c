@@ -6,10 +6,10 @@
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
 
-int forwards_add(struct forwards *forwards, const struct operator* operator, uint32_t place)
+int forward_operators_add(struct forward_operators *forwards, const struct operators_event *op, uint32_t place)
 {
     size_t before = forwards->keys.count;
-    uint32_t key = keys_add(&forwards->keys, (int64_t[]){ global_process(operator->thread), operator->sequence });
+    uint32_t key = keys_add(&forwards->keys, (int64_t[]){ global_process(op->thread), op->sequence });
 
     if (key == NO_KEY)
         return ERR_NO_MEMORY;
@@ -21,18 +21,19 @@ int forwards_add(struct forwards *forwards, const struct operator* operator, uin
     return 0;
 }
 
-struct forward forwards_of(const struct forwards *forwards, const struct operator* backward)
+struct forward_operator forward_operators_find(const struct forward_operators *forwards,
+                                               const struct operators_event *backward)
 {
     uint32_t key = backward->sequence < 0 ? NO_KEY
                                           : keys_find(&forwards->keys, (int64_t[]){ global_process(backward->thread),
                                                                                     backward->sequence });
 
-    return key == NO_KEY ? (struct forward){ NO_OPERATOR, NO_OPERATOR } : forwards->list[key];
+    return key == NO_KEY ? (struct forward_operator){ NO_OPERATOR, NO_OPERATOR } : forwards->list[key];
 }
 
-void forwards_free(struct forwards *forwards)
+void forward_operators_free(struct forward_operators *forwards)
 {
     keys_free(&forwards->keys);
     free(forwards->list);
-    *forwards = FORWARDS_NONE;
+    *forwards = FORWARD_OPERATORS_NONE;
 }

@@ -7,21 +7,22 @@
 
 /* Indices into the list of operators, in order of time; NO_OPERATOR: there is none. Operators with the same number are
  * nested: the program called the first, the outermost; torch draws its arrows from the last, the innermost. */
-struct forward {
+struct forward_operator {
     uint32_t first, last;
 };
 
-struct forwards {
+struct forward_operators {
     struct keys keys;
-    struct forward *list; /* owned; by key */
+    struct forward_operator *list; /* owned; by key */
     size_t capacity;
 };
 
-#define FORWARDS_NONE (struct forwards){ .keys.width = 2 }
+#define FORWARD_OPERATORS_NONE (struct forward_operators){ .keys.width = 2 }
 /* Call it in order of time. ERR_NO_MEMORY or 0. */
-int forwards_add(struct forwards *forwards, const struct operator* operator, uint32_t place);
+int forward_operators_add(struct forward_operators *forwards, const struct operators_event *op, uint32_t place);
 /* The forward operators added so far with the number and the process of a backward operator. */
-struct forward forwards_of(const struct forwards *forwards, const struct operator* backward);
-void forwards_free(struct forwards *forwards);
+struct forward_operator forward_operators_find(const struct forward_operators *forwards,
+                                               const struct operators_event *backward);
+void forward_operators_free(struct forward_operators *forwards);
 
 #endif

@@ -11,22 +11,20 @@
 #include "base/text.h"
 #include "report/schema/torch_names.h"
 
-struct operator* operators_add(struct operators *operators)
+struct operators_event *operators_add(struct operators *operators)
 {
     if (operators->count == NO_OPERATOR ||
         array_reserve(&operators->list, &operators->capacity, operators->count + 1, sizeof *operators->list) != 0)
         return NULL;
-    struct operator* operator= & operators->list[operators->count++];
-    *operator=(struct operator) {
-        .sequence = -1,
-        .name = NO_TEXT,
-        .shapes = NO_TEXT,
-        .values = NO_TEXT,
-        .stack = NO_TEXT,
-        .parent = NO_OPERATOR,
-        .launcher = NO_OPERATOR
-    };
-    return operator;
+    struct operators_event *op = &operators->list[operators->count++];
+    *op = (struct operators_event){ .sequence = -1,
+                                    .name = NO_TEXT,
+                                    .shapes = NO_TEXT,
+                                    .values = NO_TEXT,
+                                    .stack = NO_TEXT,
+                                    .parent = NO_OPERATOR,
+                                    .launcher = NO_OPERATOR };
+    return op;
 }
 
 uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length)
@@ -144,7 +142,7 @@ void operators_free(struct operators *operators)
 
 static int compare_ends(const void *a, const void *b, void *context)
 {
-    const struct operator* list = context;
+    const struct operators_event *list = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     if (list[x].end_ns != list[y].end_ns)
@@ -153,7 +151,7 @@ static int compare_ends(const void *a, const void *b, void *context)
 }
 
 /* Updates the launchers to the new order; places is scratch space for count numbers. */
-static void follow_launchers(struct operator* list, size_t count, const uint32_t *order, uint32_t *places)
+static void follow_launchers(struct operators_event *list, size_t count, const uint32_t *order, uint32_t *places)
 {
     for (size_t i = 0; i < count; i++)
         places[order[i]] = (uint32_t)i;
@@ -168,7 +166,7 @@ static int sort(struct operators *operators)
     size_t count = operators->count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
     int64_t *starts = calloc(count + 1, sizeof *starts);
-    struct operator* sorted = malloc((count + 1) * sizeof *sorted);
+    struct operators_event *sorted = malloc((count + 1) * sizeof *sorted);
     int code = ERR_NO_MEMORY;
 
     if (!order || !starts || !sorted)
@@ -233,18 +231,18 @@ static int find_parents(struct operators *operators)
     int code = 0;
 
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator* operator= & operators->list[i], *list = operators->list;
-        if (!operator_is_cpu(operator->kind))
+        struct operators_event *op = &operators->list[i], *list = operators->list;
+        if (!operator_is_cpu(op->kind))
             continue;
-        uint32_t *place = top_of(&tops, operator->thread);
+        uint32_t *place = top_of(&tops, op->thread);
         if (!place) {
             code = ERR_NO_MEMORY;
             goto free_tops;
         }
         uint32_t top = *place;
-        while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns> list[top].end_ns))
+        while (top != NO_OPERATOR && (op->start_ns >= list[top].end_ns || op->end_ns > list[top].end_ns))
             top = list[top].parent;
-        operator->parent = top;
+        op->parent = top;
         if (top != NO_OPERATOR)
             list[top].children++;
         *place = (uint32_t)i;
@@ -257,14 +255,13 @@ free_tops:
 /* Advances the tops to the events from *next on that have begun at this time. */
 static int advance(struct tops *tops, const struct operators *operators, size_t *next, int64_t time_ns)
 {
-    const struct operator* list = operators->list;
+    const struct operators_event *list = operators->list;
 
     for (; *next < operators->count && list[*next].start_ns <= time_ns; ++*next) {
-        const struct operator* operator= & list[*next];
-        if (operator->is_collapsed || operator->kind == OPERATOR_MEMORY || operator->kind ==
-            OPERATOR_CALL || !operator_is_cpu(operator->kind))
+        const struct operators_event *op = &list[*next];
+        if (op->is_collapsed || op->kind == OPERATOR_MEMORY || op->kind == OPERATOR_CALL || !operator_is_cpu(op->kind))
             continue;
-        uint32_t *place = top_of(tops, operator->thread);
+        uint32_t *place = top_of(tops, op->thread);
         if (!place)
             return ERR_NO_MEMORY;
         *place = (uint32_t)*next;
@@ -275,7 +272,7 @@ static int advance(struct tops *tops, const struct operators *operators, size_t 
 int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
                  size_t count, uint32_t *out)
 {
-    const struct operator* list = operators->list;
+    const struct operators_event *list = operators->list;
     struct tops tops = { .threads.width = 1 };
     size_t next = 0;
     int code = 0;
@@ -303,12 +300,12 @@ free_tops:
 static void hand_up_launches(struct operators *operators)
 {
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator* operator= & operators->list[i];
-        if (operator->kind != OPERATOR_CALL || operator->kernels_us == 0)
+        struct operators_event *op = &operators->list[i];
+        if (op->kind != OPERATOR_CALL || op->kernels_us == 0)
             continue;
-        if (operator->parent != NO_OPERATOR)
-            operators->list[operator->parent].kernels_us += operator->kernels_us;
-        operator->kernels_us = 0;
+        if (op->parent != NO_OPERATOR)
+            operators->list[op->parent].kernels_us += op->kernels_us;
+        op->kernels_us = 0;
     }
 }
 
@@ -316,20 +313,20 @@ static void hand_up_launches(struct operators *operators)
  * replace those of its parent, as in torch. */
 static void collapse(struct operators *operators)
 {
-    struct operator* list = operators->list;
+    struct operators_event *list = operators->list;
 
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator* operator= & list[i];
-        if (operator->parent == NO_OPERATOR)
+        struct operators_event *op = &list[i];
+        if (op->parent == NO_OPERATOR)
             continue;
-        if (list[operator->parent].is_collapsed)
-            operator->parent = list[operator->parent].parent;
-        struct operator* parent = & list[operator->parent];
-        if (parent->children != 1 || parent->name != operator->name)
+        if (list[op->parent].is_collapsed)
+            op->parent = list[op->parent].parent;
+        struct operators_event *parent = &list[op->parent];
+        if (parent->children != 1 || parent->name != op->name)
             continue;
-        parent->children = operator->children;
-        parent->kernels_us = operator->kernels_us;
-        operator->is_collapsed = 1;
+        parent->children = op->children;
+        parent->kernels_us = op->kernels_us;
+        op->is_collapsed = 1;
     }
 }
 

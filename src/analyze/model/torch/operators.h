@@ -23,8 +23,7 @@ static inline int operator_is_cpu(enum operator_kind kind)
 
 enum { NO_OPERATOR = UINT32_MAX, NO_TEXT = UINT32_MAX };
 
-struct operator
-{
+struct operators_event {
     int64_t start_ns, end_ns, thread;
     double kernels_us;                    /* work on GPUs that it launched itself; calls have it only until
                                            * operators_nest() */
@@ -38,11 +37,11 @@ struct operator
 };
 
 struct operators {
-    struct operator* list;     /* owned; after operators_nest() by start, the longer first */
+    struct operators_event *list; /* owned; after operators_nest() by start, the longer first */
     size_t count, capacity;
     struct intern texts;
-    int64_t start_ns;          /* of the capture; torch's times are relative to it */
-    int has_memory, has_flops; /* the capture recorded memory; it counted FLOPs */
+    int64_t start_ns;             /* of the capture; torch's times are relative to it */
+    int has_memory, has_flops;    /* the capture recorded memory; it counted FLOPs */
 };
 
 /* Reads the operators in the request's part of the report; ERR_NO_DATA, with a sentence, if there are none. */
@@ -91,7 +90,7 @@ static inline double operators_us(const struct operators *operators, int64_t sta
 }
 
 /* For the two readers: a new operator, or NULL when memory is short; the number of a text. */
-struct operator* operators_add(struct operators *operators);
+struct operators_event *operators_add(struct operators *operators);
 uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length);
 /* The name under which torch shows an event: all steps have the same, and some events are never shown (0). */
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out);

@@ -16,7 +16,7 @@ size_t call_length_in_torch(const char *name, size_t length)
     return length - at >= 4 && at >= 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : length;
 }
 
-uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kind)
+uint32_t operators_pool_text(struct operators_pool *texts, int64_t id, enum operators_pool_kind kind)
 {
     size_t before = texts->ids.count, length;
     uint32_t key, number = NO_TEXT;
@@ -39,28 +39,28 @@ uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kin
     return texts->numbers[key] = number;
 }
 
-void pool_texts_free(struct pool_texts *texts)
+void operators_pool_free(struct operators_pool *texts)
 {
     free(texts->numbers);
     keys_free(&texts->ids);
 }
 
-int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *places)
+int operators_add_calls(struct operators_pool *names, const struct calls *calls, uint32_t *places)
 {
     for (size_t i = 0; i < calls->count; i++) {
         places[i] = NO_OPERATOR;
         if (!filter_thread(names->filter, calls->thread[i], calls->start[i], calls->end[i]))
             continue;
         places[i] = (uint32_t)names->operators->count;
-        struct operator* operator= operators_add(names->operators);
-        if (!operator)
+        struct operators_event *op = operators_add(names->operators);
+        if (!op)
             return ERR_NO_MEMORY;
-        operator->kind = OPERATOR_CALL;
-        operator->start_ns = calls->start[i];
-        operator->end_ns = calls->end[i];
-        operator->thread = calls->thread[i];
-        operator->name = pool_text(names, calls->name[i], TEXT_CALL);
-        if (operator->name == NO_TEXT)
+        op->kind = OPERATOR_CALL;
+        op->start_ns = calls->start[i];
+        op->end_ns = calls->end[i];
+        op->thread = calls->thread[i];
+        op->name = operators_pool_text(names, calls->name[i], TEXT_CALL);
+        if (op->name == NO_TEXT)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -68,9 +68,9 @@ int operators_add_calls(struct pool_texts *names, const struct calls *calls, uin
 
 /* Work of one kind on GPUs. */
 struct work {
-    struct pool_texts *names;
+    struct operators_pool *names;
     struct torch_kernels kernels;
-    operator_of *owner;
+    operators_owner *owner;
     void *context;
     enum gpu_kind kind;
     struct gpu_ops ops;
@@ -86,11 +86,11 @@ static uint32_t work_name(struct work *work, size_t row)
     int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
 
     if (work->kind == GPU_KERNEL)
-        return pool_text(work->names,
-                         gpu_extra_is_null(ops, 1, row)
-                             ? first
-                             : torch_kernel_name(&work->kernels, gpu_extra(ops, 1, row), first),
-                         TEXT_PLAIN);
+        return operators_pool_text(work->names,
+                                   gpu_extra_is_null(ops, 1, row)
+                                       ? first
+                                       : torch_kernel_name(&work->kernels, gpu_extra(ops, 1, row), first),
+                                   TEXT_PLAIN);
     if (work->kind == GPU_MEMSET)
         operators_fill_name(text, first);
     else
@@ -104,18 +104,18 @@ static int add_row(struct work *work, size_t row)
     const struct gpu_ops *ops = &work->ops;
     struct operators *operators = work->names->operators;
     uint32_t name = work_name(work, row);
-    struct operator* operator= name == NO_TEXT ? NULL : operators_add(operators);
+    struct operators_event *op = name == NO_TEXT ? NULL : operators_add(operators);
 
-    if (!operator)
+    if (!op)
         return ERR_NO_MEMORY;
-    operator->kind = OPERATOR_GPU;
-    operator->start_ns = ops->start[row];
-    operator->end_ns = ops->end[row];
-    operator->name = name;
-    operator->thread = ops->process[row];
-    operator->launcher = work->owner(work->context, ops->process[row], ops->correlation[row]);
-    if (operator->launcher != NO_OPERATOR)
-        operators->list[operator->launcher].kernels_us += operators_us(operators, ops->start[row], ops->end[row]);
+    op->kind = OPERATOR_GPU;
+    op->start_ns = ops->start[row];
+    op->end_ns = ops->end[row];
+    op->name = name;
+    op->thread = ops->process[row];
+    op->launcher = work->owner(work->context, ops->process[row], ops->correlation[row]);
+    if (op->launcher != NO_OPERATOR)
+        operators->list[op->launcher].kernels_us += operators_us(operators, ops->start[row], ops->end[row]);
     return 0;
 }
 
@@ -141,7 +141,7 @@ free_ops:
     return code;
 }
 
-int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err)
+int operators_add_work(struct operators_pool *names, operators_owner *owner, void *context, struct error *err)
 {
     struct work work = { .names = names, .owner = owner, .context = context };
     int code;
@@ -176,7 +176,7 @@ static uint32_t call_of(void *context, int64_t process, int64_t correlation)
 int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter,
                        struct error *err)
 {
-    struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
+    struct operators_pool names = { .operators = operators, .report = report, .filter = filter };
     struct calls calls;
     struct launching launching = { .calls = &calls };
     int code;
@@ -190,7 +190,7 @@ int operators_add_cuda(struct operators *operators, struct report *report, const
     }
     code = operators_add_work(&names, call_of, &launching, err);
 done:
-    pool_texts_free(&names);
+    operators_pool_free(&names);
     calls_free(&calls);
     free(launching.places);
     return code;

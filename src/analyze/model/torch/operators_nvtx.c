@@ -5,19 +5,19 @@
 #include "operators_gpu.h"
 
 /* Fills the operator from the range's text; 0 if torch does not show the name, -1 when memory is short. */
-static int parse_range(struct operators *operators, struct operator* operator, const char * bytes, size_t length)
+static int parse_range(struct operators *operators, struct operators_event *op, const char *bytes, size_t length)
 {
     struct operator_text text = operator_text(bytes, length);
 
-    operator->kind = text.is_operator ? OPERATOR : OPERATOR_ANNOTATION;
-    operator->sequence = text.sequence;
-    operator->is_backward = text.is_backward && text.sequence >= 0;
-    if (!operators_name(operators, bytes, text.name_length, &operator->name))
+    op->kind = text.is_operator ? OPERATOR : OPERATOR_ANNOTATION;
+    op->sequence = text.sequence;
+    op->is_backward = text.is_backward && text.sequence >= 0;
+    if (!operators_name(operators, bytes, text.name_length, &op->name))
         return 0;
     if (text.shapes.length &&
-        (operator->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
+        (op->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
         return -1;
-    return operator->name == NO_TEXT ? -1 : 1;
+    return op->name == NO_TEXT ? -1 : 1;
 }
 
 /* Adds all ranges of the default domain. Returns 1 if some of them are operators, -1 when memory is short. */
@@ -31,18 +31,18 @@ static int add_ranges(struct operators *operators, const struct ranges *ranges, 
             continue;
         size_t length;
         const char *bytes = report_string(report, range->name, &length);
-        struct operator* operator= operators_add(operators);
-        int taken = operator? parse_range(operators, operator, bytes, length) : - 1;
+        struct operators_event *op = operators_add(operators);
+        int taken = op ? parse_range(operators, op, bytes, length) : -1;
         if (taken < 0)
             return -1;
         if (!taken) {
             operators->count--;
             continue;
         }
-        operator->start_ns = range->start_ns;
-        operator->end_ns = range->end_ns;
-        operator->thread = range->thread;
-        is_torch |= operator->kind == OPERATOR;
+        op->start_ns = range->start_ns;
+        op->end_ns = range->end_ns;
+        op->thread = range->thread;
+        is_torch |= op->kind == OPERATOR;
     }
     return is_torch;
 }

@@ -13,7 +13,7 @@ struct reading {
     struct operators *operators;
     struct report *report;
     const struct filter *filter;
-    struct pool_texts names, texts;
+    struct operators_pool names, texts;
     struct keys externals; /* process and external id */
     uint32_t *by_external; /* owned; by externals, an operator */
     struct keys links;     /* process and correlation id */
@@ -60,46 +60,45 @@ static int add_text(struct reading *reading, const struct row_cursor *rows, size
 {
     if (row_is_null(rows, column))
         return 0;
-    *out = pool_text(&reading->texts, row_int(rows, column), TEXT_PLAIN);
+    *out = operators_pool_text(&reading->texts, row_int(rows, column), TEXT_PLAIN);
     return *out == NO_TEXT ? ERR_NO_MEMORY : 0;
 }
 
 /* The first operator with an external id gets the work of its calls. */
-static int add_external(struct reading *reading, const struct operator* operator, int64_t external)
+static int add_external(struct reading *reading, const struct operators_event *op, int64_t external)
 {
     size_t before = reading->externals.count;
-    uint32_t key = keys_add(&reading->externals, (int64_t[]){ global_process(operator->thread), external });
+    uint32_t key = keys_add(&reading->externals, (int64_t[]){ global_process(op->thread), external });
 
     if (key == NO_KEY)
         return ERR_NO_MEMORY;
     if (key == before)
-        reading->by_external[key] = (uint32_t)(operator- reading->operators->list);
+        reading->by_external[key] = (uint32_t)(op - reading->operators->list);
     return 0;
 }
 
 static int add_op(struct reading *reading, const struct row_cursor *rows, enum operator_kind kind)
 {
-    uint32_t name = pool_text(&reading->names, row_int(rows, NAME), TEXT_NAME);
+    uint32_t name = operators_pool_text(&reading->names, row_int(rows, NAME), TEXT_NAME);
 
     if (name == HIDDEN_TEXT)
         return 0;
-    struct operator* operator= name == NO_TEXT ? NULL : operators_add(reading->operators);
-    if (!operator)
+    struct operators_event *op = name == NO_TEXT ? NULL : operators_add(reading->operators);
+    if (!op)
         return ERR_NO_MEMORY;
-    operator->kind =(unsigned char) kind;
-    operator->name = name;
-    operator->start_ns = row_int(rows, START);
-    operator->end_ns = row_int_or(rows, END, operator->start_ns);
-    operator->thread = row_int_or(rows, THREAD, 0);
-    operator->sequence = row_int_or(rows, SEQUENCE, -1);
-    operator->is_backward = row_int_or(rows, FORWARD, 0) > 0;
-    if (add_text(reading, rows, SHAPES, &operator->shapes) != 0 ||
-        add_text(reading, rows, VALUES, &operator->values) != 0 ||
-        add_text(reading, rows, STACK, &operator->stack) != 0)
+    op->kind = (unsigned char)kind;
+    op->name = name;
+    op->start_ns = row_int(rows, START);
+    op->end_ns = row_int_or(rows, END, op->start_ns);
+    op->thread = row_int_or(rows, THREAD, 0);
+    op->sequence = row_int_or(rows, SEQUENCE, -1);
+    op->is_backward = row_int_or(rows, FORWARD, 0) > 0;
+    if (add_text(reading, rows, SHAPES, &op->shapes) != 0 || add_text(reading, rows, VALUES, &op->values) != 0 ||
+        add_text(reading, rows, STACK, &op->stack) != 0)
         return ERR_NO_MEMORY;
     if (row_is_null(rows, EXTERNAL) || !operator_is_cpu(kind))
         return 0;
-    return add_external(reading, operator, row_int(rows, EXTERNAL));
+    return add_external(reading, op, row_int(rows, EXTERNAL));
 }
 
 /* An annotation on a GPU has no thread; it lies where its work does. */
@@ -211,7 +210,7 @@ static int read_calls(struct reading *reading, struct error *err)
     for (size_t i = 0; i < calls.count; i++) {
         if (places[i] == NO_OPERATOR || columns_is_null(&calls.columns, CALL_CORRELATION, i))
             continue;
-        struct operator* list = reading->operators->list;
+        struct operators_event *list = reading->operators->list;
         uint32_t owner = owner_of(reading, global_process(calls.thread[i]), calls.columns.values[CALL_CORRELATION][i]);
         if (owner != NO_OPERATOR)
             list[places[i]].thread = list[owner].thread;
@@ -298,15 +297,14 @@ static size_t count_before(const struct memory *memory, int64_t time, int also_a
 static void attribute(struct operators *operators, struct memory *memory)
 {
     for (size_t i = 0; i < operators->count; i++) {
-        struct operator* operator= & operators->list[i];
-        if (!operator_is_cpu((enum operator_kind) operator->kind) ||
-            global_process(operator->thread) != memory->process)
+        struct operators_event *op = &operators->list[i];
+        if (!operator_is_cpu((enum operator_kind)op->kind) || global_process(op->thread) != memory->process)
             continue;
-        size_t first = count_before(memory, operator->start_ns, 0), behind = count_before(memory, operator->end_ns, 1);
+        size_t first = count_before(memory, op->start_ns, 0), behind = count_before(memory, op->end_ns, 1);
         if (behind <= first)
             continue;
         for (int d = 0; d < 2; d++)
-            operator->bytes[d] = saturating_duration(memory->sums[d][first], memory->sums[d][behind]);
+            op->bytes[d] = saturating_duration(memory->sums[d][first], memory->sums[d][behind]);
         memory->covers[first]++;
         memory->covers[behind]--;
     }
@@ -321,16 +319,16 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
         covered += memory->covers[i];
         if (covered)
             continue;
-        struct operator* operator= operators_add(operators);
-        if (!operator)
+        struct operators_event *op = operators_add(operators);
+        if (!op)
             return ERR_NO_MEMORY;
-        operator->kind = OPERATOR_MEMORY;
-        operator->start_ns = operator->end_ns = memory->times[i];
-        operator->thread = memory->process;
-        operator->name = operators_intern(operators, "[memory]", strlen("[memory]"));
+        op->kind = OPERATOR_MEMORY;
+        op->start_ns = op->end_ns = memory->times[i];
+        op->thread = memory->process;
+        op->name = operators_intern(operators, "[memory]", strlen("[memory]"));
         for (int d = 0; d < 2; d++)
-            operator->bytes[d] = saturating_duration(memory->sums[d][i], memory->sums[d][i + 1]);
-        if (operator->name == NO_TEXT)
+            op->bytes[d] = saturating_duration(memory->sums[d][i], memory->sums[d][i + 1]);
+        if (op->name == NO_TEXT)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -445,10 +443,10 @@ static int lists_python(struct report *report, const struct report_columns *colu
            strstr(report_string(report, columns->values[PYTHON_ARGS][0], NULL), "\"CallFrom\"") != NULL;
 }
 
-static int add_function(struct pool_texts *texts, const struct row_cursor *rows)
+static int add_function(struct operators_pool *texts, const struct row_cursor *rows)
 {
-    uint32_t name = pool_text(texts, row_int(rows, PYTHON_NAME), TEXT_PLAIN);
-    struct operator* function = name == NO_TEXT ? NULL : operators_add(texts->operators);
+    uint32_t name = operators_pool_text(texts, row_int(rows, PYTHON_NAME), TEXT_PLAIN);
+    struct operators_event *function = name == NO_TEXT ? NULL : operators_add(texts->operators);
 
     if (!function)
         return ERR_NO_MEMORY;
@@ -463,7 +461,7 @@ static int add_function(struct pool_texts *texts, const struct row_cursor *rows)
 static int add_functions(struct operators *operators, struct report *report, struct row_cursor *rows,
                          const struct filter *filter)
 {
-    struct pool_texts texts = { .operators = operators, .report = report };
+    struct operators_pool texts = { .operators = operators, .report = report };
     int code = 0;
 
     while (row_cursor_next(rows)) {
@@ -474,7 +472,7 @@ static int add_functions(struct operators *operators, struct report *report, str
             goto free_texts;
     }
 free_texts:
-    pool_texts_free(&texts);
+    operators_pool_free(&texts);
     return code;
 }
 
@@ -535,8 +533,8 @@ int operators_read_torch(struct operators *operators, struct report *report, con
     };
     int code = read_all(&reading, with_python, err);
 
-    pool_texts_free(&reading.names);
-    pool_texts_free(&reading.texts);
+    operators_pool_free(&reading.names);
+    operators_pool_free(&reading.texts);
     keys_free(&reading.externals);
     keys_free(&reading.links);
     free(reading.by_external);

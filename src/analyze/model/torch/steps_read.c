@@ -21,7 +21,7 @@ struct search {
     struct steps *steps;
     struct report *report;
     size_t capacity;
-    const char *operator;  /* each call of it begins a step, or NULL */
+    const char *op;        /* each call of it begins a step, or NULL */
     struct regex *pattern; /* owned; NULL: none */
     int kind;              /* of the names found so far */
     /* a cache, since the same names come again and again */
@@ -74,8 +74,8 @@ static int find_kind(struct search *search, const char *name, size_t length)
     if (search->pattern)
         return regex_matches(search->pattern, name, length);
     length = operator_text(name, length).name_length;
-    if (search->operator)
-        return length == strlen(search->operator) && memcmp(name, search->operator, length) == 0;
+    if (search->op)
+        return length == strlen(search->op) && memcmp(name, search->op, length) == 0;
     return kind_of(name, length);
 }
 
@@ -146,7 +146,7 @@ free_ranges:
 /* Operators count only if the request names one, since the user did not choose their names. */
 static int may_be_step(const struct search *search, const char *category)
 {
-    return strcmp(category, "user_annotation") == 0 || (search->operator&& strcmp(category, "cpu_op") == 0);
+    return strcmp(category, "user_annotation") == 0 || (search->op && strcmp(category, "cpu_op") == 0);
 }
 
 static int read_annotations(struct search *search, struct error *err)
@@ -214,10 +214,10 @@ static int open_search(struct search *search, const struct steps_request *reques
 {
     struct error reason = { 0 };
 
-    search->operator= request->operator;
+    search->op = request->op;
     if (!request->range)
         return 0;
-    if (request->operator)
+    if (request->op)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
     search->pattern = regex_compile(request->range, strlen(request->range), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
@@ -228,9 +228,9 @@ static int open_search(struct search *search, const struct steps_request *reques
 
 static int find_none(const struct steps_request *request, struct error *err)
 {
-    if (request->operator)
+    if (request->op)
         return error_set(err, ERR_NO_DATA, "the report has no steps: there is no call of the operator '%s'",
-                         request->operator);
+                         request->op);
     if (request->range)
         return error_set(err, ERR_NO_DATA, "the report has no steps: no range or annotation matches '%s'",
                          request->range);
@@ -245,7 +245,7 @@ static int search_tables(struct search *search, const struct steps_request *requ
     const struct steps *steps = search->steps;
     int code;
 
-    if (!request->range && !request->operator&&(code = read_torch_steps(search, err)) != 0)
+    if (!request->range && !request->op && (code = read_torch_steps(search, err)) != 0)
         return code;
     if (!steps->count && (code = read_ranges(search, err)) != 0)
         return code;
@@ -265,7 +265,7 @@ static int find_steps(struct steps *steps, struct report *report, const struct s
         return code;
     code = search_tables(&search, request, err);
     regex_free(search.pattern);
-    steps->source = request->operator              ? "steps by calls of the operator"
+    steps->source = request->op                    ? "steps by calls of the operator"
                     : request->range               ? "steps by ranges that match"
                     : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'"
                                                    : "steps by ProfilerStep";
@@ -324,7 +324,7 @@ static void number_steps(struct steps *steps, struct report *report, const struc
 {
     if (!steps->count || steps->list[0].name < 0)
         return;
-    int named = !request->operator&& all_are_named(steps, report);
+    int named = !request->op && all_are_named(steps, report);
     for (size_t i = 0; i < steps->count; i++) {
         struct step *step = &steps->list[i];
         if (named)
@@ -332,7 +332,7 @@ static void number_steps(struct steps *steps, struct report *report, const struc
         else
             step->number = i > 0 && step[-1].process == step->process ? step[-1].number + 1 : 0;
     }
-    if (request->operator)
+    if (request->op)
         extend_to_next_call(steps, report);
 }
 

@@ -7,8 +7,8 @@
 /* Defines the steps. If both are NULL, they are the first of these that the report has: steps of PyTorch's profiler,
  * ranges and annotations named ProfilerStep#N, ranges and annotations named "iteration N" or "step N". */
 struct steps_request {
-    const char *range;    /* a basic regular expression that ranges and annotations match, upper and lower case alike */
-    const char *operator; /* each call of it begins a step */
+    const char *range; /* a basic regular expression that ranges and annotations match, upper and lower case alike */
+    const char *op;    /* each call of it begins a step */
 };
 
 /* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */

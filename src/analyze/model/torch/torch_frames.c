@@ -66,7 +66,7 @@ static int add_call(struct torch_frames *frames, struct report *report, const st
         return 0;
     struct operators *list = is_module ? &frames->modules : &frames->lines;
     size_t skip = is_module ? sizeof module_mark - 1 : 0;
-    struct operator* call = operators_add(list);
+    struct operators_event *call = operators_add(list);
     if (!call)
         return ERR_NO_MEMORY;
     call->kind = OPERATOR_ANNOTATION;
@@ -159,15 +159,15 @@ done:
 }
 
 /* Marks backward operators and all that they call, and collects the others. Parents come first in the list. */
-static int find_forwards(struct torch_frames *frames, const struct operators *operators, struct forwards *forwards)
+static int find_forwards(struct torch_frames *frames, const struct operators *operators,
+                         struct forward_operators *forwards)
 {
     for (size_t i = 0; i < operators->count; i++) {
-        const struct operator* operator= & operators->list[i];
-        if (!operator_is_cpu((enum operator_kind) operator->kind))
+        const struct operators_event *op = &operators->list[i];
+        if (!operator_is_cpu((enum operator_kind)op->kind))
             continue;
-        frames->is_backward[i] = operator->is_backward ||(operator->parent != NO_OPERATOR &&
-                                                          frames->is_backward[operator->parent]);
-        if (!frames->is_backward[i] && operator->sequence >= 0 && forwards_add(forwards, operator,(uint32_t) i) != 0)
+        frames->is_backward[i] = op->is_backward || (op->parent != NO_OPERATOR && frames->is_backward[op->parent]);
+        if (!frames->is_backward[i] && op->sequence >= 0 && forward_operators_add(forwards, op, (uint32_t)i) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -176,24 +176,24 @@ static int find_forwards(struct torch_frames *frames, const struct operators *op
 /* A backward operator, and all that it calls, has the module and line of its forward operator. */
 static int follow_backward(struct torch_frames *frames, const struct operators *operators)
 {
-    struct forwards forwards = FORWARDS_NONE;
+    struct forward_operators forwards = FORWARD_OPERATORS_NONE;
     int code;
 
     if ((code = find_forwards(frames, operators, &forwards)) != 0)
         goto free_forwards;
     for (size_t i = 0; i < operators->count; i++) {
-        const struct operator* operator= & operators->list[i];
+        const struct operators_event *op = &operators->list[i];
         if (!frames->is_backward[i])
             continue;
-        uint32_t from = operator->is_backward ? forwards_of(&forwards, operator).first : NO_OPERATOR;
-        from = from != NO_OPERATOR ? from : operator->parent;
+        uint32_t from = op->is_backward ? forward_operators_find(&forwards, op).first : NO_OPERATOR;
+        from = from != NO_OPERATOR ? from : op->parent;
         if (from == NO_OPERATOR)
             continue;
         frames->module[i] = frames->module[from];
         frames->line[i] = frames->line[from];
     }
 free_forwards:
-    forwards_free(&forwards);
+    forward_operators_free(&forwards);
     return code;
 }
 

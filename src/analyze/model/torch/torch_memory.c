@@ -22,7 +22,7 @@ struct reading {
     struct keys places;
 };
 
-static int add_event(struct reading *reading, struct memory_event event, int64_t device_type, int64_t device)
+static int add_event(struct reading *reading, struct torch_memory_event event, int64_t device_type, int64_t device)
 {
     struct torch_memory *memory = reading->memory;
 
@@ -64,7 +64,7 @@ static int add_torch_events(struct reading *reading, struct row_cursor *rows)
     while (row_cursor_next(rows)) {
         if (strcmp(report_string(reading->report, row_int(rows, EVENT), NULL), "[memory]") != 0)
             continue;
-        struct memory_event event = {
+        struct torch_memory_event event = {
             .time_ns = row_int(rows, TIME),
             .thread = row_int_or(rows, THREAD, 0),
             .bytes = row_int(rows, BYTES),
@@ -104,7 +104,7 @@ static int add_cuda_events(struct reading *reading, struct row_cursor *rows, con
         uint32_t call = row_is_null(rows, CUDA_CORRELATION)
                             ? NO_CALL
                             : calls_find(calls, process, row_int(rows, CUDA_CORRELATION));
-        struct memory_event event = {
+        struct torch_memory_event event = {
             .time_ns = row_int(rows, CUDA_START),
             .thread = call == NO_CALL ? process : calls->thread[call],
             .address = row_int(rows, CUDA_ADDRESS),
@@ -162,7 +162,7 @@ static int sort(struct torch_memory *memory)
 {
     uint32_t *order = malloc((memory->count + 1) * sizeof *order);
     int64_t *times = malloc((memory->count + 1) * sizeof *times);
-    struct memory_event *sorted = malloc((memory->count + 1) * sizeof *sorted);
+    struct torch_memory_event *sorted = malloc((memory->count + 1) * sizeof *sorted);
     int code = ERR_NO_MEMORY;
 
     if (!order || !times || !sorted)
@@ -195,7 +195,7 @@ static int match(struct torch_memory *memory)
     if (!last)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < memory->count; i++) {
-        struct memory_event *event = &memory->list[i];
+        struct torch_memory_event *event = &memory->list[i];
         size_t before = addresses.count;
         uint32_t key = keys_add(&addresses, (int64_t[]){ event->place, event->address });
         if (key == NO_KEY) {
@@ -226,11 +226,11 @@ static int find_peaks(struct torch_memory *memory, const struct keys *places)
     memory->place_count = places->count;
     for (uint32_t i = 0; i < places->count; i++) {
         const int64_t *key = keys_get(places, i);
-        memory->places[i] = (struct memory_place){ key[0], key[1], key[2], 0, NO_EVENT_INDEX };
+        memory->places[i] = (struct torch_memory_place){ key[0], key[1], key[2], 0, NO_EVENT_INDEX };
     }
     for (size_t i = 0; i < memory->count; i++) {
-        struct memory_event *event = &memory->list[i];
-        struct memory_place *place = &memory->places[event->place];
+        struct torch_memory_event *event = &memory->list[i];
+        struct torch_memory_place *place = &memory->places[event->place];
         if (event->allocated == MEMORY_UNKNOWN)
             event->allocated = saturating_add(sums[event->place], event->bytes);
         sums[event->place] = event->allocated;
@@ -258,7 +258,7 @@ static int find_operators(struct torch_memory *memory)
     if ((code = operators_at(&memory->operators, moments, order, memory->count, found)) != 0)
         goto done;
     for (size_t i = 0; i < memory->count; i++)
-        memory->list[i].operator= found[i];
+        memory->list[i].op = found[i];
 done:
     free(moments);
     free(order);
@@ -318,15 +318,15 @@ void torch_memory_free(struct torch_memory *memory)
     *memory = (struct torch_memory){ 0 };
 }
 
-int memory_is_at_peak(const struct torch_memory *memory, size_t event)
+int torch_memory_is_at_peak(const struct torch_memory *memory, size_t event)
 {
-    const struct memory_event *taken = &memory->list[event];
+    const struct torch_memory_event *taken = &memory->list[event];
     uint32_t peak = memory->places[taken->place].peak;
 
     return taken->bytes > 0 && event <= peak && (taken->until == NO_EVENT_INDEX || taken->until > peak);
 }
 
-void memory_place_label(struct text *out, const struct memory_place *place)
+void torch_memory_place_label(struct text *out, const struct torch_memory_place *place)
 {
     text_clear(out);
     if (place->device_type == DEVICE_CPU)

@@ -43,12 +43,12 @@ struct intern_string torch_next_frame(const char **at, const char *end)
 
 /* Whether an operator is a node of the backward graph. In traces only the name distinguishes nodes from the engine that
  * evaluates them. Nodes that sum gradients have no sequence number, and so no forward operator. */
-static int is_node(const struct operators *operators, const struct operator* operator)
+static int is_node(const struct operators *operators, const struct operators_event *op)
 {
     static const char sum[] = "torch::autograd::AccumulateGrad";
-    struct intern_string name = operators_text(operators, operator->name);
+    struct intern_string name = operators_text(operators, op->name);
 
-    if (operator->is_backward)
+    if (op->is_backward)
         return !torch_is_engine(name.bytes, name.length);
     return name.length == sizeof sum - 1 && memcmp(name.bytes, sum, sizeof sum - 1) == 0;
 }
@@ -57,35 +57,35 @@ static int is_node(const struct operators *operators, const struct operator* ope
  * so the result of the parent is known. */
 static uint32_t backward_of(const struct operators *operators, const uint32_t *found, size_t i)
 {
-    const struct operator* operator= & operators->list[i];
+    const struct operators_event *op = &operators->list[i];
 
-    if (is_node(operators, operator))
+    if (is_node(operators, op))
         return (uint32_t)i;
-    return operator->parent == NO_OPERATOR ? NO_OPERATOR : found[operator->parent];
+    return op->parent == NO_OPERATOR ? NO_OPERATOR : found[op->parent];
 }
 
 int torch_stack_owners(const struct operators *operators, uint32_t *owners)
 {
-    struct forwards forwards = FORWARDS_NONE;
+    struct forward_operators forwards = FORWARD_OPERATORS_NONE;
     uint32_t *backward = malloc((operators->count + 1) * sizeof *backward);
     int code = 0;
 
     if (!backward)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < operators->count; i++) {
-        const struct operator* operator= & operators->list[i];
+        const struct operators_event *op = &operators->list[i];
         backward[i] = backward_of(operators, backward, i);
         owners[i] = (uint32_t)i;
-        if (backward[i] != NO_OPERATOR || operator->is_backward || operator->sequence<0)
+        if (backward[i] != NO_OPERATOR || op->is_backward || op->sequence < 0)
             continue;
-        if ((code = forwards_add(&forwards, operator,(uint32_t) i)) != 0)
+        if ((code = forward_operators_add(&forwards, op, (uint32_t)i)) != 0)
             goto done;
     }
     for (size_t i = 0; i < operators->count; i++)
         if (backward[i] != NO_OPERATOR)
-            owners[i] = forwards_of(&forwards, &operators->list[backward[i]]).first;
+            owners[i] = forward_operators_find(&forwards, &operators->list[backward[i]]).first;
 done:
     free(backward);
-    forwards_free(&forwards);
+    forward_operators_free(&forwards);
     return code;
 }
