@@ -366,7 +366,7 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 /* ---- starting -------------------------------------------------------------------------------------------------- */
 
 /* A number as an interval of integers; 0 if nothing can be said (a text may still be equal to SQLite). */
-static int whole_interval(sqlite3_value *value, char operator, int64_t * low, int64_t *high)
+static int whole_interval(sqlite3_value *value, char op, int64_t *low, int64_t *high)
 {
     int64_t floor_of, ceiling_of;
 
@@ -380,9 +380,9 @@ static int whole_interval(sqlite3_value *value, char operator, int64_t * low, in
     } else {
         return 0;
     }
-    if (operator== '=' || operator== '>' || operator== 'g')
+    if (op == '=' || op == '>' || op == 'g')
         *low = floor_of;
-    if (operator== '=' || operator== '<' || operator== 'l')
+    if (op == '=' || op == '<' || op == 'l')
         *high = ceiling_of;
     return 1;
 }
@@ -415,7 +415,7 @@ static int make_tests(struct cursor *cursor, sqlite3_value **argv)
         if (table->report_table->columns[column].type == COLUMN_TEXT)
             known = text_interval(table->tables->report, argv[i], &test.low, &test.high);
         else
-            known = whole_interval(argv[i], cursor->plan.wants[i].operator, & test.low, &test.high);
+            known = whole_interval(argv[i], cursor->plan.wants[i].op, &test.low, &test.high);
         if (known && test.low > test.high)
             return 0;
         if (known)

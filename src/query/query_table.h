@@ -42,7 +42,7 @@ struct query_plan {
     int slot[MOST_COLUMNS];
     struct {
         int column;
-        char operator;
+        char op;
     } wants[MOST_TESTS]; /* '=' '<' '>' 'l' (<=) 'g' (>=), by place in argv */
     size_t want_count;
 };

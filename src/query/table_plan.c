@@ -62,13 +62,13 @@ int query_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             sqlite3_str_appendf(text, "%d ", (int)i);
     sqlite3_str_appendchar(text, 1, '|');
     for (int i = 0; i < info->nConstraint && wants < MOST_TESTS; i++) {
-        char operator= operator_of(table, &info->aConstraint[i]);
-        if (!operator|| !compares_bytes(table, info, i))
+        char op = operator_of(table, &info->aConstraint[i]);
+        if (!op || !compares_bytes(table, info, i))
             continue;
-        sqlite3_str_appendf(text, "%d%c", info->aConstraint[i].iColumn, operator);
+        sqlite3_str_appendf(text, "%d%c", info->aConstraint[i].iColumn, op);
         info->aConstraintUsage[i].argvIndex = ++wants;
-        equalities += operator== '=';
-        bounds += operator!= '=';
+        equalities += op == '=';
+        bounds += op != '=';
     }
     set_cost(table, info, equalities, bounds);
     info->idxStr = sqlite3_str_finish(text);
@@ -101,6 +101,6 @@ void query_plan_parse(struct query_plan *plan, const char *text)
         int column = (int)strtol(at, &at, 10);
         want_column(plan, column);
         plan->wants[plan->want_count].column = column;
-        plan->wants[plan->want_count++].operator= * at;
+        plan->wants[plan->want_count++].op = *at;
     }
 }

@@ -220,8 +220,8 @@ static void lists(void)
 
 static void memory(void)
 {
-    void *operator= open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
-    end(operator);
+    void *op = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
+    end(op);
     give_back(taken, 4096);
     printf("%llu reports\n", (unsigned long long)*reports);
 }

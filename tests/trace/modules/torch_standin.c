@@ -241,24 +241,24 @@ CPP(void, destroy, (struct function * function), "_ZN2at14RecordFunctionD1Ev")
 
 /* ---- For the program under test -------------------------------------------------------------------------------- */
 
-void *standin_begin(const struct standin_operator *operator)
+void *standin_begin(const struct standin_operator *op)
 {
     struct function *function = malloc(sizeof *function);
 #if OLDER < 12
-    construct(function, operator->scope == 7 ? USER_SCOPE : operator->scope, 0);
+    construct(function, op->scope == 7 ? USER_SCOPE : op->scope, 0);
 #else
-    construct(function, operator->scope);
+    construct(function, op->scope);
 #endif
-    F(function)->forward_thread = operator->forward_thread;
+    F(function)->forward_thread = op->forward_thread;
     if (F(function)->needs_inputs) {
-        F(function)->inputs = operator->inputs;
+        F(function)->inputs = op->inputs;
 #if OLDER < 12
-        F(function)->inputs_end = (const char *)operator->inputs + 16 * operator->input_count;
+        F(function)->inputs_end = (const char *)op->inputs + 16 * op->input_count;
 #else
-        F(function)->input_count = operator->input_count;
+        F(function)->input_count = op->input_count;
 #endif
     }
-    begin(function, operator->name, operator->sequence);
+    begin(function, op->name, op->sequence);
     return function;
 }
 

@@ -14,7 +14,7 @@ struct standin_operator {
     uint64_t input_count;
 };
 
-typedef void *standin_begin_function(const struct standin_operator *operator);
+typedef void *standin_begin_function(const struct standin_operator *op);
 typedef void standin_end_function(void *function);
 typedef uint64_t standin_observe_function(void *start, void *end);
 standin_begin_function standin_begin;

@@ -76,35 +76,35 @@ static int64_t category(struct torch_process *process, int is_annotation)
     return *id;
 }
 
-static void step_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
+static void step_row(const struct torch_thread *thread, const struct open *op, int64_t end_ns)
 {
     struct row_TACHO_TORCH_STEP row = { 0 };
-    ROW_SET(&row, TACHO_TORCH_STEP, start, operator->start_ns);
+    ROW_SET(&row, TACHO_TORCH_STEP, start, op->start_ns);
     ROW_SET(&row, TACHO_TORCH_STEP, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_STEP, globalTid, thread->tid);
-    ROW_SET(&row, TACHO_TORCH_STEP, number, operator->step);
+    ROW_SET(&row, TACHO_TORCH_STEP, number, op->step);
     writer_append(thread->process->setup.writer, TABLE_TACHO_TORCH_STEP, &row);
 }
 
 /* As a range of the program's own would have been, in the default domain. */
-static void range_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
+static void range_row(const struct torch_thread *thread, const struct open *op, int64_t end_ns)
 {
     struct row_NVTX_EVENTS row = { 0 };
-    ROW_SET(&row, NVTX_EVENTS, start, operator->start_ns);
+    ROW_SET(&row, NVTX_EVENTS, start, op->start_ns);
     ROW_SET(&row, NVTX_EVENTS, end, end_ns);
     ROW_SET(&row, NVTX_EVENTS, eventType, NVTX_ROW_PUSH_POP);
-    ROW_SET(&row, NVTX_EVENTS, text, operator->range);
+    ROW_SET(&row, NVTX_EVENTS, text, op->range);
     ROW_SET(&row, NVTX_EVENTS, globalTid, thread->tid);
     ROW_SET(&row, NVTX_EVENTS, domainId, 0);
     writer_append(thread->process->setup.writer, TABLE_NVTX_EVENTS, &row);
 }
 
-static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *operator)
+static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *op)
 {
-    ROW_SET(row, TACHO_TORCH_OP, inputDimsId, operator->dims);
-    ROW_SET(row, TACHO_TORCH_OP, inputTypesId, operator->types);
-    ROW_SET(row, TACHO_TORCH_OP, inputStridesId, operator->strides);
-    ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, operator->values);
+    ROW_SET(row, TACHO_TORCH_OP, inputDimsId, op->dims);
+    ROW_SET(row, TACHO_TORCH_OP, inputTypesId, op->types);
+    ROW_SET(row, TACHO_TORCH_OP, inputStridesId, op->strides);
+    ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, op->values);
 }
 
 static int is_call(const struct open *open)
@@ -145,35 +145,34 @@ static void call_row(const struct torch_thread *thread, const struct open *call,
     thread->process->counts.recorded++;
 }
 
-static void operator_rows(const struct torch_thread *thread, const struct open *operator, int64_t end_ns,
-                          int is_unfinished)
+static void operator_rows(const struct torch_thread *thread, const struct open *op, int64_t end_ns, int is_unfinished)
 {
     struct torch_process *process = thread->process;
     struct row_TACHO_TORCH_OP row = { 0 };
-    ROW_SET(&row, TACHO_TORCH_OP, start, operator->start_ns);
+    ROW_SET(&row, TACHO_TORCH_OP, start, op->start_ns);
     ROW_SET(&row, TACHO_TORCH_OP, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread->tid);
-    ROW_SET(&row, TACHO_TORCH_OP, nameId, operator->name);
-    ROW_SET(&row, TACHO_TORCH_OP, category, category(process, operator->scope == SCOPE_USER));
-    ROW_SET(&row, TACHO_TORCH_OP, externalId, (int64_t)operator->number);
-    ROW_SET(&row, TACHO_TORCH_OP, recordFunctionId, (int64_t)operator->number);
-    if (operator->sequence >= 0) {
-        ROW_SET(&row, TACHO_TORCH_OP, sequenceNumber, operator->sequence);
-        ROW_SET(&row, TACHO_TORCH_OP, forwardThread, operator->forward_thread);
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, op->name);
+    ROW_SET(&row, TACHO_TORCH_OP, category, category(process, op->scope == SCOPE_USER));
+    ROW_SET(&row, TACHO_TORCH_OP, externalId, (int64_t)op->number);
+    ROW_SET(&row, TACHO_TORCH_OP, recordFunctionId, (int64_t)op->number);
+    if (op->sequence >= 0) {
+        ROW_SET(&row, TACHO_TORCH_OP, sequenceNumber, op->sequence);
+        ROW_SET(&row, TACHO_TORCH_OP, forwardThread, op->forward_thread);
     }
-    if (operator->dims)
-        set_inputs(&row, operator);
-    if (operator->stack)
-        ROW_SET(&row, TACHO_TORCH_OP, callStackId, operator->stack);
-    if (operator->modules)
-        ROW_SET(&row, TACHO_TORCH_OP, moduleId, operator->modules);
+    if (op->dims)
+        set_inputs(&row, op);
+    if (op->stack)
+        ROW_SET(&row, TACHO_TORCH_OP, callStackId, op->stack);
+    if (op->modules)
+        ROW_SET(&row, TACHO_TORCH_OP, moduleId, op->modules);
     if (is_unfinished)
         ROW_SET(&row, TACHO_TORCH_OP, argsId, unfinished_mark(process));
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
-    if (operator->step >= 0)
-        step_row(thread, operator, end_ns);
-    if (operator->range)
-        range_row(thread, operator, end_ns);
+    if (op->step >= 0)
+        step_row(thread, op, end_ns);
+    if (op->range)
+        range_row(thread, op, end_ns);
     process->counts.recorded++;
 }
 
@@ -213,32 +212,32 @@ static int64_t pool(struct torch_process *process, const struct text *text)
     return text_failed(text) ? 0 : writer_string(process->setup.writer, text->bytes, text->length);
 }
 
-static int take_inputs(struct torch_process *process, struct open *operator, const uint64_t * words, uint32_t count)
+static int take_inputs(struct torch_process *process, struct open *op, const uint64_t *words, uint32_t count)
 {
     const struct torch_texts texts = { &process->dims, &process->types, &process->strides, &process->values,
                                        &process->sizes };
     if (torch_inputs_text(words, count, &texts) != 0)
         return -1;
-    operator->dims = pool(process, &process->dims);
-    operator->types = pool(process, &process->types);
-    operator->strides = pool(process, &process->strides);
-    operator->values = pool(process, &process->values);
+    op->dims = pool(process, &process->dims);
+    op->types = pool(process, &process->types);
+    op->strides = pool(process, &process->strides);
+    op->values = pool(process, &process->values);
     return 0;
 }
 
 /* The text of emit_nvtx, which observes operators, backward ones and annotations. */
-static int64_t range_text(struct torch_process *process, const struct open *operator, const char * name, size_t length,
+static int64_t range_text(struct torch_process *process, const struct open *op, const char *name, size_t length,
                           int has_inputs)
 {
     struct text *out = &process->range;
-    if (operator->scope != SCOPE_FUNCTION && operator->scope != SCOPE_BACKWARD && operator->scope != SCOPE_USER)
+    if (op->scope != SCOPE_FUNCTION && op->scope != SCOPE_BACKWARD && op->scope != SCOPE_USER)
         return 0;
     text_clear(out);
     text_add_bytes(out, name, length);
-    if (operator->sequence >= 0)
-        text_addf(out, ", seq = %lld", (long long)operator->sequence);
-    if (operator->number)
-        text_addf(out, ", op_id = %llu", (unsigned long long)operator->number);
+    if (op->sequence >= 0)
+        text_addf(out, ", seq = %lld", (long long)op->sequence);
+    if (op->number)
+        text_addf(out, ", op_id = %llu", (unsigned long long)op->number);
     if (has_inputs)
         text_addf(out, ", sizes = %s", text_string(&process->sizes));
     return pool(process, out);
@@ -258,8 +257,7 @@ static void name_call(struct torch_process *process, struct open *call, const ch
         call->sequence = call->sequence * 10 + (name[digits] - '0');
 }
 
-static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words,
-                      struct open *operator)
+static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *op)
 {
     uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b,
              first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
@@ -267,7 +265,7 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         return -1;
     const char *name = (const char *)(record->body + before);
     size_t length = strnlen(name, (size_t)(words - WIRE_HEAD_WORDS - before) * 8);
-    *operator=(struct open){
+    *op = (struct open){
         .number = record->body[0],
         .start_ns = clock_map_time(process->setup.clock, record->ticks),
         .sequence = (int64_t)record->body[1],
@@ -277,17 +275,17 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         .scope = record->a,
         .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
-    if (is_call(operator))
-        name_call(process, operator, name, length);
-    if (inputs && take_inputs(process, operator, record->body + first, inputs) != 0)
+    if (is_call(op))
+        name_call(process, op, name, length);
+    if (inputs && take_inputs(process, op, record->body + first, inputs) != 0)
         return -1;
     const struct stack *stack = has_stack ? stack_map_find(&process->stacks, record->body[WIRE_TORCH_HEAD_WORDS])
                                           : NULL;
     if (stack)
-        operator->stack = stack->text;
-    process->counts.stack_lost += has_stack && !operator->stack;
+        op->stack = stack->text;
+    process->counts.stack_lost += has_stack && !op->stack;
     if (process->setup.as_nvtx)
-        operator->range = range_text(process, operator, name, length, inputs != 0);
+        op->range = range_text(process, op, name, length, inputs != 0);
     return 0;
 }
 
@@ -317,12 +315,12 @@ static int end_was_here(struct torch_process *process, uint64_t number, int64_t 
 
 /* Autograd's engine has an operator around each of its own; torch's profiler gives it the
  * numbers of the first one within. */
-static void number_engine(struct torch_thread *thread, const struct open *operator)
+static void number_engine(struct torch_thread *thread, const struct open *op)
 {
     struct open *around = thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
-    if (around && around->is_engine && operator->scope == SCOPE_BACKWARD && operator->sequence >= 0) {
-        around->sequence = operator->sequence;
-        around->forward_thread = operator->forward_thread;
+    if (around && around->is_engine && op->scope == SCOPE_BACKWARD && op->sequence >= 0) {
+        around->sequence = op->sequence;
+        around->forward_thread = op->forward_thread;
     }
     if (around)
         around->is_engine = 0;
@@ -372,18 +370,18 @@ static void place_in_modules(struct torch_thread *thread, struct open *open, con
 static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct torch_process *process = thread->process;
-    struct open operator;
+    struct open op;
     int64_t end_ns;
-    if (read_begin(process, record, words, &operator) != 0 || make_room(thread, operator.start_ns) != 0) {
+    if (read_begin(process, record, words, &op) != 0 || make_room(thread, op.start_ns) != 0) {
         process->counts.damaged++;
         return;
     }
-    number_engine(thread, &operator);
-    place_in_modules(thread, &operator, record, words);
-    thread->open[thread->open_count++] = operator;
-    thread->call_count += (size_t)is_call(&operator);
-    if (process->end_count && end_was_here(process, operator.number, &end_ns))
-        end_in(thread, operator.number, end_ns);
+    number_engine(thread, &op);
+    place_in_modules(thread, &op, record, words);
+    thread->open[thread->open_count++] = op;
+    thread->call_count += (size_t)is_call(&op);
+    if (process->end_count && end_was_here(process, op.number, &end_ns))
+        end_in(thread, op.number, end_ns);
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
