@@ -137,7 +137,7 @@ static int not_started(struct collector *collector, int error, struct error *err
     return error_set(err, ERR_DENIED, "cannot run %s: %s", collector->options->argv[0], strerror(error));
 }
 
-static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program,
+static int prepare_program(struct collector *collector, struct launch *launch, const struct program_file *program,
                            const char *agent_path, struct error *err)
 {
     struct capture *capture = capture_of(collector);
@@ -375,7 +375,7 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     return 0;
 }
 
-static int capture_program(struct collector *collector, const struct program *program, const char *agent_path,
+static int capture_program(struct collector *collector, const struct program_file *program, const char *agent_path,
                            struct error *err)
 {
     struct launch launch;
@@ -431,8 +431,8 @@ static void take_down(struct collector *collector)
     shutdown_restore_signals(collector);
 }
 
-static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result,
-                        struct error *err)
+static int find_program(struct program_file *program, const struct collect_options *options,
+                        struct collect_result *result, struct error *err)
 {
     const char *search_path = variables_value(options, "PATH");
     int failed = program_file_find(program, options->argv[0], search_path, &result->exit_status, err);
@@ -446,7 +446,7 @@ static int find_program(struct program *program, const struct collect_options *o
 int collect_run(const struct collect_options *options, struct collect_result *result, struct error *err)
 {
     memset(result, 0, sizeof *result);
-    struct program program;
+    struct program_file program;
     int failed = options->announce ? 0 : find_program(&program, options, result, err);
     if (failed)
         return failed;

@@ -155,7 +155,9 @@ void host_begin(const struct collect_options *options, uint32_t sources, uint32_
     host.collector->sources = sources;
     host.collector->is_recording = options->range == COLLECT_RANGE_NONE;
     host.collector->recording_since_ns = host.collector->recorded_ns = 0;
-    capture_of(host.collector)->recording = (struct recording){ .cause = "start", .is_armed = 1, .ranges_left = 2 };
+    capture_of(host.collector)->recording = (struct capture_recording){ .cause = "start",
+                                                                        .is_armed = 1,
+                                                                        .ranges_left = 2 };
     host.arena = new_arena(chunk_count);
     recording_prepare_arena(host.collector, host.arena);
     host.process = process_add(host.collector, HOST_PID, 0, "launch");

@@ -68,12 +68,12 @@ static int strike_scene(void **state)
 static void tell(struct scene *scene, pid_t pid, int64_t time_ns, enum wire_child what, const char *name)
 {
     children_add_from_agent(scene->parent,
-                            &(struct child_news){ .pid = pid, .time_ns = time_ns, .what = what, .name = name });
+                            &(struct children_news){ .pid = pid, .time_ns = time_ns, .what = what, .name = name });
 }
 
 static void hear(struct scene *scene, pid_t pid, pid_t parent, int64_t time_ns, enum wire_child what)
 {
-    children_add(scene->collector, &(struct child_news){
+    children_add(scene->collector, &(struct children_news){
                                        .pid = pid,
                                        .parent_pid = parent,
                                        .time_ns = time_ns,
@@ -201,7 +201,7 @@ static void test_exec_that_fails_in_a_known_process(void **state)
     struct scene *scene = *state;
     struct process *child = process_add(scene->collector, CHILD, PARENT, "found");
     child->start_ns = 50;
-    children_add_from_agent(scene->parent, &(struct child_news){
+    children_add_from_agent(scene->parent, &(struct children_news){
                                                .pid = CHILD,
                                                .time_ns = 100,
                                                .what = WIRE_CHILD_EXECS,

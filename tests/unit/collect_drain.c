@@ -630,7 +630,7 @@ static void begin_repeated_ranges(struct scene *scene)
 {
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    capture_of(scene->collector)->recording = (struct recording){ .is_armed = 1, .ranges_left = UINT32_MAX };
+    capture_of(scene->collector)->recording = (struct capture_recording){ .is_armed = 1, .ranges_left = UINT32_MAX };
 }
 
 static void set_and_read(struct process *process, int on, uint64_t time_ns)
@@ -648,7 +648,7 @@ static void a_process_switches_itself(void **state)
     uint32_t sources = scene->options.sources;
     scene->options.range = COLLECT_RANGE_NVTX;
     scene->options.range_end = COLLECT_END_REPEAT;
-    capture_of(collector)->recording = (struct recording){ .is_armed = 1, .ranges_left = 4 };
+    capture_of(collector)->recording = (struct capture_recording){ .is_armed = 1, .ranges_left = 4 };
     atomic_store(&other->arena->ranges_left, 4);
     atomic_store(&scene->arena->ranges_left, 1);
     atomic_store(&scene->arena->recording, sources);

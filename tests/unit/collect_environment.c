@@ -27,7 +27,7 @@ static void the_agent_comes_before_the_users_libraries(void **state)
 {
     struct collect_variable own[] = { { "LD_PRELOAD", "/a.so:/b.so" }, { "X", "1" }, { "X", "2" } };
     struct collect_options options = { .environment = own, .environment_count = 3 };
-    struct program program = { 0 };
+    struct program_file program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "token:name");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "/lib/agent.so:/a.so:/b.so");
     assert_string_equal(value_in(environment, "NVTX_INJECTION64_PATH"), "/lib/agent.so");
@@ -40,7 +40,7 @@ static void the_agent_comes_before_the_users_libraries(void **state)
 static void a_sanitizer_comes_before_the_agent(void **state)
 {
     struct collect_options options = { .clean_environment = 1 };
-    struct program program = { .first_library = "libasan.so.8" };
+    struct program_file program = { .first_library = "libasan.so.8" };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "libasan.so.8::/lib/agent.so");
     environment_free(environment);
@@ -50,7 +50,7 @@ static void so_does_one_that_the_user_preloads(void **state)
 {
     struct collect_variable own[] = { { "LD_PRELOAD", "/a.so /usr/lib/libasan.so.8:/b.so" } };
     struct collect_options options = { .environment = own, .environment_count = 1, .clean_environment = 1 };
-    struct program program = { .first_library = "libasan.so.8" };
+    struct program_file program = { .first_library = "libasan.so.8" };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "LD_PRELOAD"), "/usr/lib/libasan.so.8:/lib/agent.so:/a.so:/b.so");
     environment_free(environment);
@@ -62,7 +62,7 @@ static void cuda_loads_the_agent_where_it_is_recorded(void **state)
     struct collect_options options = {
         .environment = own, .environment_count = 1, .clean_environment = 1, .sources = WIRE_BIT(CUDA)
     };
-    struct program program = { 0 };
+    struct program_file program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "CUDA_INJECTION64_PATH"), "/lib/agent.so");
     environment_free(environment);
@@ -78,7 +78,7 @@ static void a_clean_environment_has_only_what_was_asked_for(void **state)
     struct collect_options options = {
         .environment = own, .environment_count = 1, .clean_environment = 1, .no_preload = 1
     };
-    struct program program = { 0 };
+    struct program_file program = { 0 };
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
     assert_string_equal(value_in(environment, "A"), "");
     assert_null(value_in(environment, "PATH"));
@@ -104,7 +104,7 @@ static void few_variables_are_kept(void **state)
 static void expect_rank(const char *block, size_t length, const char *source, int64_t rank, int64_t local,
                         int64_t world)
 {
-    struct rank found = machine_rank(block, length);
+    struct machine_rank found = machine_rank(block, length);
     if (!source) {
         assert_null(found.source);
         return;

@@ -50,7 +50,7 @@ static int group_teardown(void **state)
 
 static void expect_failure(const char *name, const char *search_path, int code, int exit_status, const char *word)
 {
-    struct program program;
+    struct program_file program;
     struct error err = { 0 };
     int status = 0;
     assert_int_equal(program_file_find(&program, name, search_path, &status, &err), code);
@@ -81,7 +81,7 @@ static void builtins_get_a_hint(void **state)
 
 static void the_first_executable_along_the_path_wins(void **state)
 {
-    struct program program;
+    struct program_file program;
     char path[160];
     int status;
     make_file("tool", "#!/bin/sh\n", 10, 0755);
@@ -123,7 +123,7 @@ static void make_elf(const char *name, int elf_class, int machine, const char *i
 /* cause: UNKNOWN, if it takes the agent. */
 static void expect_warning(const char *name, const char *word, enum wire_cause cause)
 {
-    struct program program;
+    struct program_file program;
     int status;
     assert_int_equal(program_file_find(&program, in_folder(name), NULL, &status, NULL), 0);
     program_file_inspect(&program, "/usr/bin:/bin");
@@ -167,7 +167,7 @@ static void damaged_headers_are_no_reason_to_fail(void **state)
         ((Elf64_Ehdr *)bytes)->e_phentsize = sizeof(Elf64_Phdr);
         ((Elf64_Ehdr *)bytes)->e_phoff = 64;
         make_file("random", bytes, 64 + seed * 20, 0755);
-        struct program program;
+        struct program_file program;
         int status;
         assert_int_equal(program_file_find(&program, in_folder("random"), NULL, &status, NULL), 0);
         program_file_inspect(&program, NULL);

@@ -58,12 +58,12 @@ struct toy {
     int64_t rows;
 };
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_toy(texts->arena)->strength = 10;
 }
 
-static void poked(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void poked(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct toy *toy = origin->collector->state[COLLECT_SOURCE_TOY];
     struct row_GENERIC_EVENTS row = { 0 };

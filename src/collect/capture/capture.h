@@ -14,25 +14,25 @@
 #include "collect/process/unattached.h"
 #include "session_folder.h"
 
-struct connection;
+struct session_connection;
 struct event;
 
 /* Where agents attach: session.h. */
-struct session {
-    int listener, file_listener;    /* -1: none */
+struct capture_session {
+    int listener, file_listener;            /* -1: none */
     struct event *accept, *file_accept;
-    struct folder folder;           /* contains the file-system socket, if it could be created */
+    struct session_folder folder;           /* contains the file-system socket, if it could be created */
     uint8_t token[16];
-    char variable[256];             /* the value of TACHO_SESSION */
-    char agent_link[96];            /* session_agent_path() */
-    struct connection *connections; /* newest first */
+    char variable[256];                     /* the value of TACHO_SESSION */
+    char agent_link[96];                    /* session_agent_path() */
+    struct session_connection *connections; /* newest first */
     /* Of the last processes that presented the token; uid_count counts all. */
     uint32_t uids[8];
     uint32_t uid_count;
 };
 
 /* When recording is on: recording.h. */
-struct recording {
+struct capture_recording {
     int is_armed;         /* the delay is over */
     int is_done;          /* no further range may begin */
     unsigned open;        /* ranges that are open now, in all processes */
@@ -44,22 +44,22 @@ struct recording {
 };
 
 /* Arenas to rows: drain.h, drain_rounds.h. */
-struct drain {
+struct capture_drain {
     struct event *timer;
     int64_t interval_us;
     _Alignas(64) unsigned char copy[WIRE_LANES][WIRE_CHUNK_BYTES];
 };
 
 /* The hidden output of a program: program_output.h. */
-struct stream {
+struct capture_stream {
     int descriptor; /* -1: not hidden */
     int64_t offset; /* read up to here */
     struct text content;
     uint64_t dropped;
 };
 
-struct streams {
-    struct stream out, err;
+struct capture_streams {
+    struct capture_stream out, err;
 };
 
 struct capture {
@@ -67,10 +67,10 @@ struct capture {
     const char *output_path;
     /* The same path, for programs that change their directory; NULL if it could not be resolved. */
     char *absolute_path;
-    struct session session;
-    struct recording recording;
-    struct drain drain;
-    struct streams streams;
+    struct capture_session session;
+    struct capture_recording recording;
+    struct capture_drain drain;
+    struct capture_streams streams;
     struct process_table processes;
     struct children children;
     struct unattached unattached;

@@ -23,7 +23,7 @@
 
 #define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
 
-static struct reader *reader_of(struct process *process, uint32_t slot)
+static struct process_reader *reader_of(struct process *process, uint32_t slot)
 {
     size_t wanted = (size_t)slot + 1;
     if (array_reserve_zeroed(&process->readers, &process->reader_count, wanted, sizeof *process->readers) != 0)
@@ -33,7 +33,7 @@ static struct reader *reader_of(struct process *process, uint32_t slot)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-static void thread_row(const struct process *process, const struct reader *reader)
+static void thread_row(const struct process *process, const struct process_reader *reader)
 {
     struct row_TACHO_THREAD row = { 0 };
     ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
@@ -45,13 +45,13 @@ static void thread_row(const struct process *process, const struct reader *reade
     writer_append(process->collector->writer, TABLE_TACHO_THREAD, &row);
 }
 
-static void begin_thread(struct process *process, struct reader *reader, uint32_t index)
+static void begin_thread(struct process *process, struct process_reader *reader, uint32_t index)
 {
     const struct wire_thread *slot = &wire_threads(process->arena)[index];
     char name[sizeof slot->name + 1];
     memcpy(name, slot->name, sizeof slot->name);
     name[sizeof slot->name] = 0;
-    *reader = (struct reader){
+    *reader = (struct process_reader){
         .active = 1,
         .slot = index,
         .lanes = { { .chunk = WIRE_NONE }, { .chunk = WIRE_NONE } },
@@ -70,7 +70,7 @@ static void begin_thread(struct process *process, struct reader *reader, uint32_
 }
 
 /* The thread's last rows. Its place in the slot is free afterwards. */
-static void end_thread(struct process *process, struct reader *reader, int64_t end_ns)
+static void end_thread(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     SOURCES_CALL(thread_end, process, reader, end_ns);
     if (reader->end_ns == PROCESS_NO_TIME)
@@ -84,11 +84,11 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
         ROW_SET(&row, ThreadNames, globalTid, process_global_tid(process, reader->tid));
         writer_append(process->collector->writer, TABLE_ThreadNames, &row);
     }
-    *reader = (struct reader){ 0 };
+    *reader = (struct process_reader){ 0 };
 }
 
 /* The owner may be counting right now, without a lock: its numbers are read, never written. */
-static void take_counts(struct process *process, struct reader *reader, const struct wire_thread *slot)
+static void take_counts(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
 {
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++) {
@@ -126,13 +126,13 @@ void drain_recycle_chunk(struct process *process, uint32_t index)
 
 /* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the
  * program has written over it: they are lost. */
-static void count_waiting_handlers(struct process *process, const struct reader *reader)
+static void count_waiting_handlers(struct process *process, const struct process_reader *reader)
 {
     if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
         process_count_damaged(process);
 }
 
-static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
+static void recycle_slot(struct process *process, struct process_reader *reader, uint32_t index)
 {
     struct wire_thread *slot = &wire_threads(process->arena)[index];
     for (int lane = 0; lane < WIRE_LANES; lane++) {
@@ -150,14 +150,14 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void damaged(struct process *process, struct reader *reader)
+static void damaged(struct process *process, struct process_reader *reader)
 {
     reader->damaged = 1;
     process_count_damaged(process);
 }
 
 /* Its size in bytes; 0: it is damaged, and nothing says where the next one starts. */
-static inline size_t read_record(const struct origin *origin, const unsigned char *bytes, size_t length)
+static inline size_t read_record(const struct collect_origin *origin, const unsigned char *bytes, size_t length)
 {
     const struct wire_record *record = (const struct wire_record *)bytes;
     uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
@@ -170,7 +170,7 @@ static inline size_t read_record(const struct origin *origin, const unsigned cha
     return (size_t)words * 8;
 }
 
-static uint64_t bytes_read(const struct reader *reader)
+static uint64_t bytes_read(const struct process_reader *reader)
 {
     return reader->lanes[WIRE_LANE_THREAD].read_bytes + reader->lanes[WIRE_LANE_HANDLER].read_bytes;
 }
@@ -181,9 +181,9 @@ struct reach {
 };
 
 /* The lane has a chunk, the first of its chain if it had none yet: is there one? */
-static int enter_lane(struct process *process, struct reader *reader, enum wire_lane which)
+static int enter_lane(struct process *process, struct process_reader *reader, enum wire_lane which)
 {
-    struct reader_lane *lane = &reader->lanes[which];
+    struct process_lane *lane = &reader->lanes[which];
     if (lane->chunk == WIRE_NONE && !reader->damaged) {
         uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which],
                                               memory_order_acquire);
@@ -196,7 +196,7 @@ static int enter_lane(struct process *process, struct reader *reader, enum wire_
 }
 
 /* 0, or -1: it makes no sense. */
-static int look_at_chunk(struct process *process, struct reader *reader, const struct reader_lane *lane,
+static int look_at_chunk(struct process *process, struct process_reader *reader, const struct process_lane *lane,
                          struct reach *reach)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[lane->chunk];
@@ -209,7 +209,7 @@ static int look_at_chunk(struct process *process, struct reader *reader, const s
     return -1;
 }
 
-static void next_chunk(struct process *process, struct reader_lane *lane, uint32_t next)
+static void next_chunk(struct process *process, struct process_lane *lane, uint32_t next)
 {
     drain_recycle_chunk(process, lane->chunk);
     lane->chunk = next;
@@ -217,7 +217,7 @@ static void next_chunk(struct process *process, struct reader_lane *lane, uint32
 }
 
 /* A private copy of what a chunk has from the reader on. */
-static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane,
+static const unsigned char *copy_chunk(const struct collect_origin *origin, const struct process_lane *lane,
                                        enum wire_lane which, size_t length)
 {
     unsigned char *copy = capture_of(origin->collector)->drain.copy[which];
@@ -225,17 +225,17 @@ static const unsigned char *copy_chunk(const struct origin *origin, const struct
     return copy;
 }
 
-static void has_read(struct reader_lane *lane, size_t bytes)
+static void has_read(struct process_lane *lane, size_t bytes)
 {
     lane->offset += (uint32_t)bytes;
     lane->read_bytes += bytes;
 }
 
 /* Records of handlers from one chunk, as far as they belong before what is next in the thread's own lane. */
-static void read_handlers_chunk(const struct origin *origin, uint32_t committed)
+static void read_handlers_chunk(const struct collect_origin *origin, uint32_t committed)
 {
-    struct reader *reader = origin->reader;
-    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    struct process_reader *reader = origin->reader;
+    struct process_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
     const size_t length = committed - lane->offset;
     const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_HANDLER, length);
     size_t at = 0;
@@ -248,11 +248,11 @@ static void read_handlers_chunk(const struct origin *origin, uint32_t committed)
 
 /* All of these that are there. How many bytes of the thread's own lane come before the next of
  * them; 0: there were too many. */
-static uint64_t read_handlers(const struct origin *origin, int *chunks)
+static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
 {
-    struct reader *reader = origin->reader;
-    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
-    const struct reader_lane *own = &reader->lanes[WIRE_LANE_THREAD];
+    struct process_reader *reader = origin->reader;
+    struct process_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    const struct process_lane *own = &reader->lanes[WIRE_LANE_THREAD];
     while (enter_lane(origin->process, reader, WIRE_LANE_HANDLER) && reader->place <= own->read_bytes) {
         struct reach reach;
         if (*chunks <= 0)
@@ -272,10 +272,10 @@ static uint64_t read_handlers(const struct origin *origin, int *chunks)
 
 /* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between.
  * Does its chain go on from it? */
-static int read_chunk(const struct origin *origin, int *chunks)
+static int read_chunk(const struct collect_origin *origin, int *chunks)
 {
-    struct reader *reader = origin->reader;
-    struct reader_lane *lane = &reader->lanes[WIRE_LANE_THREAD];
+    struct process_reader *reader = origin->reader;
+    struct process_lane *lane = &reader->lanes[WIRE_LANE_THREAD];
     struct reach reach;
     if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
         return 0;
@@ -297,10 +297,10 @@ static int read_chunk(const struct origin *origin, int *chunks)
 
 /* The reader of a slot with a thread in it, at the thread's first chunk if it was at none;
  * NULL: no thread, or no memory. */
-static struct reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
+static struct process_reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
     *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);
-    struct reader *reader = reader_of(process, index);
+    struct process_reader *reader = reader_of(process, index);
     if (!reader)
         return NULL;
     if (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED) {
@@ -318,10 +318,10 @@ static struct reader *enter_slot(struct process *process, uint32_t index, uint32
 static size_t drain_slot(struct process *process, uint32_t index, int chunks)
 {
     uint32_t state;
-    struct reader *reader = enter_slot(process, index, &state);
+    struct process_reader *reader = enter_slot(process, index, &state);
     if (!reader)
         return 0;
-    const struct origin origin = { process->collector, process, reader };
+    const struct collect_origin origin = { process->collector, process, reader };
     const uint64_t before = bytes_read(reader);
     if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE) /* a handler may have come while it was taking its first */
         read_handlers(&origin, &chunks);
@@ -382,7 +382,7 @@ void drain_schedule(struct collector *collector, int64_t interval_us)
     event_add(capture_of(collector)->drain.timer, &wait);
 }
 
-static uint64_t unread_bytes(const struct process *process, const struct reader_lane *lane)
+static uint64_t unread_bytes(const struct process *process, const struct process_lane *lane)
 {
     uint64_t bytes = 0;
     uint32_t index = lane->chunk, offset = lane->offset;
@@ -404,9 +404,9 @@ void drain_set_goals(struct collector *collector)
     for (struct process *process = collector->processes->first_live; process; process = process->next_live) {
         SOURCES_CALL(set_goal, process);
         for (uint32_t i = 0, taken = slots_taken(process); i < taken; i++) {
-            struct reader *reader = enter_slot(process, i, &state);
+            struct process_reader *reader = enter_slot(process, i, &state);
             for (int j = 0; reader && j < WIRE_LANES; j++) {
-                struct reader_lane *lane = &reader->lanes[j];
+                struct process_lane *lane = &reader->lanes[j];
                 enter_lane(process, reader, j);
                 lane->goal_bytes = lane->read_bytes + unread_bytes(process, lane);
             }
@@ -418,7 +418,7 @@ void drain_set_goals(struct collector *collector)
 static int reached_goals(const struct process *process)
 {
     for (size_t i = 0; i < process->reader_count; i++) {
-        const struct reader *reader = &process->readers[i];
+        const struct process_reader *reader = &process->readers[i];
         for (int lane = 0; reader->active && !reader->damaged && lane < WIRE_LANES; lane++)
             if (reader->lanes[lane].read_bytes < reader->lanes[lane].goal_bytes)
                 return 0;
@@ -471,7 +471,7 @@ void drain_finish(struct process *process, int64_t end_ns)
         end_ns = process->exec_ns;       /* another program has run in it since then */
     for (uint32_t i = 0; i < taken; i++) {
         if (i < process->reader_count && process->readers[i].active) {
-            const struct origin origin = { process->collector, process, &process->readers[i] };
+            const struct collect_origin origin = { process->collector, process, &process->readers[i] };
             SOURCES_CALL(thread_cut, &origin, &wire_threads(process->arena)[i], end_ns);
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
             if (end_ns != PROCESS_NO_TIME) /* else it goes on */

@@ -100,7 +100,7 @@ void drain_rounds_end_next(struct collector *collector)
 static void round_once(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
-    struct drain *drain = &capture_of(collector)->drain;
+    struct capture_drain *drain = &capture_of(collector)->drain;
     struct process_table *processes = collector->processes;
     size_t total = 0;
     struct process *process = processes->next_round ? processes->next_round : processes->first_live;

@@ -24,7 +24,7 @@ static void add_libraries(struct text *to, const char *list, int sanitizers)
 }
 
 static void set_preload(struct variables *variables, const struct collect_options *options,
-                        const struct program *program, const char *agent_path)
+                        const struct program_file *program, const char *agent_path)
 {
     struct text preload = { 0 };
     const char *own = variables_value(options, "LD_PRELOAD");
@@ -41,8 +41,8 @@ static void set_preload(struct variables *variables, const struct collect_option
     text_free(&preload);
 }
 
-char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path,
-                         const char *session)
+char **environment_build(const struct collect_options *options, const struct program_file *program,
+                         const char *agent_path, const char *session)
 {
     struct variables variables = { 0 };
     for (char **entry = options->clean_environment ? NULL : environ; entry && *entry; entry++) {

@@ -6,8 +6,8 @@
 #include "collect/process/program_file.h"
 
 /* A NULL-terminated list from malloc; NULL: out of memory. */
-char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path,
-                         const char *session);
+char **environment_build(const struct collect_options *options, const struct program_file *program,
+                         const char *agent_path, const char *session);
 void environment_free(char **environment);
 
 #endif

@@ -67,7 +67,7 @@ static char **shell_arguments(const char *path, char *const *argv)
     return result;
 }
 
-int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program,
+int launch_prepare(struct launch *launch, struct collector *collector, const struct program_file *program,
                    char *const *environment)
 {
     int go[2], tell[2];

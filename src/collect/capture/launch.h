@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct collector;
-struct program;
+struct program_file;
 
 /* The process that becomes the program: it exists, has a pid, and waits. */
 struct launch {
@@ -15,7 +15,7 @@ struct launch {
 };
 
 /* 0, or -errno. One of the two functions below must follow. */
-int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program,
+int launch_prepare(struct launch *launch, struct collector *collector, const struct program_file *program,
                    char *const *environment);
 
 /* Lets the process become the program: 0, or -errno of execve(); then no process is left. */

@@ -10,19 +10,19 @@
 
 #include "capture.h"
 
-static int open_stream(struct stream *stream, const char *name)
+static int open_stream(struct capture_stream *stream, const char *name)
 {
     stream->descriptor = memfd_create(name, MFD_CLOEXEC);
     /* O_APPEND, so that processes that open the file again do not overwrite each other's output. */
     return stream->descriptor >= 0 && fcntl(stream->descriptor, F_SETFL, O_APPEND) == 0 ? 0 : -1;
 }
 
-int program_output_open(struct streams *streams)
+int program_output_open(struct capture_streams *streams)
 {
     return open_stream(&streams->out, "stdout") == 0 && open_stream(&streams->err, "stderr") == 0 ? 0 : -1;
 }
 
-static void read_stream(struct stream *stream)
+static void read_stream(struct capture_stream *stream)
 {
     struct stat status;
     char buffer[65536];
@@ -44,13 +44,13 @@ static void read_stream(struct stream *stream)
         fallocate(stream->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, stream->offset - start);
 }
 
-void program_output_read(struct streams *streams)
+void program_output_read(struct capture_streams *streams)
 {
     read_stream(&streams->out);
     read_stream(&streams->err);
 }
 
-static void store(struct collector *collector, struct stream *stream, const char *name)
+static void store(struct collector *collector, struct capture_stream *stream, const char *name)
 {
     char file_name[64];
     if (stream->descriptor < 0 || !collector->primary)
@@ -76,9 +76,9 @@ void program_output_store(struct collector *collector)
     store(collector, &capture->streams.err, "stderr");
 }
 
-void program_output_close(struct streams *streams)
+void program_output_close(struct capture_streams *streams)
 {
-    struct stream *all[] = { &streams->out, &streams->err };
+    struct capture_stream *all[] = { &streams->out, &streams->err };
     for (size_t i = 0; i < 2; i++) {
         if (all[i]->descriptor >= 0)
             close(all[i]->descriptor);

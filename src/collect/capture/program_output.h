@@ -9,11 +9,11 @@
 #define STREAM_LIMIT (16u << 20)
 
 struct collector;
-struct streams;
+struct capture_streams;
 
-int program_output_open(struct streams *streams);
-void program_output_read(struct streams *streams);
+int program_output_open(struct capture_streams *streams);
+void program_output_read(struct capture_streams *streams);
 void program_output_store(struct collector *collector);
-void program_output_close(struct streams *streams);
+void program_output_close(struct capture_streams *streams);
 
 #endif

@@ -39,7 +39,7 @@ static void set_recording(struct collector *collector, int on, const struct proc
 /* Takes one off the remaining ranges in every process except the one that began it, which has counted it already. */
 static void spend_range(struct collector *collector, const struct process *itself)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     if (recording->ranges_left == UINT32_MAX || recording->ranges_left == 0)
         return;
     recording->ranges_left--;
@@ -60,7 +60,7 @@ static void share_ranges_left(struct collector *collector)
 
 static void switch_on(struct collector *collector, const struct process *itself, int64_t time_ns, const char *cause)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     set_recording(collector, 1, itself);
     if (collector->is_recording)
         return;
@@ -76,7 +76,7 @@ static void switch_on(struct collector *collector, const struct process *itself,
 
 static void switch_off(struct collector *collector, const struct process *itself, int64_t time_ns)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     set_recording(collector, 0, itself);
     if (!collector->is_recording)
         return;
@@ -122,7 +122,7 @@ static uint32_t ranges_allowed(const struct collect_options *options)
 
 int recording_init(struct collector *collector)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     recording->ranges_left = ranges_allowed(collector->options);
     recording->delay = evtimer_new(collector->base, delay_over, collector);
     recording->duration = evtimer_new(collector->base, duration_over, collector);
@@ -140,7 +140,7 @@ void recording_free(struct collector *collector)
 
 void recording_begin(struct collector *collector)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     if (collector->options->delay_ns > 0) {
         struct timeval wait = to_timeval(collector->options->delay_ns);
         evtimer_add(recording->delay, &wait);
@@ -156,8 +156,8 @@ void recording_begin(struct collector *collector)
 void recording_prepare_arena(struct collector *collector, struct wire_header *arena)
 {
     const struct collect_options *options = collector->options;
-    const struct recording *recording = &capture_of(collector)->recording;
-    struct arena_texts texts = { .arena = arena };
+    const struct capture_recording *recording = &capture_of(collector)->recording;
+    struct collect_arena_texts texts = { .arena = arena };
     arena->sources = collector->sources;
     arena->clock = collector->clock.clock;
     arena->flags = options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0;
@@ -173,7 +173,7 @@ void recording_prepare_arena(struct collector *collector, struct wire_header *ar
 
 static void range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     if (recording->is_done)
         set_process(process, 0); /* it began before it could know that recording is over */
     if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
@@ -197,7 +197,7 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
 
 static void range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     if (recording->is_done || cause >= WIRE_CAPTURE_COUNT)
         return;
     recording->open -= process->open_ranges; /* one end is enough: the process has switched itself off */
@@ -281,7 +281,7 @@ void recording_process_ends(struct collector *collector, struct process *process
 
 void recording_end(struct collector *collector, int64_t time_ns)
 {
-    struct recording *recording = &capture_of(collector)->recording;
+    struct capture_recording *recording = &capture_of(collector)->recording;
     switch_off(collector, NULL, time_ns);
     recording->is_done = 1;
     recording->ranges_left = 0;

@@ -11,7 +11,7 @@
 #include "collect/process/cause.h"
 #include "symbols/symbols.h"
 
-static int has_body(const struct origin *origin, uint32_t words, uint32_t body_words)
+static int has_body(const struct collect_origin *origin, uint32_t words, uint32_t body_words)
 {
     if (words >= WIRE_HEAD_WORDS + body_words)
         return 1;
@@ -19,7 +19,7 @@ static int has_body(const struct origin *origin, uint32_t words, uint32_t body_w
     return 0;
 }
 
-static void thread_name(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void thread_name(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     size_t length;
     const char *text = record_text(record, words, 0, &length);
@@ -30,7 +30,7 @@ static void thread_name(const struct origin *origin, const struct wire_record *r
     }
 }
 
-static void thread_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void thread_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     origin->reader->end_ns = record_time(origin, record);
 }
@@ -49,7 +49,7 @@ static void copy_name(char *out, size_t size, const struct wire_record *record, 
     snprintf(out, size, "%.*s", (int)length, text);
 }
 
-static void exec_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void exec_begins(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (!has_body(origin, words, 1))
         return;
@@ -60,12 +60,12 @@ static void exec_begins(const struct origin *origin, const struct wire_record *r
     copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
 }
 
-static void exec_failed(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void exec_failed(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     origin->process->exec_ns = PROCESS_NO_TIME;
 }
 
-static void exits(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void exits(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (!has_body(origin, words, 1))
         return;
@@ -75,7 +75,7 @@ static void exits(const struct origin *origin, const struct wire_record *record,
         process_set_cpu(origin->process, record->body[1]);
 }
 
-static void child_status(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void child_status(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (!has_body(origin, words, 2))
         return;
@@ -85,13 +85,13 @@ static void child_status(const struct origin *origin, const struct wire_record *
                                 record->a);
 }
 
-static void child(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void child(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     char name[64];
     if (!has_body(origin, words, 3))
         return;
     copy_name(name, sizeof name, record, words, 3);
-    struct child_news news = {
+    struct children_news news = {
         .pid = (pid_t)record->body[0],
         .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
         .what = (enum wire_child)record->body[1],
@@ -102,7 +102,7 @@ static void child(const struct origin *origin, const struct wire_record *record,
     children_add_from_agent(origin->process, &news);
 }
 
-static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
+static void module_row(const struct collect_origin *origin, const struct process_module *module, int64_t end_ns)
 {
     struct row_TACHO_MODULE row = { 0 };
     ROW_SET(&row, TACHO_MODULE, start, module->start_ns);
@@ -119,7 +119,7 @@ static void module_row(const struct origin *origin, const struct process_module 
 
 #define BUILD_ID_WORDS 3
 
-static int64_t build_id(const struct origin *origin, const struct wire_record *record)
+static int64_t build_id(const struct collect_origin *origin, const struct wire_record *record)
 {
     char hex[2 * 8 * BUILD_ID_WORDS + 1];
     size_t bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0;
@@ -129,7 +129,7 @@ static int64_t build_id(const struct origin *origin, const struct wire_record *r
     return bytes ? writer_string(origin->collector->writer, hex, 2 * bytes) : 0;
 }
 
-static void module(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void module(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (!has_body(origin, words, 2 + BUILD_ID_WORDS))
         return;
@@ -155,7 +155,7 @@ static void module(const struct origin *origin, const struct wire_record *record
     SOURCES_CALL(module_begin, origin->process, &mapping);
 }
 
-static void module_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void module_end(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process_module module;
     if (has_body(origin, words, 1) && process_take_module(origin->process, record->body[0], &module)) {
@@ -164,7 +164,7 @@ static void module_end(const struct origin *origin, const struct wire_record *re
     }
 }
 
-static void diagnostic(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void diagnostic(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     size_t length;
     const char *text = record_text(record, words, 0, &length);
@@ -175,7 +175,7 @@ static void diagnostic(const struct origin *origin, const struct wire_record *re
     collector_diagnostic(origin->collector, record_time(origin, record), record->a, origin->process->global_pid, copy);
 }
 
-static void leaves(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void leaves(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     static const char *const texts[] = {
 #define LIMIT_TEXT(name, text) [WIRE_LIMIT_##name] = text,
@@ -194,14 +194,14 @@ static void leaves(const struct origin *origin, const struct wire_record *record
     collector_diagnostic(origin->collector, record_time(origin, record), 2, process->global_pid, sentence);
 }
 
-static void capture_elsewhere(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void capture_elsewhere(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct recording *recording = &capture_of(origin->collector)->recording;
+    struct capture_recording *recording = &capture_of(origin->collector)->recording;
     record_copy_text(recording->elsewhere, sizeof recording->elsewhere, record, words, 0);
 }
 
 /* The following records of the handler lane wait until the thread's own lane has been read up to this place. */
-static void place(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void place(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (words > WIRE_HEAD_WORDS)
         origin->reader->place = record->body[0];

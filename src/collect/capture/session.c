@@ -61,9 +61,9 @@ static const struct {
     { 24, 24 }, /* of our user, root and the program's users */
 };
 
-struct connection {
+struct session_connection {
     struct collector *collector;
-    struct connection *next, **link;
+    struct session_connection *next, **link;
     struct event *event;
     int socket;
     enum connection_state state;
@@ -159,7 +159,7 @@ static struct wire_header *make_arena(struct collector *collector, const struct 
 
 /* ---- The handshake --------------------------------------------------------------------------------------------- */
 
-static void close_connection(struct connection *connection)
+static void close_connection(struct session_connection *connection)
 {
     *connection->link = connection->next;
     if (connection->next)
@@ -283,9 +283,9 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
 /* ---- Flushes --------------------------------------------------------------------------------------------------- */
 
 /* Looked up each time: the waiting agents may go away at any moment, and the flush ends with the last of them. */
-static int is_any(const struct session *session, enum connection_state state)
+static int is_any(const struct capture_session *session, enum connection_state state)
 {
-    const struct connection *connection = session->connections;
+    const struct session_connection *connection = session->connections;
     while (connection && connection->state != state)
         connection = connection->next;
     return connection != NULL;
@@ -296,7 +296,8 @@ static void begin_flush(struct collector *collector)
     struct capture *capture = capture_of(collector);
     if (is_any(&capture->session, FLUSHING) || !is_any(&capture->session, WANTS_FLUSH))
         return;
-    for (struct connection *connection = capture->session.connections; connection; connection = connection->next)
+    for (struct session_connection *connection = capture->session.connections; connection;
+         connection = connection->next)
         if (connection->state == WANTS_FLUSH)
             connection->state = FLUSHING;
     drain_set_goals(collector);
@@ -304,10 +305,11 @@ static void begin_flush(struct collector *collector)
 
 static void end_flush(struct collector *collector)
 {
-    struct connection *next;
+    struct session_connection *next;
     drain_settle_goals(collector);
     int status = drain_write_down(collector) == 0 ? 0 : -EIO;
-    for (struct connection *connection = capture_of(collector)->session.connections; connection; connection = next) {
+    for (struct session_connection *connection = capture_of(collector)->session.connections; connection;
+         connection = next) {
         next = connection->next;
         if (connection->state != FLUSHING)
             continue;
@@ -323,7 +325,7 @@ void session_answer_flushes(struct collector *collector)
     begin_flush(collector);
 }
 
-static int want_flush(struct connection *connection)
+static int want_flush(struct session_connection *connection)
 {
     struct timeval patience = { FLUSH_PATIENCE_SECONDS, 0 };
     event_del(connection->event); /* make_room() may have read the hello that this event is pending for */
@@ -337,7 +339,7 @@ static int want_flush(struct connection *connection)
 
 /* ---- Connections ----------------------------------------------------------------------------------------------- */
 
-static void note_user(struct session *session, uid_t uid)
+static void note_user(struct capture_session *session, uid_t uid)
 {
     uint32_t room = sizeof session->uids / sizeof *session->uids;
     for (uint32_t i = 0; i < session->uid_count && i < room; i++)
@@ -346,7 +348,7 @@ static void note_user(struct session *session, uid_t uid)
     session->uids[session->uid_count++ % room] = uid;
 }
 
-static int is_users(const struct session *session, uid_t uid)
+static int is_users(const struct capture_session *session, uid_t uid)
 {
     if (uid == 0 || uid == getuid() || uid == geteuid())
         return 1;
@@ -357,7 +359,7 @@ static int is_users(const struct session *session, uid_t uid)
 }
 
 /* Answers a hello. Returns 0 if the connection is finished, 1 if it waits for a flush. */
-static int answer(struct connection *connection, const struct wire_hello *hello)
+static int answer(struct session_connection *connection, const struct wire_hello *hello)
 {
     struct collector *collector = connection->collector;
     struct capture *capture = capture_of(collector);
@@ -383,7 +385,7 @@ static int answer(struct connection *connection, const struct wire_hello *hello)
  * peer, or has timed out. */
 static void read_hello(evutil_socket_t socket, short what, void *argument)
 {
-    struct connection *connection = argument;
+    struct session_connection *connection = argument;
     struct wire_hello hello;
     ssize_t got = what & EV_READ ? recv(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_TRUNC) : -1;
     if (connection->state != SILENT || got != (ssize_t)sizeof hello || answer(connection, &hello) == 0)
@@ -392,11 +394,11 @@ static void read_hello(evutil_socket_t socket, short what, void *argument)
 
 /* Makes room for one more silent connection. The one that must go may have sent its hello meanwhile, so that is read
  * first. */
-static void make_room(struct session *session, uid_t uid)
+static void make_room(struct capture_session *session, uid_t uid)
 {
-    struct connection *oldest = NULL, *oldest_of_user = NULL;
+    struct session_connection *oldest = NULL, *oldest_of_user = NULL;
     int is_ours = is_users(session, uid), count = 0, count_of_user = 0;
-    for (struct connection *other = session->connections; other; other = other->next) {
+    for (struct session_connection *other = session->connections; other; other = other->next) {
         if (other->state != SILENT || is_users(session, other->peer.uid) != is_ours)
             continue;
         oldest = other;
@@ -413,15 +415,15 @@ static void make_room(struct session *session, uid_t uid)
 }
 
 /* NULL if out of memory; then the socket is closed. */
-static struct connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
+static struct session_connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
 {
     struct capture *capture = capture_of(collector);
-    struct connection *connection = calloc(1, sizeof *connection);
+    struct session_connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
         close(socket);
         return NULL;
     }
-    *connection = (struct connection){
+    *connection = (struct session_connection){
         .collector = collector,
         .socket = socket,
         .peer = *peer,
@@ -453,7 +455,7 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
         int is_silent = poll(&hello, 1, 0) == 0;
         if (is_silent)
             make_room(&capture_of(collector)->session, peer.uid);
-        struct connection *connection = add_connection(collector, socket, &peer);
+        struct session_connection *connection = add_connection(collector, socket, &peer);
         if (connection && !is_silent)
             read_hello(socket, EV_READ, connection);
         else if (connection && event_add(connection->event, &patience) != 0)
@@ -480,7 +482,7 @@ static int listen_at(const char *name, int abstract)
 }
 
 /* A socket for programs in another network namespace. If no folder can be created, only the abstract name is used. */
-static void open_file_socket(struct session *session)
+static void open_file_socket(struct capture_session *session)
 {
     char path[sizeof session->folder.path + sizeof FOLDER_SOCKET];
     session->file_listener = -1;
@@ -493,7 +495,7 @@ static void open_file_socket(struct session *session)
 }
 
 /* The agent looks for files of sources beside itself, so a link to the agent needs links to these files beside it. */
-static void link_beside_agent(const struct session *session, const char *agent_path, const char *name)
+static void link_beside_agent(const struct capture_session *session, const char *agent_path, const char *name)
 {
     const char *slash = strrchr(agent_path, '/');
     char file[PATH_MAX], link[PATH_MAX];
@@ -504,7 +506,7 @@ static void link_beside_agent(const struct session *session, const char *agent_p
         unlink(link); /* then it counts as missing, which the loader reports */
 }
 
-const char *session_agent_path(struct session *session, const char *agent_path)
+const char *session_agent_path(struct capture_session *session, const char *agent_path)
 {
     if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->folder.path[0])
         return agent_path;
@@ -515,7 +517,7 @@ const char *session_agent_path(struct session *session, const char *agent_path)
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 
-static void write_variable(struct session *session, int filters, const char *name)
+static void write_variable(struct capture_session *session, int filters, const char *name)
 {
     char *at = session->variable, *end = at + sizeof session->variable;
     for (size_t i = 0; i < sizeof session->token; i++)
@@ -527,7 +529,7 @@ static void write_variable(struct session *session, int filters, const char *nam
 
 int session_open(struct collector *collector, struct error *err)
 {
-    struct session *session = &capture_of(collector)->session;
+    struct capture_session *session = &capture_of(collector)->session;
     uint64_t number;
     char name[64];
     collector->filters = procfs_filters(0);
@@ -561,7 +563,7 @@ int session_open(struct collector *collector, struct error *err)
 
 void session_close(struct collector *collector)
 {
-    struct session *session = &capture_of(collector)->session;
+    struct capture_session *session = &capture_of(collector)->session;
     while (session->connections)
         close_connection(session->connections);
     if (session->accept)

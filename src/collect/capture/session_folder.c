@@ -60,7 +60,7 @@ static void sweep(void)
         closedir(parent);
 }
 
-int session_folder_make(struct folder *folder)
+int session_folder_make(struct session_folder *folder)
 {
     sweep();
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -76,7 +76,7 @@ int session_folder_make(struct folder *folder)
     return -1;
 }
 
-void session_folder_remove(struct folder *folder)
+void session_folder_remove(struct session_folder *folder)
 {
     if (!folder->path[0])
         return;

@@ -8,15 +8,15 @@
 #define FOLDER_SOCKET "socket"
 #define FOLDER_AGENT "libtacho-agent.so"
 
-struct folder {
+struct session_folder {
     char path[64]; /* "": there is no folder */
     int lock;
 };
 
 /* 0, or -1 if no folder could be created. */
-int session_folder_make(struct folder *folder);
+int session_folder_make(struct session_folder *folder);
 
 /* Removes the folder and the files that may be in it. */
-void session_folder_remove(struct folder *folder);
+void session_folder_remove(struct session_folder *folder);
 
 #endif

@@ -20,13 +20,13 @@ struct collect_options;
 struct collect_result;
 struct collector;
 struct process;
-struct reader;
+struct process_reader;
 struct symbols_mapping;
 struct text;
 struct variables;
 struct writer;
 
-/* Index of a source's state in struct collector, struct process and struct reader. */
+/* Index of a source's state in struct collector, struct process and struct process_reader. */
 enum collect_source_id {
 #define SOURCE(id, ...) COLLECT_SOURCE_##id,
 #define UNCOUNTED_SOURCE(id, ...) COLLECT_SOURCE_##id,
@@ -36,15 +36,15 @@ enum collect_source_id {
 };
 
 /* The thread that a record comes from. */
-struct origin {
+struct collect_origin {
     struct collector *collector;
     struct process *process;
-    struct reader *reader;
+    struct process_reader *reader;
 };
 
 /* Handles one type of record. `words` is the whole size, checked against the chunk. The record is a private copy,
  * which the program cannot change. */
-typedef void (*record_handler)(const struct origin *origin, const struct wire_record *record, uint32_t words);
+typedef void (*record_handler)(const struct collect_origin *origin, const struct wire_record *record, uint32_t words);
 
 /* One handler for the record types first to last. */
 struct collect_records {
@@ -71,7 +71,7 @@ struct collect_cost {
 };
 
 /* The texts that belong to the settings of a new arena. */
-struct arena_texts {
+struct collect_arena_texts {
     struct wire_header *arena;
     uint32_t used;
 };
@@ -121,7 +121,7 @@ struct collect_source {
      * most one source may ask for any. */
     uint64_t (*arena_bytes)(const struct collector *collector, uint64_t chunk_bytes);
     /* Writes the source's settings into a new arena, which no other process sees yet. */
-    void (*arena)(const struct collector *collector, struct arena_texts *texts);
+    void (*arena)(const struct collector *collector, struct collect_arena_texts *texts);
     /* A process of the tree was found, or called exec; it may have no agent. */
     void (*process_begin)(struct process *process);
     /* The process has its arena and waits for our answer: do nothing slow here. */
@@ -157,24 +157,25 @@ struct collect_source {
     void (*module_end)(struct process *process, uint64_t address, uint64_t bytes);
     /* The program has named a resource, which may belong to this source. The record has an enum wire_resource in its
      * flags, then the identifier and the handle as words, and the text. */
-    void (*resource_named)(const struct origin *origin, const struct wire_record *record, uint32_t words);
+    void (*resource_named)(const struct collect_origin *origin, const struct wire_record *record, uint32_t words);
 
     /* ---- A thread ---- */
 
     /* The thread is read for the first time. May set reader->is_agents. */
-    void (*thread_begin)(struct process *process, struct reader *reader, const struct wire_thread *slot);
+    void (*thread_begin)(struct process *process, struct process_reader *reader, const struct wire_thread *slot);
     /* The call chains of the next record of this source, from a WIRE_STACK record. A source that has take_chains also
      * has chain_row. */
-    void (*take_chains)(const struct origin *origin, const struct wire_record *record, struct call_chains chains);
+    void (*take_chains)(const struct collect_origin *origin, const struct wire_record *record,
+                        struct call_chains chains);
     /* The most frames of such a chain; 0, or no function: no limit. */
     uint32_t (*chain_depth)(const struct collector *collector);
     /* Writes one line of such a chain into the source's table of call chains, once symbols are resolved. */
     void (*chain_row)(struct writer *writer, const struct chain_row *row);
     /* The thread is read for the last time and did not end by itself: closes what it had open. */
-    void (*thread_cut)(const struct origin *origin, struct wire_thread *slot, int64_t end_ns);
+    void (*thread_cut)(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns);
     /* The thread ended at end_ns, unless reader->end_ns is set (end_ns PROCESS_NO_TIME: it keeps running). Writes the
      * last rows, may set a better name, and frees the source's state of the thread. */
-    void (*thread_end)(struct process *process, struct reader *reader, int64_t end_ns);
+    void (*thread_end)(struct process *process, struct process_reader *reader, int64_t end_ns);
 };
 
 #endif

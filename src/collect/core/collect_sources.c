@@ -70,7 +70,7 @@ uint64_t sources_arena_bytes(const struct collector *collector, uint64_t chunk_b
 }
 
 /* Offset 0 is never used: it means that there is no text. */
-uint32_t arena_put_text(struct arena_texts *texts, const char *text)
+uint32_t arena_put_text(struct collect_arena_texts *texts, const char *text)
 {
     size_t length = text ? strlen(text) + 1 : 0;
     if (texts->used == 0)
@@ -83,7 +83,7 @@ uint32_t arena_put_text(struct arena_texts *texts, const char *text)
     return offset;
 }
 
-uint32_t arena_put_list(struct arena_texts *texts, const char *const *list)
+uint32_t arena_put_list(struct collect_arena_texts *texts, const char *const *list)
 {
     if (!list || !*list)
         return 0;

@@ -35,7 +35,7 @@ uint64_t sources_arena_bytes(const struct collector *collector, uint64_t chunk_b
 
 /* Copies a text into the arena behind the earlier ones. Returns its offset, or 0 if there is no text or no room. A
  * list ends with NULL here and with an empty text in the arena. */
-uint32_t arena_put_text(struct arena_texts *texts, const char *text);
-uint32_t arena_put_list(struct arena_texts *texts, const char *const *list);
+uint32_t arena_put_text(struct collect_arena_texts *texts, const char *text);
+uint32_t arena_put_list(struct collect_arena_texts *texts, const char *const *list);
 
 #endif

@@ -38,7 +38,7 @@ struct collector {
     struct children *children;
     struct unattached *unattached;
     struct process *primary;
-    /* Why the program that we start takes no agent; the user is warned at once. From struct program. */
+    /* Why the program that we start takes no agent; the user is warned at once. From struct program_file. */
     enum wire_cause program_cause;
     /* children_add() also gets processes that may not belong to the tree. */
     int hears_of_strangers;

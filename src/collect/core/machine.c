@@ -37,19 +37,19 @@ static int64_t number_of(const char *block, size_t length, const char *name)
     return *end == 0 && number >= 0 ? number : -1;
 }
 
-struct rank machine_rank(const char *block, size_t length)
+struct machine_rank machine_rank(const char *block, size_t length)
 {
     for (const struct job_launcher *launcher = job_launchers; launcher->source; launcher++) {
         int64_t rank = number_of(block, length, launcher->rank);
         if (rank >= 0)
-            return (struct rank){
+            return (struct machine_rank){
                 launcher->source,
                 rank,
                 number_of(block, length, launcher->local_rank),
                 number_of(block, length, launcher->world_size),
             };
     }
-    return (struct rank){ NULL, -1, -1, -1 };
+    return (struct machine_rank){ NULL, -1, -1, -1 };
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */

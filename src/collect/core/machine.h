@@ -7,13 +7,13 @@
 
 struct collector;
 
-struct rank {
+struct machine_rank {
     const char *source;                   /* the launcher whose variables gave the rank; NULL: no rank */
     int64_t rank, local_rank, world_size; /* -1: unknown */
 };
 
 /* Reads the rank from a process's environment block. */
-struct rank machine_rank(const char *block, size_t length);
+struct machine_rank machine_rank(const char *block, size_t length);
 
 /* The memory limit of our cgroup in bytes; 0: none. */
 uint64_t machine_memory_limit(void);

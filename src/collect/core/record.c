@@ -21,7 +21,7 @@ void record_copy_text(char *out, size_t size, const struct wire_record *record, 
     snprintf(out, size, "%.*s", (int)length, text);
 }
 
-int64_t record_text_id(const struct origin *origin, const struct wire_record *record, uint32_t words,
+int64_t record_text_id(const struct collect_origin *origin, const struct wire_record *record, uint32_t words,
                        uint32_t body_words)
 {
     size_t length;
@@ -29,7 +29,7 @@ int64_t record_text_id(const struct origin *origin, const struct wire_record *re
     return writer_string(origin->collector->writer, text, length);
 }
 
-int64_t record_time(const struct origin *origin, const struct wire_record *record)
+int64_t record_time(const struct collect_origin *origin, const struct wire_record *record)
 {
     return clock_map_time(&origin->collector->clock, record->ticks);
 }

@@ -15,7 +15,7 @@
 #include "process.h"
 #include "unattached.h"
 
-struct child {
+struct process_child {
     pid_t pid, parent_pid;
     int64_t start_ns, end_ns; /* end: PROCESS_NO_TIME until it is reported */
     int64_t path_id;
@@ -41,39 +41,41 @@ static struct process *find_process(struct collector *collector, pid_t pid, int6
     return was_there(process, time_ns) ? process : NULL;
 }
 
-static struct child *find_child(struct collector *collector, pid_t pid)
+static struct process_child *find_child(struct collector *collector, pid_t pid)
 {
-    const struct child_of_pid *known = child_pid_map_find(&collector->children->by_pid, pid);
+    const struct children_of_pid *known = children_pid_map_find(&collector->children->by_pid, pid);
     return known ? &collector->children->list[known->index_plus_1 - 1] : NULL;
 }
 
 /* The child at the end of the list is the newest in its pid. Returns 0, or -1 when memory is short. */
 static int note_newest(struct children *children)
 {
-    const struct child_of_pid added = { children->list[children->count - 1].pid, (uint32_t)children->count };
-    struct child_of_pid *known = child_pid_map_find(&children->by_pid, added.pid);
+    const struct children_of_pid added = { children->list[children->count - 1].pid, (uint32_t)children->count };
+    struct children_of_pid *known = children_pid_map_find(&children->by_pid, added.pid);
     if (!known)
-        return child_pid_map_add(&children->by_pid, &added) ? 0 : -1;
+        return children_pid_map_add(&children->by_pid, &added) ? 0 : -1;
     *known = added;
     return 0;
 }
 
-static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+static struct process_child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
 {
     struct children *children = collector->children;
     if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
         return NULL;
-    struct child *child = &children->list[children->count++];
-    *child = (struct child){ .pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME };
+    struct process_child *child = &children->list[children->count++];
+    *child = (struct process_child){
+        .pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME
+    };
     if (note_newest(children) == 0)
         return child;
     children->count--;
     return NULL;
 }
 
-static struct child *take_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+static struct process_child *take_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
 {
-    struct child *child = find_child(collector, pid);
+    struct process_child *child = find_child(collector, pid);
     if (child && child->end_ns != PROCESS_NO_TIME && child->end_ns < time_ns)
         child = NULL; /* another has its pid now */
     if (!child)
@@ -88,7 +90,7 @@ static struct child *take_child(struct collector *collector, pid_t pid, pid_t pa
 
 /* ---- What is heard --------------------------------------------------------------------------------------------- */
 
-void children_add(struct collector *collector, const struct child_news *news)
+void children_add(struct collector *collector, const struct children_news *news)
 {
     struct process *process = find_process(collector, news->pid, news->time_ns);
     if (process) {
@@ -98,7 +100,7 @@ void children_add(struct collector *collector, const struct child_news *news)
             process->left_ns = news->time_ns;
         return;
     }
-    struct child *child = take_child(collector, news->pid, news->parent_pid, news->time_ns);
+    struct process_child *child = take_child(collector, news->pid, news->parent_pid, news->time_ns);
     if (!child)
         return;
     child->start_ns = news->time_ns < child->start_ns ? news->time_ns : child->start_ns;
@@ -110,7 +112,7 @@ void children_add(struct collector *collector, const struct child_news *news)
         snprintf(child->name, sizeof child->name, "%s", news->name);
 }
 
-static void set_end(struct collector *collector, struct child *child, int64_t time_ns)
+static void set_end(struct collector *collector, struct process_child *child, int64_t time_ns)
 {
     child->heard_at = collector->ticks;
     if (child->end_ns == PROCESS_NO_TIME || child->end_ns > time_ns)
@@ -119,13 +121,13 @@ static void set_end(struct collector *collector, struct child *child, int64_t ti
 
 void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
 {
-    struct child *child = find_child(collector, pid);
+    struct process_child *child = find_child(collector, pid);
     if (child)
         set_end(collector, child, time_ns);
 }
 
 /* A child belongs to the tree if its parents lead there. */
-static int is_of_tree(struct collector *collector, const struct child *child)
+static int is_of_tree(struct collector *collector, const struct process_child *child)
 {
     if (!collector->hears_of_strangers)
         return 1;
@@ -139,7 +141,7 @@ static int is_of_tree(struct collector *collector, const struct child *child)
 
 static int knows(struct collector *collector, pid_t pid)
 {
-    const struct child *child = find_child(collector, pid);
+    const struct process_child *child = find_child(collector, pid);
     return pid == getpid() || process_find(collector, pid) || (child && is_of_tree(collector, child));
 }
 
@@ -153,7 +155,7 @@ void children_add_parents(struct collector *collector, pid_t parent_pid)
     if (pid <= 1 || !knows(collector, pid))
         return;
     for (; count > 0; pid = parents[count])
-        children_add(collector, &(struct child_news){
+        children_add(collector, &(struct children_news){
                                     .pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector) });
 }
 
@@ -164,14 +166,14 @@ static int is_in_our_namespace(const struct process *process)
     return process->own_pid == (uint32_t)process->pid;
 }
 
-void children_add_from_agent(struct process *parent, struct child_news *news)
+void children_add_from_agent(struct process *parent, struct children_news *news)
 {
     news->parent_pid = parent->pid;
     if (!is_in_our_namespace(parent))
         return;
     children_add(parent->collector, news);
     struct process *process = find_process(parent->collector, news->pid, news->time_ns);
-    struct child *child = find_child(parent->collector, news->pid);
+    struct process_child *child = find_child(parent->collector, news->pid);
     if (process && !process->is_recorded && news->what == WIRE_CHILD_STAYS)
         process->cause = WIRE_CAUSE_UNKNOWN;
     if (child)
@@ -187,7 +189,7 @@ void children_end_from_agent(struct process *parent, pid_t number, int64_t time_
 {
     struct collector *collector = parent->collector;
     int is_ours = is_in_our_namespace(parent);
-    struct child *child = is_ours ? find_child(collector, number) : NULL;
+    struct process_child *child = is_ours ? find_child(collector, number) : NULL;
     struct process *process = child     ? NULL
                               : is_ours ? process_find(collector, number)
                                         : process_find_child(parent, (uint32_t)number);
@@ -204,7 +206,7 @@ void children_end_from_agent(struct process *parent, pid_t number, int64_t time_
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static void hand_over(struct process *process, const struct child *child)
+static void hand_over(struct process *process, const struct process_child *child)
 {
     process->is_borrowed |= !process->is_recorded && child->is_borrowed;
     process->cause = process->cause ? process->cause : child->cause;
@@ -212,7 +214,7 @@ static void hand_over(struct process *process, const struct child *child)
         process_set_wait_status(process, child->status);
 }
 
-static void name_it(struct collector *collector, struct process *process, const struct child *child)
+static void name_it(struct collector *collector, struct process *process, const struct process_child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);
     process->exe_id = child->path_id;
@@ -228,7 +230,7 @@ static void name_it(struct collector *collector, struct process *process, const 
     }
 }
 
-static void add_process(struct collector *collector, const struct child *child, children_begun begun)
+static void add_process(struct collector *collector, const struct process_child *child, children_begun begun)
 {
     int is_alive = child->end_ns == PROCESS_NO_TIME && procfs_is_alive(child->pid, 0);
     struct process *process = process_add(collector, child->pid, child->parent_pid, "found");
@@ -245,7 +247,7 @@ static void add_process(struct collector *collector, const struct child *child, 
 
 /* An agent reports forks, and vfork children that end without exec. The children that it does not report are those of
  * posix_spawn() calls that found no program: the program did not ask for a process then. */
-static int is_wanted(struct collector *collector, const struct child *child)
+static int is_wanted(struct collector *collector, const struct process_child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);
     if (!is_of_tree(collector, child))
@@ -261,7 +263,7 @@ void children_settle(struct collector *collector, int is_end, children_begun beg
     struct children *children = collector->children;
     size_t count = children->count;
     for (size_t i = 0; i < count; i++) {
-        struct child *child = &children->list[i];
+        struct process_child *child = &children->list[i];
         struct process *process = find_process(collector, child->pid, child->start_ns);
         child->is_settled = process || is_end || collector->ticks - child->heard_at > 1;
         if (process)
@@ -269,7 +271,7 @@ void children_settle(struct collector *collector, int is_end, children_begun beg
         else if (child->is_settled && is_wanted(collector, child))
             add_process(collector, child, begun);
     }
-    child_pid_map_clear(&children->by_pid);
+    children_pid_map_clear(&children->by_pid);
     children->count = 0;
     for (size_t i = 0; i < count; i++)
         if (!children->list[i].is_settled) {
@@ -295,5 +297,5 @@ void children_count_unrecorded(struct collector *collector)
 void children_free(struct collector *collector)
 {
     free(collector->children->list);
-    child_pid_map_free(&collector->children->by_pid);
+    children_pid_map_free(&collector->children->by_pid);
 }

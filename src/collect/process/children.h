@@ -13,21 +13,21 @@
 
 struct collector;
 struct process;
-struct child;
+struct process_child;
 
-struct child_of_pid {
+struct children_of_pid {
     pid_t pid;
     uint32_t index_plus_1; /* in the list, of the newest child in this pid */
 };
-MAP(child_pid_map, struct child_of_pid, pid_t, pid, index_plus_1, hash_number, map_is_same_number)
+MAP(children_pid_map, struct children_of_pid, pid_t, pid, index_plus_1, hash_number, map_is_same_number)
 
 struct children {
-    struct child *list; /* reported, and not yet known to be recorded or not */
+    struct process_child *list; /* reported, and not yet known to be recorded or not */
     size_t count, capacity;
-    struct child_pid_map by_pid;
+    struct children_pid_map by_pid;
 };
 
-struct child_news {
+struct children_news {
     pid_t pid, parent_pid; /* parent 0: not known */
     int64_t time_ns;       /* no later than the event that is reported; the process may have ended since */
     enum wire_child what;
@@ -38,14 +38,14 @@ struct child_news {
 
 /* A process was forked, or becomes another program. Reports may come in any order, from any source, and of processes
  * outside the tree. */
-void children_add(struct collector *collector, const struct child_news *news);
+void children_add(struct collector *collector, const struct children_news *news);
 
 /* A process has ended. Does nothing if it was not reported before. */
 void children_end(struct collector *collector, pid_t pid, int64_t time_ns);
 
 /* The same, reported by the agent of the parent. Pids of another pid namespace than ours are ignored, unless the child
  * has an agent itself. */
-void children_add_from_agent(struct process *parent, struct child_news *news);
+void children_add_from_agent(struct process *parent, struct children_news *news);
 void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
 
 /* A process has attached whose parent was never reported: adds its parents up to one of the tree, if they lead to one.

@@ -65,7 +65,7 @@ void process_set_own_pid(struct process *process, uint32_t own_pid)
 
 static void set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
 {
-    const struct rank *rank = &process->rank;
+    const struct machine_rank *rank = &process->rank;
     if (!rank->source)
         return;
     if (rank->rank >= 0)

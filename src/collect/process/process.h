@@ -25,18 +25,18 @@ struct symbols_process;
 #define PROCESS_NO_TIME INT64_MIN
 
 /* How far one lane of a thread is read. */
-struct reader_lane {
+struct process_lane {
     uint32_t chunk, offset;          /* the next byte; WIRE_NONE: no chunk yet */
     uint64_t read_bytes, goal_bytes; /* of records, in all; drain_set_goals() */
 };
 
 /* The collector's half of a thread's slot. */
-struct reader {
+struct process_reader {
     uint32_t active;           /* a thread is in the slot and its first row is written */
     uint32_t damaged;          /* its chain makes no sense: not read any more */
     uint32_t is_agents;        /* a thread of the agent: its records are read, it has no row */
     uint32_t slot;
-    struct reader_lane lanes[WIRE_LANES];
+    struct process_lane lanes[WIRE_LANES];
     uint64_t place;            /* in the thread's lane, of what is read next in its handlers' */
     uint32_t tid, priority;
     int64_t start_ns, end_ns;  /* PROCESS_NO_TIME: still runs */
@@ -96,14 +96,14 @@ struct process {
     char exec_name[64];
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
     char name[64];
-    struct rank rank;
+    struct machine_rank rank;
     int filters;                   /* seccomp filters, of one without an agent */
     int64_t cpu_ns, cpu_before_ns; /* CPU time when last looked; at the end of the image before */
 
     struct wire_header *arena;     /* NULL: never attached, or ended and drained */
     uint64_t arena_bytes;
     uint32_t chunk_count;
-    struct reader *readers;
+    struct process_reader *readers;
     size_t reader_count;
     uint32_t next_slot;                      /* where the next round goes on */
     uint32_t slots_seen;                     /* the most that were taken at any time: the program

@@ -63,7 +63,7 @@ static int cannot_run(const char *name, int error, int *exit_status, struct erro
     return error_set(err, ERR_NOT_FOUND, "cannot run %s: no such program", name);
 }
 
-static int find_along(struct program *program, const char *name, const char *search_path)
+static int find_along(struct program_file *program, const char *name, const char *search_path)
 {
     int worst = ENOENT;
     for (const char *at = search_path;; at++) {
@@ -82,7 +82,7 @@ static int find_along(struct program *program, const char *name, const char *sea
     }
 }
 
-int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status,
+int program_file_find(struct program_file *program, const char *name, const char *search_path, int *exit_status,
                       struct error *err)
 {
     memset(program, 0, sizeof *program);
@@ -112,7 +112,7 @@ static int read_at(int file, void *to, size_t bytes, uint64_t offset)
     return pread(file, to, bytes, (off_t)offset) == (ssize_t)bytes ? 0 : -1;
 }
 
-static void warn(struct program *program, const char *what, const char *effect)
+static void warn(struct program_file *program, const char *what, const char *effect)
 {
     if (!program->warning[0])
         snprintf(program->warning, sizeof program->warning, "%.256s is %s: %s.", program->path, what, effect);
@@ -144,7 +144,7 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
     return 0;
 }
 
-static void look_for_sanitizer(struct program *program, const struct image *image)
+static void look_for_sanitizer(struct program_file *program, const struct image *image)
 {
     const Elf64_Phdr *dynamic = find_part(image, PT_DYNAMIC);
     if (!dynamic)
@@ -168,7 +168,7 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
     }
 }
 
-static void inspect_interpreter(struct program *program, const struct image *image)
+static void inspect_interpreter(struct program_file *program, const struct image *image)
 {
     if (find_part(image, PT_INTERP))
         return;
@@ -199,7 +199,7 @@ int program_file_is_static(const char *path)
     return is_static;
 }
 
-static void inspect_elf(struct program *program, int file)
+static void inspect_elf(struct program_file *program, int file)
 {
     struct image image = { .file = file };
     if (read_at(file, &image.header, sizeof image.header, 0) != 0)
@@ -224,7 +224,7 @@ static void inspect_elf(struct program *program, int file)
 }
 
 /* The loader ignores LD_PRELOAD for programs that gain privileges over their caller. */
-static void inspect_rights(struct program *program, int file)
+static void inspect_rights(struct program_file *program, int file)
 {
     struct stat status;
     if (fstat(file, &status) != 0)
@@ -250,7 +250,7 @@ static int read_shebang(int file, const char *search_path, char *path, size_t si
     if (sscanf(line + 2, " %255s %255s", word, next) < 1)
         return -1;
     size_t length = strlen(word);
-    struct program behind;
+    struct program_file behind;
     int exit_status;
     if (length >= 4 && strcmp(word + length - 4, "/env") == 0 && next[0] && next[0] != '-' &&
         program_file_find(&behind, next, search_path, &exit_status, NULL) == 0)
@@ -267,7 +267,7 @@ static int is_script(int file)
     return length == 0 || (length > 0 && !memchr(line, 0, end ? (size_t)(end - line) : (size_t)length));
 }
 
-void program_file_inspect(struct program *program, const char *search_path)
+void program_file_inspect(struct program_file *program, const char *search_path)
 {
     char path[PROGRAM_PATH_MAX];
     strcpy(path, program->path);

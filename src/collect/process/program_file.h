@@ -9,7 +9,7 @@
 
 #define PROGRAM_PATH_MAX 4096
 
-struct program {
+struct program_file {
     char path[PROGRAM_PATH_MAX]; /* for execve() */
     char warning[512];           /* one sentence about what will not be recorded, or "" */
     enum wire_cause cause;       /* why it takes no agent (the warning says so, too); UNKNOWN: it does */
@@ -20,13 +20,13 @@ struct program {
 
 /* Searches `name` along `search_path` (the value of PATH; NULL: the system's default). On failure *exit_status is 127
  * or 126, as in a shell. */
-int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status,
+int program_file_find(struct program_file *program, const char *name, const char *search_path, int *exit_status,
                       struct error *err);
 
 /* Is it an ELF program without a loader, into which no agent can be loaded? 0 if the file cannot be read. */
 int program_file_is_static(const char *path);
 
 /* Fills everything but the path; follows the "#!" of scripts. */
-void program_file_inspect(struct program *program, const char *search_path);
+void program_file_inspect(struct program_file *program, const char *search_path);
 
 #endif

@@ -67,7 +67,7 @@ static uint64_t arena_bytes(const struct collector *collector, uint64_t chunk_by
     return wire_arena_bytes(0, count) - wire_chunks_end(0);
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_header *arena = texts->arena;
@@ -86,7 +86,7 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
 /* Writes a row of TACHO_CUPTI: the version of CUPTI, or the reason why there is none. */
-static void cupti_row(const struct origin *origin, const struct wire_record *record,
+static void cupti_row(const struct collect_origin *origin, const struct wire_record *record,
                       const struct row_TACHO_CUPTI *known)
 {
     struct row_TACHO_CUPTI row = *known;
@@ -95,7 +95,7 @@ static void cupti_row(const struct origin *origin, const struct wire_record *rec
     writer_append(origin->collector->writer, TABLE_TACHO_CUPTI, &row);
 }
 
-static void loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct row_TACHO_CUPTI row = { 0 };
     if (words < WIRE_HEAD_WORDS + 1) {
@@ -109,7 +109,7 @@ static void loaded(const struct origin *origin, const struct wire_record *record
     origin->collector->result->cuda.processes++;
 }
 
-static void refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_cuda_result *result = &origin->collector->result->cuda;
     struct row_TACHO_CUPTI row = { 0 };
@@ -125,20 +125,21 @@ static void refused(const struct origin *origin, const struct wire_record *recor
                    (int)origin->process->pid, text);
 }
 
-static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (cuda_of(origin->process))
         cuda_record(cuda_of(origin->process), record, words, origin->reader->tid);
 }
 
-static void resource_named(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void resource_named(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct cuda_process *cuda = cuda_of(origin->process);
     if (cuda && record->flags == WIRE_RESOURCE_CUDA_STREAM && words > WIRE_HEAD_WORDS + 2)
         cuda_name_stream(cuda, record->body[0], record_text_id(origin, record, words, 2));
 }
 
-static void take_chains(const struct origin *origin, const struct wire_record *record, struct call_chains chains)
+static void take_chains(const struct collect_origin *origin, const struct wire_record *record,
+                        struct call_chains chains)
 {
     if (cuda_of(origin->process))
         cuda_chain(cuda_of(origin->process), (record->body[0] & WIRE_CUDA_STACK_OF_DRIVER) != 0,
@@ -175,7 +176,7 @@ static void attach_process(struct process *process)
 }
 
 /* The agent's own thread, which fetches CUPTI's records, is not a thread of the program. */
-static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
+static void thread_begin(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
 {
     if (slot->tid && slot->tid == atomic_load_explicit(&wire_cuda(process->arena)->thread, memory_order_acquire))
         reader->is_agents = 1;

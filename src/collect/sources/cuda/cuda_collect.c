@@ -218,7 +218,7 @@ int cuda_awaits(struct cuda_process *cuda)
 
 static int by_number(const void *left, const void *right)
 {
-    uint64_t a = ((const struct noted *)left)->number, b = ((const struct noted *)right)->number;
+    uint64_t a = ((const struct cuda_noted *)left)->number, b = ((const struct cuda_noted *)right)->number;
     return (a > b) - (a < b);
 }
 
@@ -238,7 +238,7 @@ void cuda_note(struct cuda_process *cuda)
         return;
     for (uint32_t i = 0; i < taken; i++)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED)
-            cuda->noted[cuda->noted_count++] = (struct noted){ buffers[i].number, i };
+            cuda->noted[cuda->noted_count++] = (struct cuda_noted){ buffers[i].number, i };
     if (cuda->noted_count > 1)
         qsort(cuda->noted, cuda->noted_count, sizeof *cuda->noted, by_number);
 }

@@ -131,7 +131,7 @@ struct cuda_process {
     struct cupti_layouts layouts;
     uint16_t learned_bytes[CUPTI_KIND_LIMIT];
 
-    struct noted {
+    struct cuda_noted {
         uint64_t number;
         uint32_t index;
     } *noted;                  /* delivered buffers, the oldest first */

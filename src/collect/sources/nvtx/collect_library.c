@@ -39,7 +39,7 @@ static void check(struct collector *collector, const char *agent_path)
     text_free(&path);
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_library(texts->arena)->wanted = collector->options->libraries;
 }

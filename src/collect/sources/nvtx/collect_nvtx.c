@@ -11,7 +11,7 @@ static void environment(struct variables *variables, const struct collect_option
     variables_set(variables, "NVTX_INJECTION64_PATH", agent_path);
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_nvtx_shared *shared = wire_nvtx(texts->arena);
@@ -23,7 +23,7 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void event(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void event(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct nvtx_thread *thread = origin->reader->state[COLLECT_SOURCE_NVTX];
     if (thread)
@@ -31,7 +31,7 @@ static void event(const struct origin *origin, const struct wire_record *record,
 }
 
 /* Only the source of the resource knows from its own records which resource the handle means, so all sources get it. */
-static void resource(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void resource(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     SOURCES_CALL(resource_named, origin, record, words);
     event(origin, record, words);
@@ -48,13 +48,13 @@ static void attach_process(struct process *process)
     process->state[COLLECT_SOURCE_NVTX] = nvtx;
 }
 
-static void thread_begin(struct process *process, struct reader *reader, const struct wire_thread *slot)
+static void thread_begin(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
 {
     struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     reader->state[COLLECT_SOURCE_NVTX] = nvtx ? nvtx_thread_new(nvtx, process_global_tid(process, reader->tid)) : NULL;
 }
 
-static void thread_end(struct process *process, struct reader *reader, int64_t end_ns)
+static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     const struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     if (reader->state[COLLECT_SOURCE_NVTX])

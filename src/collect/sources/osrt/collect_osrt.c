@@ -25,7 +25,7 @@ static void begin(struct collector *collector, pid_t pid)
     osrt_init(osrt_of(collector), collector->writer, &collector->clock);
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
     struct wire_osrt_shared *shared = wire_osrt(texts->arena);
@@ -34,7 +34,8 @@ static void arena(const struct collector *collector, struct arena_texts *texts)
     shared->backtrace_bytes = options->osrt_backtrace_bytes;
 }
 
-static void take_chains(const struct origin *origin, const struct wire_record *record, struct call_chains chains)
+static void take_chains(const struct collect_origin *origin, const struct wire_record *record,
+                        struct call_chains chains)
 {
     origin->reader->chains = chains;
     origin->reader->chains_ticks = record->ticks;
@@ -53,14 +54,14 @@ static void chain_row(struct writer *writer, const struct chain_row *from)
     writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
 }
 
-static struct call_chains chains_of(struct reader *reader, uint64_t ticks)
+static struct call_chains chains_of(struct process_reader *reader, uint64_t ticks)
 {
     struct call_chains none = { 0 }, chains = reader->chains_ticks == ticks ? reader->chains : none;
     reader->chains = none;
     return chains;
 }
 
-static void call(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct call_chains chains = chains_of(origin->reader, record->ticks);
     if (osrt_record(osrt_of(origin->collector), process_global_tid(origin->process, origin->reader->tid), record, words,
@@ -71,7 +72,7 @@ static void call(const struct origin *origin, const struct wire_record *record, 
 }
 
 /* The call that a thread is in when it is read for the last time gets a row, too. */
-static void thread_cut(const struct origin *origin, struct wire_thread *slot, int64_t end_ns)
+static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);
     uint32_t function = atomic_load_explicit(&slot->call_function, memory_order_relaxed);

@@ -49,7 +49,7 @@ static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
     return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     struct wire_samples_shared *shared = wire_samples(texts->arena);
@@ -158,7 +158,7 @@ static void begin(struct collector *collector, pid_t pid)
 
 /* ---- Records of agents ----------------------------------------------------------------------------------------- */
 
-static int sample_row(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static int sample_row(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collector *collector = origin->collector;
     uint32_t count = record->a, stack_bytes = record->b;
@@ -189,7 +189,7 @@ static int sample_row(const struct origin *origin, const struct wire_record *rec
     return 0;
 }
 
-static int note_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static int note_sums(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
@@ -256,7 +256,7 @@ static void free_all(struct collector *collector)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static void sampled(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void sampled(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (sample_row(origin, record, words) == 0)
         origin->process->counts[WIRE_SOURCE_SAMPLES].recorded++;
@@ -264,7 +264,7 @@ static void sampled(const struct origin *origin, const struct wire_record *recor
         origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
 }
 
-static void thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void thread_sums(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (note_sums(origin, record, words) != 0)
         origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;

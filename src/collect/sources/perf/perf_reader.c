@@ -41,7 +41,7 @@ static int64_t global_tid(const struct perf_record *record)
     return COLLECTOR_VM_ID | (int64_t)(record->pid & 0xffffff) << 24 | (int64_t)(record->tid & 0xffffff);
 }
 
-static void tell_of_child(struct collector *collector, const struct perf_record *record, struct child_news *news)
+static void tell_of_child(struct collector *collector, const struct perf_record *record, struct children_news *news)
 {
     news->pid = (pid_t)record->pid;
     news->time_ns = time_of(collector, record);
@@ -54,7 +54,7 @@ static void process_begins(struct collector *collector, const struct perf_record
         return;
     samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid, record->time_ns);
     tell_of_child(collector, record,
-                  &(struct child_news){ .parent_pid = (pid_t)record->other_pid, .what = WIRE_CHILD_FORKED });
+                  &(struct children_news){ .parent_pid = (pid_t)record->other_pid, .what = WIRE_CHILD_FORKED });
 }
 
 static void program_begins(struct collector *collector, const struct perf_record *record)
@@ -62,7 +62,7 @@ static void program_begins(struct collector *collector, const struct perf_record
     if (!(record->misc & PERF_RECORD_MISC_COMM_EXEC))
         return;
     samples_execed(collector, (pid_t)record->pid, record->time_ns);
-    tell_of_child(collector, record, &(struct child_news){ .what = WIRE_CHILD_EXECS, .name = record->name });
+    tell_of_child(collector, record, &(struct children_news){ .what = WIRE_CHILD_EXECS, .name = record->name });
 }
 
 static void is_mapped(struct collector *collector, const struct perf_record *record)

@@ -150,12 +150,12 @@ int64_t python_calls_find(const struct process *process, uint64_t number)
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
 /* A lost record here is not a lost event: calls with that stack get no Python stack. */
-static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     python_calls_record(origin->process, record, words);
 }
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_python(texts->arena)->flags = (collector->options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
                                        (collector->options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);

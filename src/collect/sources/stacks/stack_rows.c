@@ -229,7 +229,7 @@ static void finish(struct collector *collector)
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
 /* Who made the call whose record comes next. */
-static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void stack(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;
     if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains || !source->chain_row)

@@ -8,14 +8,14 @@
 #include "torch_collect.h"
 #include "wire/wire_torch.h"
 
-static void arena(const struct collector *collector, struct arena_texts *texts)
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     wire_torch(texts->arena)->flags = collector->options->torch_flags;
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
 
-static void metadata(const struct origin *origin, const char *name, const char *value)
+static void metadata(const struct collect_origin *origin, const char *name, const char *value)
 {
     struct row_TACHO_TORCH_METADATA row = { 0 };
     ROW_SET(&row, TACHO_TORCH_METADATA, name, collector_string(origin->collector, name));
@@ -24,7 +24,7 @@ static void metadata(const struct origin *origin, const char *name, const char *
 }
 
 /* Writes the settings of the capture once, under the names in torch's own traces. */
-static void loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void loaded(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_torch_result *result = &origin->collector->result->torch;
     char version[sizeof result->version], quoted[sizeof version + 2];
@@ -43,7 +43,7 @@ static void loaded(const struct origin *origin, const struct wire_record *record
     metadata(origin, "with_modules", flags & WIRE_TORCH_MODULES ? "1" : "0");
 }
 
-static void refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct collect_torch_result *result = &origin->collector->result->torch;
     char text[sizeof result->refusal];
@@ -55,7 +55,7 @@ static void refused(const struct origin *origin, const struct wire_record *recor
                    (int)origin->process->pid, text);
 }
 
-static void told(const struct origin *origin, const struct wire_record *record, uint32_t words)
+static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process *process = origin->process;
     struct torch_setup setup = {
@@ -78,7 +78,7 @@ static void told(const struct origin *origin, const struct wire_record *record, 
 
 /* ---- Processes and threads ------------------------------------------------------------------------------------- */
 
-static void thread_end(struct process *process, struct reader *reader, int64_t end_ns)
+static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
     if (reader->state[COLLECT_SOURCE_TORCH])
