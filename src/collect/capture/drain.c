@@ -5,10 +5,10 @@
  * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its
  * successor is known, a slot when its thread has ended and its last chunk is read.
  *
- * A handler that interrupts a record writes into the second lane, before that record is committed, and says where
- * that record begins (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only up
- * to the next such place: records are handled in the order in which they were written, those of the handler before
- * the one that it interrupted. */
+ * A signal handler that interrupts a record writes into the second lane, before that record is committed, and notes
+ * where that record begins (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only
+ * up to the next such place. Records are thus handled in the order in which they were written: those of the handler
+ * before the record that it interrupted. */
 #include "drain.h"
 
 #include <event2/event.h>
@@ -21,7 +21,7 @@
 #include "recording.h"
 #include "wire/wire_chunks.h"
 
-#define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
+#define SLOT_CHUNKS 16 /* of one thread per round, so that no thread starves the others */
 
 static struct process_reader *reader_of(struct process *process, uint32_t slot)
 {
@@ -115,7 +115,7 @@ static int is_chunk(const struct process *process, uint32_t index)
     return index < process->chunk_count + WIRE_NOTE_CHUNKS;
 }
 
-/* A reader whose chain leads to a free chunk, as a circle does, finds it damaged. */
+/* Marks the chunk as free: a reader whose chain leads to a free chunk, as a cycle would, finds the chain damaged. */
 void drain_recycle_chunk(struct process *process, uint32_t index)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
@@ -142,7 +142,7 @@ static void recycle_slot(struct process *process, struct process_reader *reader,
     }
     take_counts(process, reader, slot);
     count_waiting_handlers(process, reader);
-    memset(slot->counts, 0, sizeof slot->counts); /* the thread has ended */
+    memset(slot->counts, 0, sizeof slot->counts); /* safe: the thread has ended */
     end_thread(process, reader, collector_now(process->collector));
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
     wire_free_thread(process->arena, index);
@@ -175,7 +175,7 @@ static uint64_t bytes_read(const struct process_reader *reader)
     return reader->lanes[WIRE_LANE_THREAD].read_bytes + reader->lanes[WIRE_LANE_HANDLER].read_bytes;
 }
 
-/* How far a lane's chunk reaches now. */
+/* The committed end of a lane's chunk, and its successor. */
 struct reach {
     uint32_t committed, next;
 };
@@ -314,7 +314,7 @@ static struct process_reader *enter_slot(struct process *process, uint32_t index
     return reader;
 }
 
-/* Follows a slot's chains for at most so many chunks. */
+/* Follows a slot's chains for at most this many chunks. */
 static size_t drain_slot(struct process *process, uint32_t index, int chunks)
 {
     uint32_t state;
@@ -323,7 +323,8 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         return 0;
     const struct collect_origin origin = { process->collector, process, reader };
     const uint64_t before = bytes_read(reader);
-    if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE) /* a handler may have come while it was taking its first */
+    /* A handler may run while the thread is still taking its first chunk. */
+    if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE)
         read_handlers(&origin, &chunks);
     else
         while (chunks > 0 && !reader->damaged && read_chunk(&origin, &chunks))
@@ -332,8 +333,8 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         process->behind = 1;
     else
         for (int lane = 0; lane < WIRE_LANES; lane++)
-            reader->lanes[lane].goal_bytes = 0; /* all is read. It may be less than was counted: the
-                                                 * program can write over its chain */
+            /* Everything is read. It may be less than was counted, since the program can overwrite its chain. */
+            reader->lanes[lane].goal_bytes = 0;
     size_t bytes = (size_t)(bytes_read(reader) - before);
     if (state == WIRE_THREAD_ENDED && chunks > 0)
         recycle_slot(process, reader, index);
@@ -391,7 +392,7 @@ static uint64_t unread_bytes(const struct process *process, const struct process
         index = atomic_load_explicit(&chunk->next, memory_order_acquire);
         uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
         if (committed < offset || committed > WIRE_CHUNK_DATA)
-            break; /* damaged, as look_at_chunk() will find */
+            break; /* damaged; look_at_chunk() will find it, too */
         bytes += committed - offset;
         offset = 0;
     }
@@ -464,17 +465,17 @@ void drain_finish(struct process *process, int64_t end_ns)
     process->finished = 1;
     recording_finish_switches(process->collector, process);
     uint32_t taken = slots_taken(process);
-    for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to
-                                          * it: more would be a circle */
+    /* The arena has this many chunks and nobody adds any now; a longer chain would be a cycle. */
+    for (uint32_t i = 0; i < taken; i++)
         drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);
     if (end_ns != PROCESS_NO_TIME && process->exec_ns != PROCESS_NO_TIME && !process->exit_seen)
-        end_ns = process->exec_ns;       /* another program has run in it since then */
+        end_ns = process->exec_ns; /* another program has run in the process since then */
     for (uint32_t i = 0; i < taken; i++) {
         if (i < process->reader_count && process->readers[i].active) {
             const struct collect_origin origin = { process->collector, process, &process->readers[i] };
             SOURCES_CALL(thread_cut, &origin, &wire_threads(process->arena)[i], end_ns);
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
-            if (end_ns != PROCESS_NO_TIME) /* else it goes on */
+            if (end_ns != PROCESS_NO_TIME) /* else the thread keeps running */
                 count_waiting_handlers(process, &process->readers[i]);
             end_thread(process, &process->readers[i], end_ns);
         }

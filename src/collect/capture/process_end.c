@@ -1,4 +1,4 @@
-/* The end of a process: what is left of it is read, its sources and threads end, its last rows are written. See
+/* The end of a process: reads what is left of it, ends its sources and threads, and writes its last rows. See
  * process_end.h. */
 #include "process_end.h"
 
@@ -26,7 +26,7 @@ static void add_to_result(const struct process *process)
     }
 }
 
-/* It had called exec and was never heard of again: a program without our agent ran in it to the end. */
+/* The process had called exec, and no agent attached after it: a program without our agent ran in it to the end. */
 static void add_unseen_image(struct process *process, int64_t cpu_ns)
 {
     struct process *next = process_add(process->collector, process->pid, process->parent_pid, "found");
@@ -44,7 +44,8 @@ static void add_unseen_image(struct process *process, int64_t cpu_ns)
 
 static struct process *split_at_exec(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
-    int64_t cpu_ns = process->exec_cpu_ns >= 0 ? process->cpu_ns : -1; /* of both, unless it is known of one */
+    /* Of both programs, unless the time at exec is unknown. */
+    int64_t cpu_ns = process->exec_cpu_ns >= 0 ? process->cpu_ns : -1;
     process_end(process, PROCESS_EXECED, 0, process->exec_ns);
     add_unseen_image(process, cpu_ns);
     struct process *unseen = process_find(process->collector, process->pid);
@@ -53,7 +54,8 @@ static struct process *split_at_exec(struct process *process, enum process_endin
     return unseen;
 }
 
-/* One that has left could only leave word that it called exec, without the time. */
+/* The agent of a process that has left (WIRE_LEAVE) could only note in the arena that the process called exec, without
+ * the time. */
 static void take_silent_exec(struct process *process)
 {
     uint32_t word = process->arena && process->has_left ? atomic_load(&process->arena->silent_exec) : 0;
@@ -69,7 +71,8 @@ static void take_silent_exec(struct process *process)
     snprintf(process->exec_name, sizeof process->exec_name, "%.63s", name ? name + 1 : path);
 }
 
-/* An agent takes a slot as soon as it has the arena. One that ran to its end without could not map it. */
+/* An agent takes a slot as soon as it has the arena. If the process exited without taking any, the agent could not map
+ * the arena. */
 static void note_if_unmapped(struct process *process, enum process_ending ending)
 {
     if (!process->arena || process->threads_seen || ending != PROCESS_EXITED)
@@ -78,7 +81,8 @@ static void note_if_unmapped(struct process *process, enum process_ending ending
     process->cause = WIRE_CAUSE_NO_MEMORY;
 }
 
-/* The agent maps the arena as it needs it. What it then loses is counted as lost to a full buffer. */
+/* The agent maps the arena step by step. If that fails later on, the losses are counted as lost to a full buffer, so
+ * the user must learn the real reason. */
 static void tell_if_partly_mapped(struct process *process)
 {
     uint32_t error = process->arena ? atomic_load_explicit(&process->arena->map_error, memory_order_relaxed) : 0;
@@ -90,8 +94,8 @@ static void tell_if_partly_mapped(struct process *process)
                        error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
 }
 
-/* The program that came into the process by exec, before this one was read to its end, begins where
- * this one turns out to end. */
+/* The next program in the process attached before the records of this one were all read. It begins where this one
+ * turns out to end. */
 static void hand_on(const struct process *process)
 {
     struct process *next = process_find(process->collector, process->pid);
@@ -119,7 +123,8 @@ void process_end(struct process *process, enum process_ending ending, int status
         process_sample_cpu(process);
     }
     drain_finish(process, ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns);
-    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) { /* what came after is the next program's */
+    /* CPU time after the exec belongs to the next program. */
+    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) {
         process->cpu_ns = process->exec_cpu_ns;
         end_ns = process->exec_ns;
     }
@@ -150,7 +155,8 @@ void process_end(struct process *process, enum process_ending ending, int status
     process_settle_status(process, ending, status);
     process_report_counts(process);
     add_to_result(process);
-    free(process->counts); /* thousands of short processes may come, and their counts are most of what each takes */
+    /* Thousands of short processes may follow, and the counts are most of the memory of each. */
+    free(process->counts);
     process->counts = process->reported = process->told = NULL;
     process_row(process);
     if (ending != PROCESS_EXECED)
@@ -170,7 +176,7 @@ void process_end_soon(struct process *process, enum process_ending ending, int s
     process->over_status = status;
     process->over_ns = end_ns;
     process->collector->processes->over++;
-    SOURCES_CALL(process_gone, process); /* another program may be in its pid */
+    SOURCES_CALL(process_gone, process); /* another program may already run in its pid */
     if (!drain_slice(process))
         process_end(process, ending, status, end_ns);
 }

@@ -1,4 +1,4 @@
-/* The map from ticks to report time: reading pairs, and breaking the line at each new one. See clock_map.h. */
+/* The map from ticks to report time: reads pairs and starts a new stretch at each. See clock_map.h. */
 #include "clock_map.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define READINGS 8
 #define SLOPE_ONE ((double)(UINT64_C(1) << CLOCK_SLOPE_SHIFT))
-#define CORRECTION_MAX 0.5 /* of the slope: the line may bend, never turn */
+#define CORRECTION_MAX 0.5 /* of the slope: a larger correction could make time run backwards */
 
 static uint64_t read_ticks(enum wire_clock clock)
 {
@@ -45,7 +45,7 @@ struct clock_pair clock_read_pair(enum wire_clock clock)
     return best;
 }
 
-/* Ticks to ns at the rate between two pairs. */
+/* ns per tick between two pairs. */
 static double rate_between(const struct clock_pair *first, const struct clock_pair *second)
 {
     double ticks = (double)(int64_t)(second->ticks - first->ticks);
@@ -100,7 +100,7 @@ void clock_map_add(struct clock_map *map, const struct clock_pair *pair, int64_t
 
 int64_t clock_map_time_slow(const struct clock_map *map, uint64_t ticks)
 {
-    size_t low = 0, high = map->count; /* the last stretch that begins at or before ticks, else the first */
+    size_t low = 0, high = map->count; /* finds the last stretch that begins at or before ticks, else the first */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if ((int64_t)(ticks - map->stretches[middle].ticks) >= 0)

@@ -1,4 +1,4 @@
-/* The environment that a program gets: see variables.h. */
+/* The environment of a program while it is built: see variables.h. */
 #include "variables.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ struct process_child {
     enum wire_cause cause;
     unsigned heard_at;        /* the tick of the last report */
     int execs, is_borrowed;
-    int is_told;              /* by an agent */
+    int is_told;              /* an agent reported it */
     int is_settled;
     int has_status, status;
     char name[64];
@@ -77,7 +77,7 @@ static struct process_child *take_child(struct collector *collector, pid_t pid, 
 {
     struct process_child *child = find_child(collector, pid);
     if (child && child->end_ns != PROCESS_NO_TIME && child->end_ns < time_ns)
-        child = NULL; /* another has its pid now */
+        child = NULL; /* another process has the pid now */
     if (!child)
         child = add_child(collector, pid, parent_pid, time_ns);
     if (!child)
@@ -88,7 +88,7 @@ static struct process_child *take_child(struct collector *collector, pid_t pid, 
     return child;
 }
 
-/* ---- What is heard --------------------------------------------------------------------------------------------- */
+/* ---- Reports from all sources ---------------------------------------------------------------------------------- */
 
 void children_add(struct collector *collector, const struct children_news *news)
 {
@@ -159,7 +159,7 @@ void children_add_parents(struct collector *collector, pid_t parent_pid)
                                     .pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector) });
 }
 
-/* ---- What agents tell ------------------------------------------------------------------------------------------ */
+/* ---- Reports from agents --------------------------------------------------------------------------------------- */
 
 static int is_in_our_namespace(const struct process *process)
 {
@@ -222,7 +222,7 @@ static void name_it(struct collector *collector, struct process *process, const 
         snprintf(process->name, sizeof process->name, "%s", child->name[0] ? child->name : parent->name);
     if (!process->exe_id && child->name[0])
         process->command_id = collector_string(collector, child->name);
-    if (!child->execs && parent) { /* what it is, its parent was */
+    if (!child->execs && parent) { /* still the same program as its parent */
         process->exe_id = parent->exe_id;
         process->command_id = parent->command_id;
         process->cause = child->cause ? child->cause : parent->cause;

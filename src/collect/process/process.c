@@ -1,4 +1,4 @@
-/* The process tree: the table, and the rows. See process.h. */
+/* The process tree: the table of processes and its rows. See process.h. */
 #include "process.h"
 
 #include <event2/event.h>
@@ -112,7 +112,7 @@ void process_row(const struct process *process)
     writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
 }
 
-/* nsys has one row a pid: the last program in it names it. */
+/* nsys has one row per pid, named after the last program in it. */
 void process_name_row(const struct process *process)
 {
     struct row_PROCESSES row = { 0 };
@@ -178,14 +178,14 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
         process->image = before->image + 1;
         process->rank = before->rank;
     }
-    /* the same process with another program */
+    /* The same process, running another program. */
     if (before && (before->is_over ? before->over_ending : before->ending) == PROCESS_EXECED) {
         process->is_primary = before->is_primary;
         process->is_child = before->is_child;
         process->parent_pid = before->parent_pid;
         process->cpu_before_ns = before->cpu_ns > 0 ? before->cpu_ns : 0;
         process->start_ns = before->is_over ? before->over_ns : before->end_ns;
-    } else { /* it has one thread so far: it is no younger than its CPU time */
+    } else { /* it has one thread so far, so it is at least as old as its CPU time */
         process_sample_cpu(process);
         process->start_ns -= process->cpu_ns > 0 ? process->cpu_ns : 0;
         process->cpu_ns = -1;
@@ -201,7 +201,7 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
     process->is_recorded = 1;
     process->arena_bytes = arena_bytes;
     process->chunk_count = chunk_count;
-    SOURCES_CALL(process_attach, process); /* the arena is ours alone still */
+    SOURCES_CALL(process_attach, process); /* no other process has the arena yet */
     process->next_live = table->first_live;
     if (table->first_live)
         table->first_live->previous_live = process;
@@ -270,7 +270,7 @@ void process_describe_unseen(struct process *process)
     process->filters = procfs_filters(process->pid);
     if (program_file_is_static(path))
         process->cause = WIRE_CAUSE_STATIC;
-    else if (process->cause == WIRE_CAUSE_STATIC) /* it was, and has become another program since */
+    else if (process->cause == WIRE_CAUSE_STATIC) /* it was static, and has called exec since */
         process->cause = WIRE_CAUSE_UNKNOWN;
     process_describe(process);
 }
@@ -336,7 +336,7 @@ void process_set_counts(struct process *process, enum wire_source source, const 
     *told = *totals;
 }
 
-/* As one of the first source, so that it is counted once. */
+/* Counts it for the first source, so that it is counted only once. */
 void process_count_damaged(struct process *process)
 {
     process->counts[0].damaged++;
@@ -370,7 +370,7 @@ static void set_status(struct process *process, int wait_status)
     process->status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* Decides from what is known how it ended, if we have not seen it ourselves. */
+/* Chooses the exit status from what is known, if we did not see the end ourselves. */
 void process_settle_status(struct process *process, enum process_ending ending, int status)
 {
     process->ending = ending;
@@ -395,10 +395,10 @@ void process_set_wait_status(struct process *process, int wait_status)
     int status = process->status;
     set_status(process, wait_status);
     if (process->ending != ending || process->status != status)
-        process_row(process); /* the last row counts */
+        process_row(process); /* the last row is the valid one */
 }
 
-/* ---- What the kernel says of it ------------------------------------------------------------------------------- */
+/* ---- CPU time and watching ------------------------------------------------------------------------------------- */
 
 void process_sample_cpu(struct process *process)
 {

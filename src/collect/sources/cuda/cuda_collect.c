@@ -1,7 +1,7 @@
-/* The buffers that CUPTI filled: found, copied, walked, handed back. See cuda_collect.h and ../wire/wire_cuda.h.
+/* The buffers that CUPTI filled: finds, copies, parses and recycles them. See cuda_collect.h and ../wire/wire_cuda.h.
  *
- * The agent delivers with a release store of the state, which is read here with acquire. A buffer is copied, filled
- * with zeros and freed before its records are looked at, so CUPTI can have it again while we work. */
+ * The agent delivers a buffer with a release store of its state, which is read here with acquire. A buffer is copied,
+ * cleared and freed before its records are parsed, so CUPTI can reuse it while we work. */
 #include "cuda_collect.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cuda_state.h"
 
-#define HOLE_BYTES 4096u   /* how far behind the last record is looked for one that is half-written */
+#define HOLE_BYTES 4096u /* how far behind the last record to search for an incomplete one */
 
 struct cuda_process *cuda_process_new(const struct cuda_setup *setup)
 {
@@ -54,9 +54,9 @@ static unsigned char *bytes_of(const struct cuda_process *cuda, uint32_t index)
     return wire_cuda_bytes(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count, index);
 }
 
-/* ---- Walking --------------------------------------------------------------------------------------------------- */
+/* ---- Parsing --------------------------------------------------------------------------------------------------- */
 
-/* Layouts are chosen once: the number in the arena is the program's to write over. */
+/* Chooses the layouts once, since the program may overwrite the version in the arena later. */
 static int choose_layouts(struct cuda_process *cuda)
 {
     if (cuda->version)
@@ -71,7 +71,7 @@ static int choose_layouts(struct cuda_process *cuda)
     return 0;
 }
 
-/* Of a record in a buffer that CUPTI had not finished. */
+/* The state of a record in a buffer that CUPTI had not finished. */
 enum plausibility { WHOLE, UNFINISHED, IMPLAUSIBLE };
 
 static enum plausibility judge(const struct cuda_process *cuda, const struct cuda_kind *kind,
@@ -86,13 +86,13 @@ static enum plausibility judge(const struct cuda_process *cuda, const struct cud
     return start <= end && end <= cuda->latest_ns ? WHOLE : IMPLAUSIBLE;
 }
 
-/* Reads one record; 0, or -1 if what follows cannot be trusted either. */
+/* Handles one record; 0, or -1 if the records behind it cannot be trusted either. */
 static int read_record(struct cuda_process *cuda, uint32_t number, const unsigned char *record)
 {
     const struct cupti_layout *layout = cuda->layouts.of[number];
     const struct cuda_kind *kind = &cuda_kinds[number];
     if (!layout || !kind->read)
-        return 0; /* one that nobody asked for */
+        return 0; /* a kind that was not requested */
     if (!cuda->recovering) {
         kind->read(cuda, layout, record);
         cuda->counts.recorded++;
@@ -108,7 +108,7 @@ static int read_record(struct cuda_process *cuda, uint32_t number, const unsigne
     return plausibility == IMPLAUSIBLE ? -1 : 0;
 }
 
-/* Where the records end; less than length if they cannot be walked to the end. */
+/* Returns the end of the records; less than length if they cannot be parsed to the end. */
 static size_t walk(struct cuda_process *cuda, const unsigned char *bytes, size_t length)
 {
     size_t at = 0;
@@ -136,14 +136,14 @@ static void walk_delivered(struct cuda_process *cuda, size_t length)
         cuda->counts.damaged++;
 }
 
-/* Up to the zeros. What is not zero behind them is a record that was being written. */
+/* Parses up to the zeros. Bytes behind them that are not zero belong to a record that was being written. */
 static void walk_lent(struct cuda_process *cuda, size_t length)
 {
     uint64_t unfinished = cuda->counts.unfinished;
     size_t at = walk(cuda, cuda->copy, length);
     size_t until = length - at < HOLE_BYTES ? length : at + HOLE_BYTES;
     if (cuda->counts.unfinished != unfinished && at < length && cupti_kind_of(cuda->copy + at) != 0)
-        return; /* it ended at one that has been counted */
+        return; /* it stopped at a record that is already counted */
     for (; at < until; at++)
         if (cuda->copy[at]) {
             cuda->counts.unfinished++;
@@ -174,7 +174,7 @@ static size_t read_buffer(struct cuda_process *cuda, uint32_t index)
         return 0;
     size_t length = *(volatile uint32_t *)&buffer->bytes;
     uint32_t names_words = *(volatile uint32_t *)&buffer->names_words;
-    /* no further: a pointer may mean another text later */
+    /* No further than the delivery, since a pointer may stand for another text later. */
     cuda_names_read(cuda, names_words ? (uint64_t)names_words * 8 : UINT64_MAX);
     int readable = length <= WIRE_CUDA_BUFFER_BYTES && choose_layouts(cuda) == 0;
     if (readable)
@@ -259,7 +259,7 @@ void cuda_set_goal(struct cuda_process *cuda)
 {
     cuda->goal_ticks = ticks_now(cuda->clock.map);
     cuda->goal = atomic_load_explicit(&wire_cuda(cuda->setup.arena)->deliveries, memory_order_relaxed);
-    buffers_taken(cuda); /* those that cuda_reached_goal() looks at */
+    buffers_taken(cuda); /* also notes the buffers that cuda_reached_goal() checks */
 }
 
 int cuda_reached_goal(const struct cuda_process *cuda)
@@ -288,7 +288,7 @@ static const cuda_told told[] = {
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 {
-    unsigned type = record->type; /* once: see cuda_collect.h */
+    unsigned type = record->type; /* read it once: see cuda_collect.h */
     cuda_told read = type < sizeof told / sizeof *told ? told[type] : NULL;
     if (read && read(cuda, record, words, tid) != 0)
         cuda->counts.damaged++;
@@ -325,8 +325,8 @@ void cuda_finish(struct cuda_process *cuda)
     take_pairs(cuda);
 }
 
-/* Takes free buffers, so that no one fills them meanwhile, gives their pages back and returns them. Half of all is left
- * to the program, which may wake up and need some. */
+/* Takes free buffers so that nobody fills them, releases their pages, and puts the buffers back. The program may wake
+ * up meanwhile and need some, so at most half of all are held. */
 void cuda_trim(struct cuda_process *cuda)
 {
     struct wire_header *arena = cuda->setup.arena;

@@ -73,7 +73,7 @@ static void set_texts(struct cuda_process *cuda, struct row_TARGET_INFO_GPU *row
         ROW_SET(row, TARGET_INFO_GPU, chipName, string_id(cuda, chip_name(device)));
 }
 
-/* Columns that are an attribute of the driver's, times a factor. */
+/* Columns that are a driver attribute times a factor. */
 #define ATTRIBUTE_COLUMNS(X)                                                          \
     X(l2CacheSize, L2_CACHE_SIZE, 1)                                                  \
     X(clockRate, CLOCK_RATE, 1000)                                                    \
@@ -128,7 +128,7 @@ static void gpu_row(struct cuda_process *cuda, const struct device *device, uint
     writer_append(cuda->writer, TABLE_TARGET_INFO_GPU, &row);
 }
 
-/* The number of the GPU in this capture; a new one gets its row. */
+/* The number of the GPU in this capture; a new GPU gets its row. */
 static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
 {
     struct cuda_gpus *gpus = cuda->setup.gpus;
@@ -225,12 +225,12 @@ static void stream_row(struct cuda_process *cuda, struct cuda_stream *stream, ui
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, vmId, VM_ID);
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, processId, cuda->setup.pid);
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, contextId, stream->context);
-    ROW_SET(&row, TARGET_INFO_CUDA_STREAM, priority, priority); /* as nsys has it: -5 is 4294967291 */
+    ROW_SET(&row, TARGET_INFO_CUDA_STREAM, priority, priority); /* nsys stores -5 as 4294967291 */
     ROW_SET(&row, TARGET_INFO_CUDA_STREAM, flag, flag);
     writer_append(cuda->writer, TABLE_TARGET_INFO_CUDA_STREAM, &row);
 }
 
-/* The stream of this context, known already or new; NULL when there are too many. */
+/* The stream of a context, existing or new; NULL if there are too many. */
 static struct cuda_stream *stream_of(struct cuda_target *target, uint32_t context, uint32_t id)
 {
     for (size_t i = target->stream_count; i-- > 0;)
@@ -262,7 +262,7 @@ CUDA_TOLD(cuda_stream_told)
     struct cuda_stream *stream = stream_of(&cuda->target, (uint32_t)(record->body[1] >> 32), (uint32_t)record->body[1]);
     if (!stream)
         return 0;
-    for (uint32_t i = 0; i < cuda->target.stream_count; i++) /* a handle is used again once its stream is gone */
+    for (uint32_t i = 0; i < cuda->target.stream_count; i++) /* a handle is reused once its stream is gone */
         if (cuda->target.streams[i].handle == record->body[0])
             cuda->target.streams[i].handle = 0;
     stream->handle = record->body[0];
@@ -292,7 +292,7 @@ static void name_row(struct cuda_process *cuda, const struct cuda_stream *stream
     writer_append(cuda->writer, TABLE_TARGET_INFO_NVTX_CUDA_STREAM, &row);
 }
 
-/* Names may come before the stream that they are for: another thread made it. So they wait for the end. */
+/* A name may come before the stream that it is for, if another thread created the stream. So names wait for the end. */
 void cuda_target_finish(struct cuda_process *cuda)
 {
     struct cuda_target *target = &cuda->target;

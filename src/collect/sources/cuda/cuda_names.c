@@ -1,4 +1,4 @@
-/* The texts that CUPTI's records point to, and the names of calls: read once each, when the agent publishes them.
+/* The texts that CUPTI's records point to, and the names of calls: each is read once, when the agent publishes it.
  *
  * A kernel's name is demangled here once, not for each launch. The area of texts only grows; a malformed entry ends the
  * reading for good. */
@@ -88,7 +88,7 @@ const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t poin
 
 /* ---- By callback id -------------------------------------------------------------------------------------------- */
 
-/* Calls that begin or end the capture of a stream, and so decide what a launch means. */
+/* Calls that begin or end the capture of a stream, which decides what a launch means. */
 static int8_t capture_of(const char *name)
 {
     if (strstr(name, "StreamBeginCapture"))

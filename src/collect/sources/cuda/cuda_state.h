@@ -15,7 +15,7 @@
 #include "cuda_setup.h"
 #include "wire/wire_cuda.h"
 
-#define CUDA_NOTHING 4294967295 /* what nsys writes for "no stream", "no event" */
+#define CUDA_NOTHING 4294967295 /* nsys's value for "no stream", "no event" */
 
 /* A text that records point to; ids in the writer's string pool. */
 struct cuda_name {
@@ -44,7 +44,7 @@ struct cuda_context {
 #define CUDA_CONTEXTS_MAX 256u
 
 struct cuda_stream {
-    uint64_t handle; /* 0: not known */
+    uint64_t handle; /* 0: unknown */
     uint32_t context, id;
     int has_row;
 };
@@ -89,9 +89,9 @@ enum cuda_join_state { CUDA_JOIN_WAIT = 1, CUDA_JOIN_CALL = 2, CUDA_JOIN_GPU = 4
 MAP(cuda_join_map, struct cuda_join, uint32_t, correlation, state, hash_number, map_is_same_number)
 
 struct cuda_waits {
-    struct cuda_wait *list;                   /* in the order they were read */
+    struct cuda_wait *list;                   /* in the order read */
     size_t count, capacity;
-    struct cuda_event_map events, old_events; /* two generations: those that are used are moved into the younger */
+    struct cuda_event_map events, old_events; /* two generations: handles in use move to the younger one */
     int64_t last_event_id;
     struct cuda_join_map joins;
     int64_t last_sync_id;
@@ -99,10 +99,10 @@ struct cuda_waits {
 
 struct cuda_chain_id {
     uint32_t correlation, domain;
-    struct call_chains chains; /* none of both: an empty slot */
+    struct call_chains chains; /* both 0: an empty slot */
 };
-#define CUDA_CHAINS_WAITING 4096u          /* a power of two */
-#define CUDA_FRAMES_KNOWN 1024u            /* a power of two */
+#define CUDA_CHAINS_WAITING 4096u /* a power of two */
+#define CUDA_FRAMES_KNOWN 1024u   /* a power of two */
 
 struct cuda_frame {
     uint64_t address;
@@ -122,29 +122,29 @@ struct cuda_process {
     struct cuda_clock clock;
     struct cuda_counts counts;
 
-    uint64_t names_read;             /* bytes of the texts */
+    uint64_t names_read;             /* bytes of the text area read so far */
     int names_damaged;
     struct cuda_names names;
     struct cuda_call_name *calls[2]; /* by enum cuda_domain, CUDA_CALLS_MAX each */
 
-    uint32_t version;                /* that layouts are for; 0: not known yet */
+    uint32_t version;                /* of the layouts; 0: unknown so far */
     struct cupti_layouts layouts;
     uint16_t learned_bytes[CUPTI_KIND_LIMIT];
 
     struct cuda_noted {
         uint64_t number;
         uint32_t index;
-    } *noted;                  /* delivered buffers, the oldest first */
+    } *noted;                  /* delivered buffers, oldest first */
     size_t noted_count, noted_next, noted_capacity;
-    uint32_t buffers_seen;     /* the most that were taken at any time */
-    uint64_t noted_ticks;      /* when */
-    uint64_t goal, goal_ticks; /* cuda_set_goal(): buffers with lower numbers; and when */
-    unsigned char *copy;       /* of the buffer that is being read */
-    int recovering;            /* it was never delivered */
-    uint64_t latest_ns;        /* then: no timestamp can be later */
+    uint32_t buffers_seen;     /* the most that were ever taken */
+    uint64_t noted_ticks;      /* the time of cuda_note() */
+    uint64_t goal, goal_ticks; /* cuda_set_goal(): buffers with lower numbers, and the time */
+    unsigned char *copy;       /* of the current buffer */
+    int recovering;            /* the current buffer was never delivered */
+    uint64_t latest_ns;        /* then no timestamp can be later than this */
 
     struct cuda_pairs pairs;
-    uint32_t own_thread;       /* the agent's; 0: not known */
+    uint32_t own_thread;       /* the agent's; 0: unknown */
     struct cuda_target target;
     struct cuda_waits waits;
     struct cuda_chains chains;
@@ -152,7 +152,7 @@ struct cuda_process {
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-/* A row in the table's batch, to be filled in place and committed. Strings must have been interned before. */
+/* A row in the table's batch, to be filled in place and committed. Intern strings before this call. */
 #define CUDA_ROW(cuda, table) ((struct row_##table *)cuda_row((cuda)->writer, TABLE_##table))
 static inline void *cuda_row(struct writer *writer, enum table_id table)
 {
@@ -163,7 +163,7 @@ static inline void *cuda_row(struct writer *writer, enum table_id table)
 }
 #define CUDA_COMMIT(cuda, table) writer_commit((cuda)->writer, TABLE_##table, 1)
 
-/* Sets a column if the field is there. */
+/* Sets a column if the record has the field. */
 #define CUDA_SET_IF(row, table, column, value)             \
     do {                                                   \
         int64_t cuda_value_ = (value);                     \
@@ -171,13 +171,13 @@ static inline void *cuda_row(struct writer *writer, enum table_id table)
             ROW_SET(row, table, column, cuda_value_);      \
     } while (0)
 
-/* Report time of a timestamp; 0, which means that none was taken, stays 0. */
+/* The report time of a timestamp; 0, which means that there is none, stays 0. */
 static inline int64_t cuda_time(struct cuda_process *cuda, int64_t cupti_ns)
 {
     return cupti_ns ? cuda_clock_time(&cuda->clock, (uint64_t)cupti_ns) : 0;
 }
 
-/* nsys counts kinds of memory from 0 (pageable), and has the unknown last. */
+/* nsys counts kinds of memory from 0 (pageable), and has the unknown kind last. */
 static inline int64_t cuda_memory_kind(int64_t cupti_kind)
 {
     return cupti_kind >= 1 && cupti_kind <= 7 ? cupti_kind - 1 : 7;
@@ -197,7 +197,7 @@ CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
 
 /* ---- cuda_names.c ---------------------------------------------------------------------------------------------- */
 
-void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* bytes of the area */
+void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* until: offset in the area */
 void cuda_names_free(struct cuda_process *cuda);
 
 /* Returns the text that was at this pointer of the program; the address as text if the agent has not published it. */
@@ -208,13 +208,13 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
 
 #define CUDA_HANDLER(name) void name(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)
 typedef CUDA_HANDLER((*cuda_handler));
-#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name) /* in one of them */
+#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name) /* of the record in a handler */
 
 struct cuda_kind {
     cuda_handler read;
-    int has_span; /* it has a begin and an end: fields of these numbers */
+    int has_span; /* it has a start and an end, in these fields */
     enum cupti_field start, end;
-    int has_call; /* it comes of a call: the field with that one's correlation id */
+    int has_call; /* it comes from a call, whose correlation id is in this field */
     enum cupti_field correlation;
 };
 extern const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT];
@@ -237,7 +237,7 @@ void cuda_target_finish(struct cuda_process *cuda);
 
 CUDA_HANDLER(cuda_event_record);
 
-/* An API call that waits or orders streams; times are the report's. */
+/* An API call that waits or orders streams; times are report times. */
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns);
 
 /* All records that threads wrote before these ticks have been read. */
@@ -250,7 +250,7 @@ void cuda_waits_free(struct cuda_process *cuda);
 /* Returns symbol and module of an address of the program. Valid until the next call. */
 const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t address);
 
-/* The call chain of a call, or -1. */
+/* Takes the call chains of a call; 0 and 0 if it has none. */
 struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation);
 void cuda_chains_free(struct cuda_process *cuda);
 

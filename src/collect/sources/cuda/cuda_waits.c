@@ -66,7 +66,7 @@ static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, in
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 }
 
-/* ---- Halves ---------------------------------------------------------------------------------------------------- */
+/* ---- Joining --------------------------------------------------------------------------------------------------- */
 
 /* Writes a half without the other one. A wait is then a moment; a call needs no row here, since it has one among the
  * API calls. */
@@ -132,7 +132,7 @@ static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
     }
 }
 
-/* ---- In order -------------------------------------------------------------------------------------------------- */
+/* ---- Handling in order ----------------------------------------------------------------------------------------- */
 
 /* Forgets the older generation if the younger one has become very large. */
 static void age_events(struct cuda_waits *waits)
@@ -200,7 +200,7 @@ CUDA_TOLD(cuda_wait_told)
         return -1;
     if (array_reserve_up_to(&waits->list, &waits->capacity, waits->count + 1, LIST_MAX, sizeof *waits->list) != 0) {
         cuda_waits_settle(cuda, UINT64_MAX);
-        if (!waits->capacity) /* no memory at all */
+        if (!waits->capacity) /* out of memory */
             return 0;
     }
     int whole_context = record->a == CUDA_WAIT_FOR_CONTEXT;
@@ -222,7 +222,7 @@ void cuda_waits_finish(struct cuda_process *cuda)
     settle_joins(cuda);
 }
 
-/* ---- What CUPTI tells ------------------------------------------------------------------------------------------ */
+/* ---- CUPTI's records of events --------------------------------------------------------------------------------- */
 
 static int64_t or_nothing(int64_t value)
 {

@@ -1,4 +1,4 @@
-/* Marks and ranges: see nvtx_collect.h; nvtx_names.c has what they refer to.
+/* Marks and ranges: see nvtx_collect.h; nvtx_names.c handles what they refer to.
  *
  * A push goes onto the stack of its thread and domain, at the level that the agent gave it; its pop takes it off and
  * writes the row. If a level is pushed while it is in use, its pop was lost. Start and end are joined in a map,
@@ -14,10 +14,10 @@
 #include "nvtx_state.h"
 #include "wire/wire_nvtx.h"
 
-#define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
-#define RANGES_MAX (1u << 20)     /* open at the same time, and ends without a start */
+#define LEVELS_MAX (1u << 20) /* of one thread, in all domains together */
+#define RANGES_MAX (1u << 20) /* ranges open at the same time, and ends without a start */
 #define WAITING_MAX (1u << 14)
-#define PARTS_MAX 64              /* payloads of one event */
+#define PARTS_MAX 64          /* payloads of one event */
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
@@ -31,7 +31,7 @@ static int64_t new_text(struct nvtx_process *process, const uint64_t *words, uin
     return writer_string(process->writer, (const char *)words, nvtx_text_length(words, count));
 }
 
-/* Programs repeat few texts very often: a small cache in front of the writer's table. */
+/* Programs repeat few texts very often, so a small cache comes before the writer's table. */
 int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32_t count)
 {
     if (count == 0 || count > NVTX_CACHE_WORDS)
@@ -69,7 +69,7 @@ static void set_payload(struct row_NVTX_EVENTS *row, uint8_t flags, uint64_t bit
     }
 }
 
-/* The writer's ids of what the payloads say, 0 for nothing. */
+/* Ids of the decoded payloads in the writer's string pool; 0: none. */
 struct decoded {
     int64_t json, hex;
 };
@@ -98,7 +98,8 @@ static void set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS 
         ROW_SET(row, NVTX_EVENTS, textId, nvtx_string(process, event->string));
 }
 
-/* Columns as nsys has them: no category for 0, no second thread for a range that ends where it began. */
+/* Fills the columns as nsys does: no category for 0, no second thread for a range that ends on the thread where it
+ * began. */
 void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
     struct decoded decoded = event->parts ? decode_parts(process, event) : (struct decoded){ 0 };
@@ -151,7 +152,7 @@ static void wait_row(struct nvtx_process *process, struct nvtx_event *event, con
     process->waiting[process->waiting_count++] = (struct nvtx_row){ .event = *event, .place = *place };
 }
 
-/* Writes the row or lets it wait. The event's payloads are no longer the caller's. */
+/* Writes the row or lets it wait. Takes ownership of the event's payloads. */
 static inline void finish_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
     if (__builtin_expect(is_complete(process, event), 1))
@@ -277,7 +278,7 @@ static void append_parts(struct nvtx_event *event, struct nvtx_part *parts)
     *last = parts;
 }
 
-/* Payloads of the pop come after those of the push. */
+/* The payloads of the pop follow those of the push. */
 static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t level, int64_t end,
                        struct nvtx_part *parts)
 {
@@ -328,7 +329,7 @@ static void keep_start(struct nvtx_thread *thread, struct nvtx_row *row)
     if (other && other->ended) {
         finish_range(process, row, &other->row);
         nvtx_range_map_remove(&process->ranges, other);
-    } else if (other) { /* ids are never used twice: this memory was overwritten */
+    } else if (other) { /* ids are never reused, so the program has overwritten this record */
         process->counts.damaged++;
         nvtx_parts_free(other->row.event.parts);
         nvtx_parts_free(row->event.parts);
@@ -349,7 +350,8 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
         finish_range(process, &other->row, row);
         nvtx_range_map_remove(&process->ranges, other);
     } else if (other) {
-        nvtx_parts_free(row->event.parts); /* the program ended it twice, which is no event: the first end counts */
+        /* The program has ended the range twice. The second end is no event, so the first one is kept. */
+        nvtx_parts_free(row->event.parts);
     } else if (keep_half(process, &(struct nvtx_range){ .id = id, .ended = 1, .row = *row }) != 0) {
         nvtx_parts_free(row->event.parts); /* no event is lost: the start has a row, or gets one without an end */
     }
@@ -383,7 +385,7 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
 {
     unsigned type = record->type;
     uint32_t at = type == WIRE_NVTX_START || type == WIRE_NVTX_END;
-    struct nvtx_row row; /* not cleared as a whole: there are millions of them */
+    struct nvtx_row row; /* not cleared as a whole, since there are millions of them */
     row.place.has_end = 0;
     row.place.end = row.place.tid = row.place.end_tid = 0;
     if (read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
@@ -400,8 +402,7 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
     thread->pending_level = record->b;
 }
 
-/* Most records are pushes and pops without payloads: these are read straight into their
- * level, and written from there. */
+/* Most records are pushes and pops without payloads. They are read directly into their level and written from there. */
 static inline void push_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct nvtx_event *place = push_place(thread, record->a, record->b);
@@ -416,7 +417,7 @@ static inline void pop_record(struct nvtx_thread *thread, const struct wire_reco
     finish_pop(thread, record->a, record->b, clock_map_time(thread->process->clock, record->ticks), NULL);
 }
 
-/* Returns whether another one follows. */
+/* Returns 1 if another payload follows. */
 static int binary_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
 {
     size_t room = (size_t)(words - WIRE_HEAD_WORDS) * 8, count = 0;
@@ -463,7 +464,7 @@ void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, u
         thread->process->counts.damaged++;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------ */
+/* ---- Creation and end ------------------------------------------------------------------------------------------ */
 
 struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_map *clock, int64_t global_pid)
 {

@@ -1,5 +1,5 @@
 /* What NVTX events refer to: registered strings, domains, categories, names of threads and resources; and
- * synchronisation objects. A string that is told lets the rows go on that waited for it: see nvtx_collect.c. */
+ * synchronisation objects. A new string releases the rows that waited for it: see nvtx_collect.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ int64_t nvtx_thread_name(const struct nvtx_process *process, uint32_t tid)
     return -1;
 }
 
-/* The name of a resource or a synchronisation object: text, or a registered string; -1 for none. */
+/* The name of a resource or synchronisation object, from text or a registered string; -1 if it has none. */
 static int64_t name_of(struct nvtx_process *process, const struct wire_record *record, uint32_t at, uint32_t body)
 {
     if (body <= at)
@@ -141,7 +141,7 @@ static int sync_record(struct nvtx_thread *thread, const struct wire_record *rec
     return 0;
 }
 
-/* Domains, categories and threads: one row with the name. */
+/* Writes one row with the name of a domain, category or thread. */
 static int name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
     struct nvtx_row row = name_row(thread, record, 0);

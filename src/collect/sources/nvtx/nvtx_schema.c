@@ -1,4 +1,4 @@
-/* Descriptions given through NVTX's extensions: schemas, enums, scopes, counters; and the samples of counters.
+/* Definitions from NVTX's extensions: schemas, enums, scopes, counters; and the samples of counters.
  *
  * Each description is written as a row at once, and is kept for decoding payloads. A sample of a counter that is not
  * described yet (the thread that did is drained later) is postponed. */
@@ -40,7 +40,7 @@ struct nvtx_payload_state {
     size_t counter_count, counter_capacity;
     struct postponed *postponed;
     size_t postponed_count, postponed_capacity;
-    size_t told; /* descriptions since they were last tried again */
+    size_t told; /* definitions since the samples were last retried */
 };
 
 static struct nvtx_schema *schema_make(struct nvtx_process *process, uint32_t domain, uint64_t id, int is_enum)
@@ -76,7 +76,7 @@ static struct nvtx_entry *entry_make(struct nvtx_schema *schema, uint64_t index)
     return schema->entries[index].name ? NULL : &schema->entries[index];
 }
 
-/* ---- Texts of a record: a name, and behind its NUL a description ----------------------------------------------- */
+/* ---- Texts of a record: a name, and a description behind its NUL ----------------------------------------------- */
 
 struct texts {
     const char *name, *more;
@@ -263,7 +263,7 @@ struct sample {
     int64_t tid;
 };
 
-/* One counter's value; integer: it is in `whole` as well. */
+/* The value of one counter; integer: `whole` has it, too. */
 struct number {
     int known, integer;
     double real;
@@ -285,7 +285,7 @@ static void counter_row(const struct sample *sample, int64_t name, const struct 
     writer_append(sample->process->writer, TABLE_TACHO_COUNTER, &row);
 }
 
-/* A number of one of NVTX's own types out of a sample's bytes. */
+/* Reads a number of one of NVTX's own types out of a sample's bytes. */
 static struct number read_number(uint64_t type, const unsigned char *bytes, size_t room)
 {
     struct number number = { 0 };
@@ -299,7 +299,7 @@ static struct number read_number(uint64_t type, const unsigned char *bytes, size
         number.real = single;
     } else if (type == 20 || type == 44) {
         memcpy(&number.real, bytes, sizeof number.real);
-    } else if (type >= 42 && type <= 52) { /* the short and odd ones */
+    } else if (type >= 42 && type <= 52) { /* half precision and rarer formats: not read */
         number.known = 0;
     } else {
         uint64_t bits = 0;
@@ -389,7 +389,7 @@ static void postpone(struct nvtx_payload_state *state, const struct sample *samp
     };
 }
 
-/* Once in a while, as with the rows that wait. */
+/* Retries only once in a while, as with waiting rows. */
 static void retry(struct nvtx_process *process, int force)
 {
     struct nvtx_payload_state *state = process->payload;

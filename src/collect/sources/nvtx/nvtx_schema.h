@@ -8,7 +8,7 @@
 
 struct nvtx_entry {
     uint64_t flags, type, detail, offset; /* of an enum: detail is the value, flags 1 for a flag */
-    char *name;                           /* NULL: has not come yet */
+    char *name;                           /* NULL: not read yet */
 };
 
 struct nvtx_schema {

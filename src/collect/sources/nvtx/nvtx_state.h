@@ -12,21 +12,21 @@
 #include "wire/wire_libraries.h"
 #include "wire/wire_nvtx.h"
 
-/* One payload of an event, in the order in which the program gave them. */
+/* One payload of an event, in the program's order. */
 struct nvtx_part {
-    uint64_t id;    /* schema, or with `pointed` the offset of a pointer in the payload before it */
-    uint32_t bytes; /* that are here */
+    uint64_t id;    /* schema; with `pointed`, the offset of a pointer in the payload before it */
+    uint32_t bytes; /* size of data */
     uint8_t pointed, cut;
     struct nvtx_part *next;
     unsigned char data[];
 };
 
-/* A mark, or a range from its begin to its row. */
+/* A mark, or a range from its start to its row. */
 struct nvtx_event {
     int64_t start;
     uint64_t payload;
     uint32_t category, color;
-    int64_t text;            /* of the writer, with WIRE_NVTX_HAS_TEXT */
+    int64_t text;            /* id in the writer's string pool, with WIRE_NVTX_HAS_TEXT */
     uint32_t string;         /* registered string, with WIRE_NVTX_REGISTERED */
     uint16_t domain;
     uint8_t flags;           /* enum wire_nvtx_flag */
@@ -63,27 +63,27 @@ enum nvtx_row_type {
 /* A range whose start or end has not been read yet. */
 struct nvtx_range {
     uint64_t id;   /* never 0 */
-    uint8_t ended; /* the end came first: `row` holds the end only */
+    uint8_t ended; /* the end came first: `row` has only the end */
     struct nvtx_row row;
 };
 MAP(nvtx_range_map, struct nvtx_range, uint64_t, id, id, hash_number, map_is_same_number)
 
 #define STRINGS_MAX (1u << 24)
 struct nvtx_string {
-    int64_t id;       /* the writer's + 1, or 0 while unknown */
-    const char *text; /* for payloads that refer to it; NULL when there are too many */
+    int64_t id;       /* id in the writer's string pool + 1; 0: unknown */
+    const char *text; /* for payloads that refer to it; NULL if there are too many */
 };
 
 struct nvtx_thread_name {
     uint32_t tid;
-    int64_t id; /* of the writer */
+    int64_t id; /* in the writer's string pool */
 };
 
 #define NVTX_CACHE_SLOTS 256
 #define NVTX_CACHE_WORDS 6
 struct nvtx_cached {
     uint64_t words[NVTX_CACHE_WORDS];
-    uint32_t count; /* of words; 0: empty */
+    uint32_t count; /* number of words; 0: empty */
     int64_t id;
 };
 
@@ -96,23 +96,23 @@ struct nvtx_process {
     struct nvtx_counts counts;
     struct nvtx_cached *cache;
 
-    struct nvtx_string *strings; /* registered ones, by id */
+    struct nvtx_string *strings; /* registered strings by id */
     size_t string_capacity;
     struct arena string_texts;
 
-    struct nvtx_thread_name *thread_names; /* as they came: the last one of a thread counts */
+    struct nvtx_thread_name *thread_names; /* in the order read: the last one of a thread is valid */
     size_t thread_name_count, thread_name_capacity;
 
     struct nvtx_range_map ranges;
 
     struct nvtx_row *waiting; /* rows whose string or schema has not been read yet */
     size_t waiting_count, waiting_capacity;
-    size_t told;              /* strings and schemas since they were last looked through */
+    size_t told;              /* strings and schemas since the last pass over the waiting rows */
 
     struct nvtx_payload_state *payload;
 
-    uint32_t sources;                         /* WIRE_BIT()s of the capture; 0: not said */
-    uint16_t own_domains[WIRE_LIBRARY_COUNT]; /* in which libraries annotate themselves; 0: none */
+    uint32_t sources;                         /* WIRE_BIT()s of the capture; 0: not set */
+    uint16_t own_domains[WIRE_LIBRARY_COUNT]; /* domains in which libraries annotate themselves; 0: none */
 };
 
 struct nvtx_stack {
@@ -123,16 +123,17 @@ struct nvtx_stack {
 struct nvtx_thread {
     struct nvtx_process *process;
     int64_t tid;
-    struct nvtx_stack *stacks;                /* by domain */
+    struct nvtx_stack *stacks; /* by domain */
     size_t stack_count;
-    size_t level_total;                       /* of all stacks: bounded */
-    struct nvtx_row pending;                  /* an event whose WIRE_NVTX_BINARY records follow */
-    uint8_t pending_type;                     /* enum wire_type of it, 0: none */
+    size_t level_total;        /* of all stacks together: bounded */
+    struct nvtx_row pending;   /* an event whose WIRE_NVTX_BINARY records follow */
+    uint8_t pending_type;      /* its enum wire_type; 0: none */
     uint16_t pending_level;
-    int64_t own_range_ns[WIRE_LIBRARY_COUNT]; /* when the last range began that a library made itself */
+    /* The start of the last range that a library made itself. */
+    int64_t own_range_ns[WIRE_LIBRARY_COUNT];
 };
 
-/* The id of the text at the end of a record, and its length in bytes; it may reach to the last byte. */
+/* The id of the text at the end of a record, and its length in bytes; it may extend to the last byte. */
 int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32_t count);
 size_t nvtx_text_length(const uint64_t *words, uint32_t count);
 
@@ -140,13 +141,13 @@ size_t nvtx_text_length(const uint64_t *words, uint32_t count);
  */
 void nvtx_write_waiting(struct nvtx_process *process, int force);
 
-/* The writer's id of a registered string, or -1 while it is unknown. */
+/* The id of a registered string in the writer's pool, or -1 while it is unknown. */
 static inline int64_t nvtx_string(const struct nvtx_process *process, uint64_t id)
 {
     return id < process->string_capacity ? process->strings[id].id - 1 : -1;
 }
 
-/* The row of an event, now; its payloads are no longer the caller's. */
+/* Writes the row of an event now. Takes ownership of its payloads. */
 void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place);
 
 /* ---- nvtx_names.c ---------------------------------------------------------------------------------------------- */
@@ -167,7 +168,7 @@ int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_eve
 void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json,
                          struct text *hex);
 
-void nvtx_payload_finish(struct nvtx_process *process); /* samples that waited, in vain */
+void nvtx_payload_finish(struct nvtx_process *process); /* writes samples that waited in vain */
 void nvtx_parts_free(struct nvtx_part *parts);
 
 #endif

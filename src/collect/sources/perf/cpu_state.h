@@ -47,8 +47,8 @@ MAP(samples_process_map, struct samples_process, pid_t, pid, newest, hash_number
 
 struct samples {
     struct samples_process_map processes;
-    uint64_t doubts;                   /* times that mappings may have been missed */
-    uint64_t ends[SYMBOLS_BROKEN + 1]; /* how their stacks ended */
+    uint64_t doubts;                   /* how often mappings may have been missed */
+    uint64_t ends[SYMBOLS_BROKEN + 1]; /* counts by how unwinding ended */
 };
 
 struct cpu_state {

@@ -1,4 +1,4 @@
-/* CPU samples: see sample_rows.h. */
+/* CPU samples to rows: see sample_rows.h. */
 #include "sample_rows.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "collect/process/process.h"
 #include "cpu_state.h"
 
-#define THREADS_A_LOOK 4096 /* of one process: more would take the collector's time from its other work */
+#define THREADS_A_LOOK 4096 /* per process: more would take too much of the collector's time */
 
 /* ---- Switches -------------------------------------------------------------------------------------------------- */
 
@@ -69,7 +69,7 @@ static void note_look(struct sched *sched, int64_t global_tid, const struct sche
         *sums = *look;
 }
 
-/* "run queue slices" */
+/* Parses "run queue slices" of schedstat. */
 static int read_sums(const char *path, struct sched_sums *sums)
 {
     FILE *file = fopen(path, "re");
@@ -113,7 +113,7 @@ static void cpu_row(struct collector *collector, int64_t now, unsigned cpu, int6
     writer_append(collector->writer, TABLE_TACHO_CPU_TIME, &row);
 }
 
-/* "cpuN user nice system idle iowait irq softirq steal …", in ticks. */
+/* Parses "cpuN user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. */
 static void read_loads(struct collector *collector)
 {
     struct text text = { 0 };
@@ -124,7 +124,7 @@ static void read_loads(struct collector *collector)
     while ((line = strsep(&rest, "\n")) != NULL) {
         unsigned cpu;
         uint64_t user, nice, system, idle, io, interrupt, soft;
-        if (strncmp(line, "cpu", 3) == 0 && line[3] != ' ' && /* that line is the sum */
+        if (strncmp(line, "cpu", 3) == 0 && line[3] != ' ' && /* the line without a number is the sum */
             sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu,
                    &user, &nice, &system, &idle, &io, &interrupt, &soft) == 8)
             cpu_row(collector, now, cpu, (int64_t)(user + nice + system + interrupt + soft) * tick_ns,

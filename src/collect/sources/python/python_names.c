@@ -8,7 +8,7 @@
 
 #define FRAME_BYTES 4096     /* a frame that lies farther from its caller is on another piece of Python's stack */
 #define CODES_MAX (1u << 19) /* of one process: then all are forgotten */
-#define LINES_KEPT 8         /* instructions of each code object whose place is remembered; a power of two */
+#define LINES_KEPT 8         /* instructions per code object whose place is cached; a power of two */
 
 /* ---- Batches --------------------------------------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ void python_names_free(struct python_names *names)
     text_free(&names->key);
 }
 
-/* The number of a key, and whether it is new. */
+/* The number of a key; *is_new: it was not known before. */
 static int64_t number_of(struct intern *intern, const void *key, size_t bytes, int *is_new)
 {
     size_t before = intern->count;
@@ -102,10 +102,11 @@ struct python_code_entry {
     struct python_code_mark mark;
     int64_t checked_ns;
     uint32_t code;
-    unsigned char *lines; /* its table of lines */
+    unsigned char *lines; /* its line table */
     uint32_t lines_bytes;
-    uint32_t frame_bytes; /* how far behind its frames those of callees lie, … */
-    int frame_trust;      /* … and how sure that is; 0: not known */
+    /* The distance from its frames to those of callees, and the confidence in it; 0: unknown. */
+    uint32_t frame_bytes;
+    int frame_trust;
     struct {
         int64_t instruction;
         uint32_t place, known;
@@ -189,11 +190,11 @@ static struct python_code_entry *find_entry(struct python_code_map *codes, const
     return fresh;
 }
 
-/* Learns the size of a code object's frames from what is seen most. */
+/* Learns the size of a code object's frames from the most frequent distance. */
 static int frame_fits(struct python_code_entry *entry, uint64_t distance)
 {
     enum { SURE = 2, MOST = 16 };
-    if (distance >= FRAME_BYTES) /* callers that lie behind, too */
+    if (distance >= FRAME_BYTES) /* also callers that lie behind */
         return 1;
     if (entry->frame_trust == 0)
         entry->frame_bytes = (uint32_t)distance;

@@ -18,7 +18,7 @@ struct python_place {
     uint32_t code, line;
 };
 
-#define PYTHON_ENTRY (UINT32_C(1) << 31) /* with a place of a chain: C code called it */
+#define PYTHON_ENTRY (UINT32_C(1) << 31) /* flag in a place of a chain: called by C code */
 
 struct python_sample {
     struct process *process;
@@ -29,16 +29,17 @@ struct python_sample {
 };
 enum python_gil { PYTHON_GIL_NONE, PYTHON_GIL_HOLDS, PYTHON_GIL_WAITS };
 
-/* From the sampler to the writer of rows. */
+/* Passed from the sampler to the writer of rows. */
 struct python_batch {
     struct python_sample *samples;
     size_t sample_count, sample_room;
-    struct text codes; /* name, NUL, file, NUL; for each new one */
+    struct text codes; /* for each new one: name, NUL, file, NUL */
     struct python_place *places;
     size_t place_count, place_room;
-    uint32_t *chains;  /* number of places, then places, innermost first, some with PYTHON_ENTRY; for each new one */
+    /* For each new one: the number of places, then the places, innermost first, some with PYTHON_ENTRY. */
+    uint32_t *chains;
     size_t chain_words, chain_room;
-    int failed;        /* memory was short: something is missing */
+    int failed;                                      /* out of memory: the batch is incomplete */
 };
 
 void python_batch_clear(struct python_batch *batch); /* keeps the memory */
@@ -53,7 +54,7 @@ struct python_names {
 
 void python_names_free(struct python_names *names);
 
-/* The number of a stack; -1 when memory is short. */
+/* The number of a stack; -1 if out of memory. */
 int64_t python_names_chain(struct python_names *names, const uint32_t *places, size_t count);
 
 /* A code object of a process. */

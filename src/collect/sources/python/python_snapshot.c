@@ -9,9 +9,9 @@
 #include "base/array.h"
 
 #define PAGE_BYTES 4096u
-#define AHEAD_BYTES 1024u        /* frames of calls to come lie behind those that are there */
-#define GAP_BYTES 256u           /* spans so close to each other are read as one… */
-#define SPAN_BYTES 16384u        /* …up to this size */
+#define AHEAD_BYTES 1024u /* frames of the next calls lie behind the current ones */
+#define GAP_BYTES 256u    /* spans this close to each other are merged */
+#define SPAN_BYTES 16384u /* the largest merged span */
 #define SNAPSHOT_BYTES (1u << 20)
 #define ROUNDS_KEPT 64u          /* a span that was not used for so long is not read any more */
 #define PIECES_MAX 512u          /* of one call; the kernel takes 1024 */
@@ -91,7 +91,8 @@ static int grow(struct snapshot *snapshot, size_t bytes)
     return array_reserve(&snapshot->bytes, &snapshot->room, bytes, 1);
 }
 
-/* Spans from `first` on with one call. The kernel stops at the first that it cannot read: where to go on. */
+/* Reads spans from `first` on with one call. The kernel stops at the first one that it cannot read. Returns where to
+ * continue. */
 static size_t read_some(struct snapshot *snapshot, size_t first)
 {
     struct iovec pieces[PIECES_MAX];

@@ -1,8 +1,8 @@
 /* One process whose Python stacks are sampled: see python_target.h.
  *
- * A round reads the process at one moment (python_snapshot.h) and walks what it got. A stack that needed more than
- * that, or whose frames do not look as if they belonged together, is read again, three times at most, then dropped and
- * counted. A thread that waits and was not given a CPU since has the stack that it had: then nothing of it is read. */
+ * A round reads the process at one moment (python_snapshot.h) and walks the snapshot. A stack that needed more data,
+ * or whose frames do not seem to belong together, is read again, at most three times, then dropped and counted. A
+ * thread that waits and has not been on a CPU since then has the same stack as before: it is not read again. */
 #include "python_target.h"
 
 #include <errno.h>
@@ -15,31 +15,34 @@
 
 #define DEPTH_MAX 1024
 #define TRIES 4
-#define CHECK_NS 10000000          /* for so long a code object is taken for what it was, … */
-#define HELD_NS 50000000           /* … in a frame that has been there for longer, … */
-#define CONFIRM_NS 20000000        /* … and a stack that stays as it is has all of them looked at once, after so long */
-#define FIRST_LOOK_NS 1000000      /* between two looks for an interpreter: at first… */
-#define LAST_LOOK_NS 1000000000    /* …and in the end */
-#define DENIALS_MAX 8              /* looks that were refused, before that is believed: in the midst of exec all are */
-#define PTHREAD_BYTES 1024         /* of struct pthread, where the thread's number stands */
+/* How long a cached code object is valid. */
+#define CHECK_NS 10000000
+/* The same in a frame that has been there for longer. */
+#define HELD_NS 50000000
+/* After this time all code objects of an unchanged stack are checked once. */
+#define CONFIRM_NS 20000000
+#define FIRST_LOOK_NS 1000000   /* between two searches for an interpreter, at first */
+#define LAST_LOOK_NS 1000000000 /* and later on */
+#define DENIALS_MAX 8           /* refused searches before the refusal is final: during exec all are refused */
+#define PTHREAD_BYTES 1024      /* of struct pthread, which contains the thread's id */
 #define ROUNDS_TO_IDENTIFY 16u
-#define WATCHED_MAX 512            /* threads of a process with open files in /proc */
+#define WATCHED_MAX 512         /* threads of a process with open files in /proc */
 
 struct thread {
     uint64_t address, pthread;   /* of its thread state */
-    uint32_t tid;                /* as it calls itself; 0: there is no such thread (any more, or yet) */
+    uint32_t tid;                /* its own id; 0: there is no such thread (any more, or yet) */
     struct thread_watch watch;
     uint32_t seen;               /* round */
-    int waits;                   /* it did when last looked at, … */
-    uint64_t slices;             /* … having been given a CPU so often */
+    int waits;                   /* it waited at the last look */
+    uint64_t slices;             /* and had been on a CPU so many times */
     int is_settled;              /* the stack below was read after that */
     struct python_frame *frames; /* of the last sample */
     int frame_count;
     size_t frame_room;
     uint32_t chain;
     int has_chain, is_cut;
-    int64_t since_ns; /* its frames are these, … */
-    int is_confirmed; /* … and the code objects are really those that they were taken for */
+    int64_t since_ns; /* since when it has these frames */
+    int is_confirmed; /* the code objects of these frames have been checked */
     uint8_t gil;      /* enum python_gil, while it waits */
 };
 
@@ -53,7 +56,7 @@ struct python_target {
     int64_t next_look_ns, look_interval_ns;
     int denials;
     struct snapshot snapshot;
-    struct python_memory memory, memory_now; /* of the snapshot; as it is */
+    struct python_memory memory, memory_now; /* the snapshot; the current memory */
     struct python_runtime python;
     struct python_code_map codes;
     struct thread *threads;
@@ -113,7 +116,7 @@ const char *python_target_refusal(const struct python_target *target)
     return target->refusal;
 }
 
-/* ---- Looking for the interpreter ------------------------------------------------------------------------------- */
+/* ---- Searching for the interpreter ----------------------------------------------------------------------------- */
 
 static void refuse(struct python_target *target, const char *why)
 {
@@ -141,7 +144,7 @@ static void look(struct python_target *target, int64_t now_ns)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-/* The number under which /proc has the thread. */
+/* The id of the thread in /proc. */
 static pid_t number_of(struct python_target *target, const struct python_thread *read)
 {
     unsigned char bytes[PTHREAD_BYTES];
@@ -153,7 +156,8 @@ static pid_t number_of(struct python_target *target, const struct python_thread 
     return 0;
 }
 
-/* Who has no number is asked for it again from time to time: Python sets it late in the child of a fork. */
+/* Identifies a thread. A thread without an id is tried again from time to time: Python sets it late in the child of a
+ * fork. */
 static void identify(struct python_target *target, struct thread *thread, const struct python_thread *read)
 {
     pid_t number = number_of(target, read);
@@ -169,7 +173,7 @@ static struct thread *add_thread(struct python_target *target)
     return &target->threads[target->thread_count++];
 }
 
-/* Threads come in the same order round after round: the next one is tried first. */
+/* Threads come in the same order in each round, so the search begins with the next one. */
 static struct thread *find_thread(struct python_target *target, const struct python_thread *read)
 {
     for (size_t i = 0; i < target->thread_count; i++) {
@@ -213,7 +217,7 @@ static int is_same_stack(const struct python_frame *frames, int count, const str
     return same;
 }
 
-/* The stack that was read is the thread's: 1, or -1 when memory is short. */
+/* Stores the stack that was read as the thread's: 1, or -1 if out of memory. */
 static int keep_stack(struct python_target *target, struct thread *thread, const struct python_look *with, int count)
 {
     int64_t chain = python_names_chain(with->names, target->places, (size_t)count);
@@ -231,14 +235,14 @@ static int keep_stack(struct python_target *target, struct thread *thread, const
     return 1;
 }
 
-/* Its stack has stayed as it is for a while, and its code objects are to be looked at once more. */
+/* Has the stack stayed the same for so long that its code objects must be checked once more? */
 static int is_due(const struct thread *thread, const struct python_look *with)
 {
     return thread->has_chain && !thread->is_confirmed && with->now_ns - thread->since_ns > CONFIRM_NS;
 }
 
-/* Finds the place of each frame: 1, 0 if they can hardly be of one moment, -1 if they cannot. A thread's outermost
- * frame stays as long as there are any; the others lie behind each other. */
+/* Finds the place of each frame: 1; 0 if they are hardly from one moment; -1 if they cannot be. A thread's outermost
+ * frame stays as long as it has any; the others lie behind each other. */
 static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with,
                         int count)
 {
@@ -259,7 +263,7 @@ static int place_frames(struct python_target *target, const struct thread *threa
     return is_likely;
 }
 
-/* Is its innermost frame still the same, and running the same code? */
+/* Is the innermost frame still the same, and does it run the same code? */
 static int is_top_unchanged(struct python_target *target, const struct python_thread *read,
                             const struct python_frame *top)
 {
@@ -287,12 +291,12 @@ static int read_frames(struct python_target *target, struct thread *thread, stru
     return count;
 }
 
-/* The stack of a thread becomes its chain: 1, 0 if it has no Python frames, or -1 if it could not be read as a whole.
- * What is not likely is believed when it is met a second time. */
+/* Reads the stack of a thread into its chain: 1; 0 if it has no Python frames; -1 if it could not be read completely.
+ * An unlikely stack is accepted if it is read a second time. */
 static int read_stack(struct python_target *target, struct thread *thread, struct python_thread *read,
                       const struct python_look *with)
 {
-    int before = 0; /* frames of the try before this one */
+    int before = 0; /* number of frames of the previous attempt */
     for (int attempt = 0; attempt < TRIES; attempt++) {
         uint64_t next = 0;
         unsigned late = target->snapshot.late;
@@ -321,8 +325,8 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
 
 /* ---- A round --------------------------------------------------------------------------------------------------- */
 
-/* Whether it waits, and whether for the lock. One that has the lock and a CPU is not looked up any further. The slices
- * are those of this wait only if it is the same wait before they are read and after. */
+/* Finds out whether a thread waits, and whether for the GIL. A thread that holds the GIL and runs needs no further
+ * check. The slices belong to this wait only if the wait is the same before and after reading them. */
 static int look_at_state(struct thread *thread, const struct python_interpreter *interpreter)
 {
     uint64_t futex, futex_then;
@@ -340,8 +344,8 @@ static int look_at_state(struct thread *thread, const struct python_interpreter 
     return state;
 }
 
-/* With several interpreters an OS thread may have a state in each: the one that has a lock, or
- * the first, stands for it. */
+/* With several interpreters an OS thread may have a state in each. The one that holds a GIL, or the first one, stands
+ * for it. */
 static int is_double(struct python_batch *batch, size_t first, uint32_t tid, int holds)
 {
     for (size_t i = first; i < batch->sample_count; i++) {
@@ -400,13 +404,13 @@ static void sample_interpreter(struct python_target *target, const struct python
     for (uint64_t at = interpreter->first_thread; at && count++ < PYTHON_THREADS_MAX; at = read.next) {
         if (python_thread_read(&target->python, &target->memory, at, &read) != PYTHON_OK ||
             read.interpreter != interpreter->address)
-            return;                                   /* the list was changed: those behind are missing this once */
+            return;                                   /* the list was changed: the rest is missing in this round */
         uint64_t next = read.next;
         struct thread *thread = find_thread(target, &read);
-        if (!thread || thread->seen == target->round) /* the list leads round in circles */
+        if (!thread || thread->seen == target->round) /* the list is a cycle */
             return;
         sample_thread(target, interpreter, thread, &read, with, first_sample);
-        read.next = next;                             /* as it was in the snapshot that the list was begun in */
+        read.next = next;                             /* the value in the snapshot in which the list was begun */
     }
 }
 

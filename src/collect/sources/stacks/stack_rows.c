@@ -1,4 +1,4 @@
-/* Stacks become rows: see stack_rows.h. */
+/* Call stacks to rows: see stack_rows.h. */
 #include "stack_rows.h"
 
 #include <stdlib.h>
@@ -19,18 +19,18 @@ struct sample {
 
 struct stacks {
     struct symbols *symbols;
-    uint16_t *used; /* by stack: bits by enum wire_source, whose events have it */
+    uint16_t *used; /* by stack: bits by enum wire_source of the events that refer to it */
     size_t used_room;
     struct sample *samples;
     size_t sample_count, sample_room;
-    uint64_t unkept;            /* samples whose stack there was no memory for */
-    struct chain_line_ids *ids; /* by line, once names are known */
+    uint64_t unkept;            /* samples whose stack could not be kept: out of memory */
+    struct chain_line_ids *ids; /* by line, once symbols are resolved */
 };
 
-/* Innermost frames in these files are not the program's. */
+/* Innermost frames in these files are not part of the program. */
 static const char *const own_files[] = { "libtacho-", "libcupti.so", NULL };
 
-/* NULL: memory was short, no call has a chain. */
+/* NULL: out of memory; no call gets a chain. */
 static struct stacks *stacks_of(const struct collector *collector)
 {
     struct stacks *stacks = collector->state[COLLECT_SOURCE_STACKS];
@@ -73,7 +73,7 @@ static void attach_process(struct process *process)
                                        : NULL;
     if (!symbols || process->space)
         return;
-    /* The loader tells a forked child nothing anew. */
+    /* The loader does not report the modules of a forked child again. */
     process->space = parent && parent->space ? symbols_process_fork(parent->space, process->pid)
                                              : symbols_process_new(symbols, process->pid);
 }
@@ -186,7 +186,7 @@ static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
     }
 }
 
-/* How many walks came to which end. */
+/* Counts stacks by how their unwinding ended. */
 static void write_counts(struct collector *collector)
 {
     static const char *const ends[] = {

@@ -1,8 +1,8 @@
 /* Operators, modules, steps and memory of PyTorch: see torch_collect.h.
  *
- * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An
- * end that its own thread does not know belongs to an asynchronous operator of another one, whose begin
- * may not have been read yet. */
+ * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An end that its
+ * own thread does not know belongs to an asynchronous operator of another thread, whose begin may not have been read
+ * yet. */
 #include "torch_collect.h"
 
 #include <stdlib.h>
@@ -19,19 +19,21 @@
 enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 21 };
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
 
-/* An operator that runs, or a call of a module. Ids are the writer's; 0: none. */
+/* A running operator, or a call of a module. Ids are in the writer's string pool; 0: none. */
 struct open {
     uint64_t number;
     int64_t start_ns, sequence, forward_thread;
     int64_t name, dims, types, strides, values, range, stack;
-    int64_t modules;   /* those around it, the outermost first; of a call with its own, which… */
-    size_t path_bytes; /* …are so much of the thread's path */
+    /* The modules around it, outermost first; for the call of a module, including that module. path_bytes is then the
+     * length of this text in the thread's path. */
+    int64_t modules;
+    size_t path_bytes;
     int64_t step;      /* N of ProfilerStep#N, or -1 */
     uint16_t scope;
-    uint8_t is_engine; /* of autograd, with nothing within yet */
+    uint8_t is_engine; /* an operator of autograd's engine without an inner one so far */
 };
 
-/* An end whose operator is not known yet. */
+/* An end whose begin is not known yet. */
 struct end {
     uint64_t number;
     int64_t time_ns;
@@ -61,7 +63,7 @@ struct torch_thread {
     int64_t tid;
     struct open *open;
     size_t open_count, open_capacity;
-    size_t call_count; /* of modules, among them */
+    size_t call_count; /* calls of modules among them */
     struct text path;  /* of the call that began last */
 };
 
@@ -112,7 +114,7 @@ static int is_call(const struct open *open)
     return open->scope == WIRE_TORCH_MODULE_CALL;
 }
 
-/* The innermost call of a module below a place on the stack. */
+/* The innermost call of a module below an index of the stack. */
 static const struct open *call_around(const struct torch_thread *thread, size_t below)
 {
     for (size_t i = thread->call_count ? below : 0; i-- > 0;)
@@ -182,7 +184,7 @@ static void rows_of(const struct torch_thread *thread, const struct open *open, 
     (is_call(open) ? call_row : operator_rows)(thread, open, end_ns, is_unfinished);
 }
 
-/* Its rows are written: it goes off the stack. */
+/* Takes an operator off the stack; its rows are written. */
 static void take_off(struct torch_thread *thread, size_t place)
 {
     thread->call_count -= (size_t)is_call(&thread->open[place]);
@@ -243,7 +245,7 @@ static int64_t range_text(struct torch_process *process, const struct open *op, 
     return pool(process, out);
 }
 
-/* "Linear_3" is called as torch's traces have it, and 3 is the module. */
+/* Splits "Linear_3": the call is named as in torch's traces, and 3 is the module's number. */
 static void name_call(struct torch_process *process, struct open *call, const char *name, size_t length)
 {
     struct text *out = &process->modules;
@@ -289,7 +291,7 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
     return 0;
 }
 
-/* Room for one more; when there is none, the oldest is given up, as one without an end. */
+/* Makes room for one more. If there is none, the oldest one is written as unfinished. */
 static int make_room(struct torch_thread *thread, int64_t now_ns)
 {
     if (thread->open_count < OPEN_MAX &&
@@ -326,8 +328,8 @@ static void number_engine(struct torch_thread *thread, const struct open *op)
         around->is_engine = 0;
 }
 
-/* Calls of modules end in the order of a stack: the end of one within a call that has ended was lost. Without it, all
- * that follows would be in that module. */
+/* Calls of modules end in the order of a stack. If an outer call has ended, the end of an inner one was lost. Unless
+ * the inner one is closed here, everything that follows would be in that module. */
 static void give_up_calls(struct torch_thread *thread, size_t above, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > above;)
@@ -337,7 +339,7 @@ static void give_up_calls(struct torch_thread *thread, size_t above, int64_t tim
         }
 }
 
-/* Operators above it on the stack are asynchronous and run on, or lost their ends: they stay. */
+/* Operators above it on the stack are asynchronous and still run, or their ends were lost: they stay. */
 static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > 0;)
@@ -351,7 +353,7 @@ static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
     return 0;
 }
 
-/* In which modules it is: "Net_0.Linear_3". */
+/* Sets the modules around an operator: "Net_0.Linear_3". */
 static void place_in_modules(struct torch_thread *thread, struct open *open, const struct wire_record *record,
                              uint32_t words)
 {
@@ -426,7 +428,7 @@ static void memory_record(struct torch_thread *thread, const struct wire_record 
     process->counts.recorded++;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------ */
+/* ---- Creation and end ------------------------------------------------------------------------------------------ */
 
 void torch_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
