@@ -17,7 +17,7 @@
 #include "symbols/names/symbol_names.h"
 #include "symbols_state.h"
 
-struct answer { /* to one place */
+struct answer { /* the lines of one place */
     struct symbols_line *lines;
     uint32_t count;
 };
@@ -27,7 +27,7 @@ struct job {
     struct symbols_module *module;
     const uint32_t *frames; /* of the module, by place */
     size_t frame_count;
-    uint64_t *places;       /* the same, each once */
+    uint64_t *places;       /* the same without duplicates */
     struct answer *answers;
     size_t place_count;
     struct arena arena;
@@ -40,7 +40,8 @@ struct job {
 
 static const char *demangled(struct job *job, const char *mangled)
 {
-    if (job->last_mangled && strcmp(mangled, job->last_mangled) == 0) /* places are sorted: mostly the same function */
+    /* Places are sorted, so it is mostly the same function. */
+    if (job->last_mangled && strcmp(mangled, job->last_mangled) == 0)
         return job->last_name;
     text_clear(&job->text);
     symbol_demangle(mangled, &job->text);
@@ -50,12 +51,12 @@ static const char *demangled(struct job *job, const char *mangled)
     return job->last_name;
 }
 
-/* A function of a loadable part of the kernel: its name, and the part in brackets. */
+/* Splits the name of a function in a kernel module: the name, and the module in brackets. */
 static void split_kernel_name(struct job *job, const char *text, struct symbols_line *line)
 {
     const char *tab = strchr(text, '\t');
     const char *part = tab ? arena_copy(&job->arena, tab + 1, strlen(tab + 1)) : NULL;
-    /* names go before answers are taken */
+    /* A copy, since `names` is freed before the answers are used. */
     line->name = arena_copy(&job->arena, text, tab ? (size_t)(tab - text) : strlen(text));
     if (part)
         line->module = part;
@@ -115,7 +116,7 @@ static void answer_all(struct job *job)
         return;
     }
     if (job->symbols->settings.no_names) {
-        /* then nothing is looked at */
+        /* nothing is looked up */
     } else if (module->kind == MODULE_KERNEL) {
         names_add_kernel(&names);
     } else if (module->kind == MODULE_JIT) {
@@ -155,7 +156,7 @@ static void work(void *argument, int worker, size_t i)
     answer_all(job);
 }
 
-/* ---- Putting together ------------------------------------------------------------------------------------------ */
+/* ---- Combining the results ------------------------------------------------------------------------------------- */
 
 static int add_line(struct symbols *symbols, const struct symbols_line *line)
 {
@@ -181,7 +182,7 @@ static int take_line(struct symbols *symbols, const struct symbols_line *told, u
     return add_line(symbols, &line);
 }
 
-/* Frames of one place share its lines, but those without a name are called by their own addresses. */
+/* Frames of one place share its lines, but frames without a name are named by their own addresses. */
 static int take_job(struct symbols *symbols, const struct job *job)
 {
     size_t place = 0;

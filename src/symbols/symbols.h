@@ -29,7 +29,7 @@ struct symbols_settings {
 
 /* settings may be NULL; its texts must live as long as the result. Returns NULL when memory is short. */
 struct symbols *symbols_new(const struct symbols_settings *settings);
-void symbols_delete(struct symbols *symbols); /* and all its processes */
+void symbols_delete(struct symbols *symbols); /* also deletes its processes */
 
 /* ---- Address spaces -------------------------------------------------------------------------------------------- */
 
@@ -46,12 +46,12 @@ void symbols_process_end(struct symbols_process *process);
 
 struct symbols_mapping {
     uint64_t address, bytes, offset; /* offset in the file */
-    uint64_t device, inode;          /* makedev() form; inode 0: not known */
-    const char *path;                /* as the process sees it; "[vdso]", "//anon" and their like are known */
-    const unsigned char *build_id;   /* NULL: not known */
+    uint64_t device, inode;          /* makedev() form; inode 0: unknown */
+    const char *path;                /* as the process sees it; "[vdso]", "//anon" and the like are recognised */
+    const unsigned char *build_id;   /* NULL: unknown */
     size_t build_id_bytes;
-    int is_whole;                    /* all segments of a loaded file, as its loader laid
-                                      * them out: offset says nothing */
+    /* All segments of a loaded file, as its loader laid them out; then offset is not used. */
+    int is_whole;
 };
 
 /* Adds a mapping, which replaces any that it overlaps. Only executable mappings are needed. The path and the
@@ -66,10 +66,10 @@ int symbols_process_look(struct symbols_process *process);
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-#define SYMBOLS_NO_STACK 0u       /* the empty stack, and the caller of every outermost frame */
+#define SYMBOLS_NO_STACK 0u /* the empty stack, and the caller of every outermost frame */
 #define SYMBOLS_DEPTH_MAX 1024u
 
-/* From a sample's PERF_SAMPLE_REGS_USER: the mask that was asked for, and one word for each of its bits. */
+/* Converts a sample's PERF_SAMPLE_REGS_USER: the mask that was requested, and one word for each of its bits. */
 void symbols_registers_from_perf(struct symbols_registers *registers, uint64_t mask, const uint64_t *values);
 uint64_t symbols_perf_mask(void); /* the registers that unwinding needs, for perf_event_attr.sample_regs_user */
 
@@ -88,14 +88,14 @@ struct symbols_walk {
 
 struct symbols_sample {
     const struct symbols_registers *registers; /* of user space */
-    const void *stack;                         /* a copy of the thread's stack, from its stack pointer
-                                                * upwards; of any alignment */
+    /* A copy of the thread's stack, from its stack pointer upwards; any alignment. */
+    const void *stack;
     size_t stack_bytes;
-    const uint64_t *kernel;                    /* addresses in the kernel above it, innermost first; NULL for none */
+    const uint64_t *kernel; /* the kernel's addresses, innermost first; NULL: none */
     size_t kernel_count;
-    uint32_t depth_max;                        /* 0: SYMBOLS_DEPTH_MAX */
-    const char *const *skip_files;             /* innermost frames in files whose names begin like one of these are left
-                                                * out; ended by NULL; NULL: none are */
+    uint32_t depth_max;     /* 0: SYMBOLS_DEPTH_MAX */
+    /* Innermost frames in files whose names begin with one of these are dropped; ended by NULL; NULL: none. */
+    const char *const *skip_files;
 };
 
 /* Walks a copy of a stack by call frame information, and by frame pointers where there is none. */
@@ -106,19 +106,19 @@ struct symbols_walk symbols_unwind(struct symbols_process *process, const struct
 struct symbols_chain {
     const uint64_t *addresses;
     size_t count;
-    int first_is_return;        /* the first address is one that a call returns to, as all others are */
-    enum symbols_method method; /* of those in user space */
+    int first_is_return;        /* the first address is a return address, as all others are */
+    enum symbols_method method; /* for addresses in user space */
 };
 struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain);
 
-/* ---- What they are called -------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
 
 /* Finds the names of all frames that have none yet. pool may be NULL. May be called again after more stacks have
  * come. */
 int symbols_resolve(struct symbols *symbols, struct parallel *pool);
 
 enum symbols_line_flag {
-    SYMBOLS_UNRESOLVED = 1, /* name is the address in hexadecimal digits */
+    SYMBOLS_UNRESOLVED = 1, /* name is the address in hexadecimal */
     SYMBOLS_KERNEL = 2,
     SYMBOLS_INLINED = 4,    /* into the next line of its frame */
 };
@@ -126,9 +126,9 @@ enum symbols_line_flag {
 /* Texts live as long as struct symbols. Equal texts of one struct symbols are the same pointer. */
 struct symbols_line {
     const char *name;     /* demangled */
-    const char *module;   /* path of the file, or a word in brackets: [Unknown], [kernel], [vdso], [jit] */
-    const char *file;     /* of the source; NULL: not known */
-    uint32_t line, flags; /* line 0: not known */
+    const char *module;   /* path of the file, or one of [Unknown], [kernel], [vdso], [jit] */
+    const char *file;     /* of the source; NULL: unknown */
+    uint32_t line, flags; /* line 0: unknown */
 };
 
 /* A stack: its innermost frame, and the stack of the caller. */
@@ -136,12 +136,13 @@ struct symbols_node {
     uint32_t caller, frame;
 };
 struct symbols_frame {
-    uint64_t address;                /* the instruction's, or the one that its call returns to */
-    uint32_t first_line, line_count; /* innermost first; 0 lines until they were resolved */
+    uint64_t address;                /* the instruction's address, or the return address of its call */
+    uint32_t first_line, line_count; /* innermost first; 0 lines until they are resolved */
     uint8_t method, is_kernel;
 };
 
-uint32_t symbols_stack_count(const struct symbols *symbols); /* numbers of stacks, frames and lines are below these */
+/* Numbers of stacks, frames and lines are below these counts. */
+uint32_t symbols_stack_count(const struct symbols *symbols);
 uint32_t symbols_frame_count(const struct symbols *symbols);
 uint32_t symbols_line_count(const struct symbols *symbols);
 struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack);
@@ -150,10 +151,10 @@ const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t 
 
 struct symbols_counts {
     uint64_t walks, frames, by_end[4];   /* of symbols_unwind(); by enum symbols_end */
-    uint64_t places, named, with_source; /* distinct places in files; those that got a name; a source line */
-    /* modules; without any symbol; whose debug information could not be read */
+    uint64_t places, named, with_source; /* distinct places in files; those with a name; those with a source line */
+    /* Modules; those without any symbol; those whose debug information could not be read. */
     uint64_t files, files_without_names, files_refused;
-    uint64_t maps_cut; /* /tmp/perf-PID.map, of which only the first 256 MiB were read */
+    uint64_t maps_cut; /* files /tmp/perf-PID.map of which only the first 256 MiB were read */
 };
 const struct symbols_counts *symbols_counts(const struct symbols *symbols);
 

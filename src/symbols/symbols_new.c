@@ -25,7 +25,7 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
     intern_init(&symbols->texts);
     item_table_init(&symbols->frames, sizeof(struct symbols_frame_item), FRAME_KEY_BYTES);
     item_table_init(&symbols->plans, sizeof(struct unwind_plan), sizeof(struct unwind_plan));
-    /* Number 0 of both is no stack and no frame. */
+    /* Number 0 stands for no stack and no frame. */
     symbols->node_count = 1;
     if (array_reserve_zeroed(&symbols->nodes, &symbols->node_room, symbols->node_count, sizeof *symbols->nodes) != 0 ||
         item_table_add(&symbols->frames, &(struct symbols_frame_item){ .inside = UINT64_MAX, .module = UINT32_MAX }) !=

@@ -51,9 +51,9 @@ struct symbols_process {
     uint32_t jit;                           /* number of its module for code without a file, + 1; 0: none */
 };
 
-/* A frame, by where it is. Frames are equal if all but their lines are. */
+/* A frame by its location. Frames are equal if everything but their lines is. */
 struct symbols_frame_item {
-    uint64_t address, inside; /* as the process has it; as the file has it, of the instruction itself */
+    uint64_t address, inside; /* in the process; in the file, of the instruction itself */
     uint32_t module;
     uint16_t method, is_kernel;
     uint32_t first_line, line_count;
@@ -62,7 +62,7 @@ struct symbols_frame_item {
 
 struct symbols {
     struct symbols_settings settings;
-    uint16_t machine; /* EM_*: ours */
+    uint16_t machine; /* EM_*: our own */
     struct symbols_process *processes;
     struct symbols_module **modules;
     size_t module_count, module_capacity;
@@ -78,7 +78,7 @@ struct symbols {
     struct symbols_counts counts;
 };
 
-/* A text that lives as long as symbols, the same for equal bytes; "" when memory is short. */
+/* A text that lives as long as symbols; equal bytes give the same pointer. "" if out of memory. */
 const char *symbols_text(struct symbols *symbols, const char *bytes, size_t length);
 
 #endif

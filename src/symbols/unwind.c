@@ -54,7 +54,7 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
         return 0;
     }
     struct symbols *symbols = process->symbols;
-    /* a call is the last instruction before the address it returns to */
+    /* The call is the last instruction before its return address. */
     uint64_t instruction = address - (bits & PLACE_RETURN);
     const struct address_space_mapping *mapping = address_space_find(process, instruction);
     if (!mapping)
@@ -80,7 +80,7 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     return 0;
 }
 
-/* ---- Making stacks --------------------------------------------------------------------------------------------- */
+/* ---- Building stacks ------------------------------------------------------------------------------------------- */
 
 struct gathered { /* frames, innermost first */
     uint32_t frames[SYMBOLS_DEPTH_MAX];
