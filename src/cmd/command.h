@@ -8,18 +8,18 @@ struct command {
     const char *name;
     const char *arguments;                      /* "FILE …" */
     const char *summary;                        /* one line for the list of commands */
-    const char *about;                          /* a few lines for its own help, or NULL */
+    const char *about;                          /* a few lines for the command's own help, or NULL */
     const struct option *options;               /* ends with a row without a name */
-    const struct option *(*make_options)(void); /* instead of `options`, where they are put together first */
-    const char *files; /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
-    int takes_program; /* the first operand is a program, and all that follows is the program's */
+    const struct option *(*make_options)(void); /* instead of `options`, if they must be assembled first */
+    const char *files;                          /* file extensions for completion: "tacho,sqlite"; NULL: none */
+    int takes_program; /* the first operand is a program, and everything behind it belongs to the program */
     /* argv[0] is the command's name. Returns the exit status. */
     int (*run)(const struct command *self, int argc, char **argv);
 };
 
 extern const struct command *const commands[]; /* NULL-terminated */
 
-/* Exit statuses of our own; profile also passes on its program's. */
+/* Exit statuses of tacho itself; profile also returns its program's. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /* Runs the command that argv names and returns the exit status. */

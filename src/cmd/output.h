@@ -1,7 +1,7 @@
-/* Where tables go and in what format: -f and -o of `stats` and `analyze`, several of each, paired in order.
+/* Destinations and formats of tables: -f and -o of `stats` and `analyze`, several of each, paired in order.
  *
- * An output is "-" (stdout), "@CMD" (the standard input of a command), "." (files named after the input) or the base of
- * the files' names. */
+ * An output is "-" (stdout), "@CMD" (the standard input of a command), "." (files named after the input) or the base
+ * of the files' names. */
 #ifndef TACHO_CMD_OUTPUT_H
 #define TACHO_CMD_OUTPUT_H
 
@@ -10,14 +10,14 @@
 
 enum { DELIVER_MOST = 64 };
 
-/* What the options fill; a command has it as a member of its settings. */
+/* Filled by the options; a command has it as a member of its settings. */
 struct output_settings {
     struct option_list formats, outputs;
     const char *time_unit;
     int quiet, force_overwrite;
 };
 
-/* Their rows in a table of options: DELIVER_OPTIONS(struct settings, deliver). */
+/* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). */
 #define DELIVER_OPTIONS(type, member)                                                                                  \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
       .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                     \
@@ -47,25 +47,25 @@ struct output_delivery {
     struct output_destination list[DELIVER_MOST];
     size_t count;                   /* at least 1 */
     int quiet, overwrite;
-    char **texts[2 * DELIVER_MOST]; /* what the list points into */
+    char **texts[2 * DELIVER_MOST]; /* the strings that the list points into */
     size_t text_count;
 };
 
 int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err);
 void output_delivery_free(struct output_delivery *delivery);
-/* The place-th; the last one counts on. */
+/* The destination at an index; behind the end, the last one. */
 const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place);
 int output_is_console(const struct output_destination *destination);
 
-/* The file that a table goes to: BASE_WHAT.csv. what is the report and its arguments; colons and slashes in it become
- * _ and -. With "." the base is the input without its ending. */
+/* The path of a table's file: BASE_WHAT.csv. `what` is the report with its arguments; colons and slashes in it become
+ * _ and -. If the output is ".", the base is the input without its extension. */
 void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what);
 
-/* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
+/* Delivers a text: prints it, writes the file, or runs the command and waits for it. */
 int output_deliver(const struct output_delivery *delivery, const struct output_destination *destination,
                    const char *file, const struct text *text, struct error *err);
 
-/* Prints --help-formats. */
+/* Adds the text of --help-formats. */
 void output_help(struct text *out);
 
 #endif

@@ -9,12 +9,12 @@
 #include "output.h"
 #include "selection.h"
 
-/* How a table is shown. */
+/* How to print a table. */
 struct run_reports_style {
     const struct print_format *format;
     struct print_request request;
     int quiet;      /* tables only */
-    int by_default; /* nobody asked for it by name: its first rows may do */
+    int by_default; /* not requested by name: its first rows are enough */
 };
 
 /* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
@@ -22,7 +22,7 @@ struct run_reports_style {
 int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
                       const struct analysis_request *request, const struct run_reports_style *style, struct error *err);
 
-/* The settings of such a command, as its options fill them. */
+/* The settings of such a command, filled by its options. */
 struct run_reports_settings {
     struct option_list names;
     struct output_settings deliver;

@@ -1,4 +1,4 @@
-/* What `tacho doctor` finds out about one thing. */
+/* The result of one check of `tacho doctor`. */
 #ifndef TACHO_CMD_DOCTOR_FINDING_H
 #define TACHO_CMD_DOCTOR_FINDING_H
 
@@ -9,22 +9,23 @@ enum finding_verdict {
     VERDICT_PARTLY,
     VERDICT_FAILS,
     VERDICT_LATER, /* this version cannot do it on any machine */
-    VERDICT_NOTE,  /* neither good nor bad, but good to know */
+    VERDICT_NOTE,  /* neither good nor bad, but useful to know */
 };
 
 struct finding {
     enum finding_verdict verdict;
-    struct text why;   /* one sentence or two */
-    struct text allow; /* a line each: what to type or set to allow it; empty when nothing is needed or helps */
+    struct text why; /* one sentence or two */
+    /* A line each: what to type or set to enable it; empty if nothing is needed or nothing helps. */
+    struct text allow;
 };
 
-/* A row for each thing, in the order in which they are told; a row without a name ends a list. */
+/* One check per row, in the order of the output; a row without a name ends a list. */
 struct doctor_examination {
     const char *name;
     void (*look)(struct finding *finding);
 };
 
-/* For what needs the agent: 1 if it is there; else the finding says that it is not. */
+/* For checks that need the agent: 1 if it is installed; else the finding says that it is not. */
 int finding_has_agent(struct finding *finding);
 
 #endif

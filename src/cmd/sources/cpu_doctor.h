@@ -1,4 +1,4 @@
-/* What `tacho doctor` says about CPU sampling. */
+/* The checks of `tacho doctor` for CPU sampling. */
 #ifndef TACHO_CMD_SOURCES_CPU_DOCTOR_H
 #define TACHO_CMD_SOURCES_CPU_DOCTOR_H
 

@@ -1,4 +1,4 @@
-/* What `tacho doctor` says about CUDA. */
+/* The checks of `tacho doctor` for CUDA. */
 #ifndef TACHO_CMD_SOURCES_CUDA_DOCTOR_H
 #define TACHO_CMD_SOURCES_CUDA_DOCTOR_H
 
@@ -6,10 +6,10 @@
 
 extern const struct doctor_examination cuda_examinations[];
 
-/* Whether CUDA can be traced: driver, CUPTI, other profilers in the environment. root stands before
- * the paths of the system: "". */
+/* Can CUDA be traced? Checks the driver, CUPTI and other profilers in the environment. root: a prefix of the system's
+ * paths, "" except in tests. */
 void cuda_doctor_look(const char *root, struct finding *finding);
-/* Whether the driver would let a user read the GPU's counters. */
+/* Does the driver let a user read the GPU's counters? */
 void cuda_doctor_look_at_counters(const char *root, struct finding *finding);
 
 #endif

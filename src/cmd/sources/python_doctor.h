@@ -1,4 +1,4 @@
-/* What `tacho doctor` says about Python. */
+/* The checks of `tacho doctor` for Python. */
 #ifndef TACHO_CMD_SOURCES_PYTHON_DOCTOR_H
 #define TACHO_CMD_SOURCES_PYTHON_DOCTOR_H
 

@@ -15,7 +15,7 @@
 struct file_host {
     int fd;
     struct parallel *pool;
-    _Atomic(ZSTD_DCtx *) contexts[CONTEXTS]; /* those that nobody uses right now */
+    _Atomic(ZSTD_DCtx *) contexts[CONTEXTS]; /* those that are not in use */
 };
 
 static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
@@ -26,7 +26,7 @@ static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
-            return ERR_IO; /* 0: the file has become shorter */
+            return ERR_IO; /* 0: the file has been truncated */
         done += (size_t)count;
     }
     return 0;
@@ -95,7 +95,7 @@ int report_open(const char *path, struct report **out, struct error *err)
     int code;
     if (!host)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
+    host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe without a writer must not block */
     if (host->fd < 0 || fstat(host->fd, &file) != 0) {
         code = error_set_errno(err, "cannot open %s", path);
         goto delete_host;

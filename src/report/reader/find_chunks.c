@@ -81,7 +81,7 @@ free_values:
     return code;
 }
 
-/* ERR_CORRUPT when there is no good index: then the file is scanned. */
+/* Reads the index. ERR_CORRUPT if there is no valid one: then the file is scanned. */
 static int read_index(struct report *report, struct reader_scratch *scratch)
 {
     uint64_t size = report->host.size;
@@ -122,7 +122,7 @@ struct window {
     size_t length;
 };
 
-/* length bytes at offset, or NULL if the file ends before or cannot be read there. */
+/* Returns `length` bytes at `offset`, or NULL if the file ends before them or cannot be read. */
 static const uint8_t *window_at(struct window *window, uint64_t offset, size_t length)
 {
     uint64_t size = window->report->host.size;
@@ -140,7 +140,7 @@ static const uint8_t *window_at(struct window *window, uint64_t offset, size_t l
     return window->bytes + (offset - window->start);
 }
 
-/* The next offset at which a chunk begins that lies wholly in the file; the file's size if there is none. */
+/* The next offset at which a chunk begins that lies completely in the file; the file's size if there is none. */
 static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_header *header)
 {
     uint64_t size = window->report->host.size;
@@ -166,7 +166,7 @@ static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_
     return size;
 }
 
-/* A tail that was still being written when its writer stopped (or still is) is not damage. */
+/* A tail that was not written completely, by a writer that stopped or still runs, is not damage. */
 static int is_unfinished_tail(struct window *window, uint64_t offset)
 {
     uint64_t left = window->report->host.size - offset;
@@ -209,7 +209,8 @@ free_window:
     return code;
 }
 
-/* A scanned file has seen a crash or damage, so every payload is checked now: the tables then count only good rows. */
+/* A file is scanned only after a crash or damage. So every payload is checked now, and the tables count only good
+ * rows. */
 static void verify_one(void *argument, int worker, size_t i)
 {
     (void)worker;

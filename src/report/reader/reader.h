@@ -16,19 +16,19 @@
 
 struct report;
 
-/* Opens a file with the usual host: pread, zstd, a pool of threads. */
+/* Opens a file with the default host: pread, zstd, a pool of threads. */
 int report_open(const char *path, struct report **out, struct error *err);
 int report_open_host(const struct report_host *host, struct report **out, struct error *err);
 void report_close(struct report *report);
 
 /* The state of the file as it was found when it was opened, and damage that was met since. */
 struct report_health {
-    int has_index;           /* 0: scanned */
-    int complete;            /* the writer closed it in good order */
+    int has_index;           /* 0: the file was scanned */
+    int complete;            /* the writer closed the file properly */
     int recovered;           /* made by report_recover() (recover.h) from one that was damaged or unfinished */
     uint64_t damaged_chunks; /* skipped */
     uint64_t damaged_bytes;
-    uint64_t cut_bytes;      /* at the end, of a chunk that was not written to its end */
+    uint64_t cut_bytes;      /* at the end: an incomplete chunk */
     uint64_t file_bytes;
 };
 struct report_health report_health(const struct report *report);
@@ -36,7 +36,7 @@ struct report_health report_health(const struct report *report);
 /* Reads every chunk and checks its hash, so that report_health() reports all damage. */
 void report_check(struct report *report);
 
-/* Tables, as the file itself names them. */
+/* Tables, by their names in the file. */
 struct report_column {
     const char *name;
     enum column_type type;
@@ -47,7 +47,7 @@ struct report_table {
     size_t column_count;
     uint64_t rows;
     uint64_t packed_bytes;     /* in the file */
-    int64_t first_ns, last_ns; /* span of the rows' times; first > last when there are none */
+    int64_t first_ns, last_ns; /* span of the rows' times; first > last if there are none */
 };
 size_t report_table_count(const struct report *report);
 const struct report_table *report_table_at(const struct report *report, size_t index);
@@ -56,15 +56,15 @@ const struct report_table *report_table(const struct report *report, const char 
 /* -1 if the table has no such column. */
 int report_column(const struct report_table *table, const char *name);
 
-/* Decoded values of some columns for a run of rows. values[c] belongs to the c-th requested column; a REAL is its
- * bits. nulls[c] is NULL when no row is NULL; else bit r%64 of word r/64 says that row r is. A column that the file
- * lacks (index -1) is all NULL, so that analyses need no special case for old files. */
+/* Decoded values of some columns for a run of rows. values[c] belongs to the c-th requested column; a REAL is stored
+ * as its bits. nulls[c] is NULL if no row is NULL, else bit r%64 of word r/64 says whether row r is. A column that the
+ * file lacks (index -1) is all NULL, so that analyses need no special case for old files. */
 struct report_block {
     uint64_t first_row; /* of the table */
     size_t rows;
     const int64_t *const *values;
     const uint64_t *const *nulls;
-    int64_t first_ns, last_ns; /* of the chunk that it is */
+    int64_t first_ns, last_ns; /* of the chunk that this block comes from */
 };
 static inline int block_is_null(const struct report_block *block, size_t column, size_t row)
 {
@@ -96,17 +96,17 @@ int report_workers(const struct report *report);
 void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i),
                          void *argument);
 
-/* The same for the chunks that hold some of the rows first_row … first_row + row_count - 1. */
+/* The same for the chunks that contain any of the rows first_row to first_row + row_count - 1. */
 int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                      uint64_t first_row, uint64_t row_count,
                      int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                      struct error *err);
 
-/* The chunks of a table, in row order, as far as they are known without reading them. */
+/* The chunks of a table in row order, as far as they are known without reading them. */
 struct report_chunk {
     uint64_t first_row;
     size_t rows;
-    int64_t first_ns, last_ns; /* span of the rows' times; first > last when there are none */
+    int64_t first_ns, last_ns; /* span of the rows' times; first > last if there are none */
 };
 size_t report_chunk_count(const struct report_table *table);
 struct report_chunk report_chunk_at(const struct report_table *table, size_t index);
@@ -117,7 +117,7 @@ struct report_columns {
     size_t rows;
     size_t column_count;
     int64_t **values;
-    uint64_t **nulls; /* an entry is NULL when no row is */
+    uint64_t **nulls; /* an entry is NULL if no row of the column is */
 };
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err);

@@ -53,7 +53,7 @@ void reader_scratch_delete(struct reader_scratch *scratch)
     free(scratch);
 }
 
-/* Room for count columns of rows each; what was there before is lost. */
+/* Makes room for `count` columns of `rows` rows; their old contents are lost. */
 static int scratch_columns(struct reader_scratch *scratch, size_t count, size_t rows)
 {
     if (count <= scratch->column_capacity && rows <= scratch->row_capacity)
@@ -119,7 +119,7 @@ const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chu
     return scratch->chunk + CHUNK_HEADER_SIZE;
 }
 
-/* Where a column of the table lies in chunks of this definition; -1 if they lack it. */
+/* The index of a table column in chunks of this definition; -1 if they lack it. */
 static int definition_column(const struct reader_definition *definition, int column)
 {
     for (size_t i = 0; column >= 0 && i < definition->column_count; i++)
@@ -128,7 +128,7 @@ static int definition_column(const struct reader_definition *definition, int col
     return -1;
 }
 
-/* Values and NULL bits of some columns go where the caller says; has_nulls[c] tells of each. */
+/* The destination of decoded columns; has_nulls[c] is set for each. */
 struct target {
     const int *columns;
     size_t count;
@@ -143,8 +143,7 @@ static void all_null(size_t rows, int64_t *values, uint64_t *nulls, int *has_nul
     column_decode(NULL, NULL, &nothing, rows, NULL, values, nulls, has_nulls);
 }
 
-/* The strings of StringIds are numbered from the chunk's first id: a reader sees those numbers in both of its
- * columns. */
+/* The strings of StringIds are numbered from the chunk's first id. Both of its columns read as those numbers. */
 static int decode_ids(const struct reader_chunk *chunk, const struct target *target)
 {
     for (size_t c = 0; c < target->count; c++) {
@@ -281,7 +280,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
                 int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                 struct error *err)
 {
-    const struct reader_table *state = (const struct reader_table *)table; /* public is its first member */
+    const struct reader_table *state = (const struct reader_table *)table; /* `public` is its first member */
     struct scan scan = { .report = report,
                          .table = state,
                          .columns = columns,
@@ -367,7 +366,8 @@ struct read {
     _Atomic int code;
 };
 
-/* Copies a chunk's NULL bits to the place of its rows; neighbours share a word. */
+/* Copies the NULL bits of a chunk to the position of its rows. Adjacent chunks may share a word, so it sets bits with
+ * atomic operations. */
 static int or_bits(_Atomic(uint64_t *) *where, size_t total_rows, uint64_t first_row, const uint64_t *bits, size_t rows)
 {
     uint64_t *words = atomic_load(where);

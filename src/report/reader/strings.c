@@ -34,7 +34,7 @@ int report_make_strings(struct report *report, struct error *err)
     return 0;
 }
 
-/* Puts a NUL behind each string, so that most users need no length. */
+/* Inserts a NUL behind each string, so that most users need no length. */
 static void spread(struct reader_string_block *block, size_t rows, const uint8_t *packed)
 {
     for (size_t r = rows; r-- > 0;) {
@@ -110,7 +110,7 @@ static void load_one(void *argument, int worker, size_t i)
     get_block(report, &report->string_chunks[i]);
 }
 
-/* The chunk that may hold this id, or NULL. */
+/* The chunk that may contain this id, or NULL. */
 static struct reader_string_chunk *find_chunk(struct report *report, int64_t id)
 {
     size_t low = 0, high = report->string_chunk_count;

@@ -13,7 +13,7 @@ struct name {
     size_t length;
 };
 
-/* A name in the file has letters, digits and _ only, so that no user of it has to quote it. */
+/* A name in the file has only letters, digits and _, so that it never needs quotes. */
 static struct name take_name(struct format_cursor *cursor)
 {
     uint64_t length = cursor_varint(cursor);
@@ -33,7 +33,7 @@ static int same_name(const char *known, struct name name)
     return strlen(known) == name.length && !memcmp(known, name.bytes, name.length);
 }
 
-/* The table of that name, made if there is none; NULL when memory is short. */
+/* The table of that name, created if there is none; NULL if out of memory. */
 static struct reader_table *add_table(struct report *report, struct name name)
 {
     for (size_t i = 0; i < report->table_count; i++)
@@ -164,7 +164,7 @@ free_text:
     return code;
 }
 
-/* Whether the header's claims about the rows can be true; strings must have the ids that first and last name. */
+/* Can the header's claims about the rows be true? The ids of strings must match first and last. */
 static int header_plausible(const struct chunk_header *header, const struct reader_definition *definition)
 {
     if (!definition || !header->rows)

@@ -14,7 +14,7 @@
 
 #define ALLOCATE_STEP ((uint64_t)4 << 20)
 
-/* Devices and pipes stay. */
+/* Devices and pipes are kept. */
 static void unlink_regular(const char *path)
 {
     struct stat status;
@@ -24,7 +24,7 @@ static void unlink_regular(const char *path)
 
 int append_file_open(struct append_file *output, const char *path, int overwrite, struct error *err)
 {
-    int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* it has command lines in it */
+    int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* the report contains command lines */
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)
@@ -74,9 +74,9 @@ int append_file_write(struct append_file *output, const void *bytes, size_t size
         if (written <= 0) {
             int cause = written ? errno : ENOSPC;
             if (ftruncate(output->fd, (off_t)start)) {
-                /* the torn tail stays; readers step over it, and the next write begins at the same place */
+                /* The incomplete tail stays. Readers skip it, and the next write begins at the same offset. */
             }
-            /* truncation freed what was ahead */
+            /* Truncation has released the space ahead. */
             output->allocated = output->allocated < start ? output->allocated : start;
             errno = cause;
             return cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? ERR_NO_SPACE : ERR_IO;
@@ -93,7 +93,7 @@ int append_file_close(struct append_file *output)
     if (output->allocated > end) {
         fallocate(output->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)(output->allocated - end));
         if (ftruncate(output->fd, (off_t)end)) {
-            /* not a regular file, or a file system that keeps the blocks: the report is whole all the same */
+            /* Not a regular file, or a file system that keeps the blocks. The report is complete all the same. */
         }
     }
     int closed = close(output->fd);

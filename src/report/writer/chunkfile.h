@@ -1,5 +1,5 @@
-/* A report file under construction: places whole chunks, remembers them, and writes the index at the end. Shared by
- * the writer and by recovery; knows nothing of rows. One thread at a time. */
+/* A report file under construction: appends whole chunks, remembers their offsets, and writes the index at the end.
+ * Shared by the writer and by recovery; knows nothing of rows. One thread at a time. */
 #ifndef TACHO_REPORT_WRITER_CHUNKFILE_H
 #define TACHO_REPORT_WRITER_CHUNKFILE_H
 
@@ -20,20 +20,20 @@ struct chunkfile {
     int failed_errno; /* and its errno */
 };
 
-/* Creates the file with its first bytes. If they cannot be written, no file is left. */
+/* Creates the file and writes its header. If that fails, no file is left. */
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
 
-/* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header.
- * Leaves keep bytes of room. */
+/* Appends a chunk. Its payload lies in bytes, behind CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of
+ * space. */
 int chunkfile_put(struct chunkfile *file, const struct encoded_chunk *encoded, uint64_t keep);
 
-/* Room that the index and the end will need. */
+/* Space that the index and the end will need. */
 uint64_t chunkfile_index_room(const struct chunkfile *file);
 
-/* Writes the index and the end. */
+/* Writes the index and the end chunk. */
 int chunkfile_finish(struct chunkfile *file, struct encoder *encoder);
 
-/* Closes and frees; the file is left as it is. */
+/* Closes the file as it is and frees the memory. */
 int chunkfile_close(struct chunkfile *file);
 
 /* The same, and removes the file. */

@@ -10,7 +10,7 @@
 #include "chunkfile.h"
 #include "report/reader/reader_state.h"
 
-/* Whether there is a row that can be read; the report has been checked. */
+/* Is there a readable row? The report must have been checked. */
 static int has_rows(const struct report *report)
 {
     for (size_t i = 0; i < report->table_count; i++)
@@ -42,7 +42,7 @@ static int copy_all(struct report *report, struct chunkfile *file)
         goto done;
     for (size_t i = 0; i < report->found_count; i++) {
         uint8_t kind = report->found[i].header.kind;
-        if (!kind || kind == CHUNK_INDEX || kind == CHUNK_END) /* 0: found to be damaged */
+        if (!kind || kind == CHUNK_INDEX || kind == CHUNK_END) /* 0: known to be damaged */
             continue;
         if ((code = copy_chunk(report, scratch, &report->found[i], file)) != 0)
             goto done;

@@ -28,23 +28,23 @@
 #include "string_pool.h"
 
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
-#define STRING_MEMORY ((size_t)64 << 20) /* of a generation; there are two */
+#define STRING_MEMORY ((size_t)64 << 20) /* of each of the two generations */
 #define SMALL_TABLE_ROWS 4096
 #define LAST_WORDS_BYTES ((uint64_t)128 << 10)
 #define MAX_WORKERS 16
-#define DEFAULT_WORKERS 4 /* encode faster than one thread can append */
+#define DEFAULT_WORKERS 4                /* they encode faster than one thread can append */
 
 struct job {
     struct job *next;
     enum table_id table;
     size_t count;
-    uint64_t *rows;                /* a batch, or */
-    struct intern_string *strings; /* strings, when rows is NULL */
+    uint64_t *rows;                /* a batch */
+    struct intern_string *strings; /* or strings, if rows is NULL */
     int64_t first_id;
     int small;                     /* the table has few rows so far: a full disk must not lose them */
     int done;
     int encode_code;               /* of encoding: 0 or an ERR_ code */
-    int held;                      /* did not fit, and waits for the close */
+    int held;                      /* it did not fit, and waits for writer_close() */
     struct encoded_chunk encoded;
 };
 
@@ -65,7 +65,7 @@ struct writer {
     struct batch batches[TABLE_COUNT];
     uint64_t appended[TABLE_COUNT];
     _Atomic uint64_t lost[TABLE_COUNT];
-    uint64_t nowhere[65];    /* where a row goes when there is no memory for a batch */
+    uint64_t nowhere[65];    /* the target of rows if there is no memory for a batch */
     struct string_pool strings;
     size_t string_memory, pending_string_bytes;
     struct encoder *encoder; /* the owner's */
@@ -85,7 +85,7 @@ struct writer {
 
 /* ---- the file: only the drainer, or the owner while nothing is in flight --------------------------------------- */
 
-/* Strings that did not fit before; 0 when none are left. */
+/* Writes strings that did not fit before; 0 if none are left. */
 static int put_stuck(struct writer *writer, uint64_t keep)
 {
     if (!writer->stuck_count)
@@ -120,7 +120,7 @@ static void free_job(struct job *job)
     free(job);
 }
 
-/* Rows of small tables that did not fit before; 0 when none are left. */
+/* Writes rows of small tables that did not fit before; 0 if none are left. */
 static int put_held(struct writer *writer, uint64_t keep)
 {
     while (writer->held) {
@@ -171,7 +171,7 @@ static void encode_job(struct encoder *encoder, struct job *job)
         job->encode_code = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
 }
 
-/* Disposes of a job that was written, or was not. */
+/* Releases a job, whether or not it was written. */
 static void release(struct writer *writer, struct job *job)
 {
     if (job->held) {
@@ -191,7 +191,7 @@ static void release(struct writer *writer, struct job *job)
     free_job(job);
 }
 
-/* Called with the lock held; gives it up while it writes. */
+/* Call it with the lock held; it releases the lock while it writes. */
 static void drain(struct writer *writer)
 {
     if (writer->draining)
@@ -302,7 +302,7 @@ static void submit_strings(struct writer *writer)
         if (!job || !strings) {
             free(job);
             free(strings);
-            return; /* tried again with the next batch */
+            return; /* retried with the next batch */
         }
         int64_t first = string_pool_take(&writer->strings, strings, count);
         *job = (struct job){ .table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first };
@@ -335,7 +335,7 @@ static void submit_batch(struct writer *writer, enum table_id table)
     batch->count = 0;
 }
 
-/* Ensures that the batch has room for a row; 0 when there is no memory. */
+/* Ensures that the batch has room for a row; 0 if out of memory. */
 static int make_room(struct writer *writer, enum table_id table)
 {
     struct batch *batch = &writer->batches[table];
@@ -382,7 +382,7 @@ void writer_append(struct writer *writer, enum table_id table, const void *row)
     writer_commit(writer, table, 1);
 }
 
-/* Jobs point to strings, and so may stuck ones: neither may remain when strings are forgotten. */
+/* Jobs and stuck chunks point to strings, so none may remain when strings are dropped. */
 static void forget_strings(struct writer *writer)
 {
     wait_idle(writer);
@@ -586,7 +586,7 @@ static int by_rows(const void *a, const void *b, void *context)
     return x < y ? -1 : x > y;
 }
 
-/* Small tables first, so that the reserve is theirs. */
+/* Small tables first, so that they get the reserve. */
 static void put_last_tables(struct writer *writer, uint64_t keep)
 {
     enum table_id order[TABLE_COUNT];
@@ -605,7 +605,7 @@ void writer_give_up_held(struct writer *writer)
         put_last_tables(writer, LAST_WORDS_BYTES);
 }
 
-/* A second copy of the schema, so that no single damaged place makes a closed report unreadable. */
+/* Writes a second copy of the schema, so that no single damaged place makes a closed report unreadable. */
 static int put_schema(struct writer *writer)
 {
     struct encoded_chunk encoded;
