@@ -44,10 +44,11 @@ static int is_same(const char *a, const char *b)
     return *a == *b;
 }
 
-static int is_function(const struct tables *tables, uint32_t index, const char *name)
+static int is_definition(const struct tables *tables, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &tables->symbols[index];
-    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_OBJECT || type == STT_GNU_IFUNC) &&
            is_same(tables->strings + symbol->st_name, name);
 }
 
@@ -62,7 +63,7 @@ static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
     uint32_t index = count ? buckets[hash % count] : 0;
     while (index >= first && index) {
         uint32_t chain = chains[index - first];
-        if ((chain | 1) == (hash | 1) && is_function(tables, index, name))
+        if ((chain | 1) == (hash | 1) && is_definition(tables, index, name))
             return index;
         if (chain & 1)
             break;
@@ -74,18 +75,25 @@ static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
 static uint32_t find_by_hash(const struct tables *tables, const char *name)
 {
     for (uint32_t index = 1; index < tables->hash[1]; index++)
-        if (is_function(tables, index, name))
+        if (is_definition(tables, index, name))
             return index;
     return 0;
 }
 
-static void *find(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+static const ElfW(Sym) * find_definition(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
 {
     struct tables tables = read_tables(base, dynamic);
     if (!tables.symbols || !tables.strings)
         return NULL;
     uint32_t index = tables.gnu_hash ? find_by_gnu_hash(&tables, name) : tables.hash ? find_by_hash(&tables, name) : 0;
-    return index ? (void *)(base + tables.symbols[index].st_value) : NULL;
+    return index ? &tables.symbols[index] : NULL;
+}
+
+/* An indirect function has no address before the loader has called its resolver. */
+static void *find(uintptr_t base, const ElfW(Dyn) * dynamic, const char *name)
+{
+    const ElfW(Sym) *symbol = find_definition(base, dynamic, name);
+    return symbol && ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC ? (void *)(base + symbol->st_value) : NULL;
 }
 
 static const ElfW(Phdr) * find_header(const ElfW(Phdr) * headers, size_t count, uint32_t type)
@@ -105,6 +113,11 @@ void *library_symbol(const struct dl_phdr_info *object, const char *name)
 void *library_symbol_of(const struct link_map *object, const char *name)
 {
     return find(object->l_addr, object->l_ld, name);
+}
+
+int library_defines(const struct link_map *object, const char *name)
+{
+    return find_definition(object->l_addr, object->l_ld, name) != NULL;
 }
 
 const struct link_map *library_objects(void)

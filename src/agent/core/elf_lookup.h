@@ -5,11 +5,13 @@
 
 #include <stdint.h>
 
-/* The address of a function that an object of the loader exports; NULL if it has none of this name. */
+/* The address of a function or variable that an object of the loader exports; NULL if it has none of this name. */
 struct dl_phdr_info;
 struct link_map;
 void *library_symbol(const struct dl_phdr_info *object, const char *name);
 void *library_symbol_of(const struct link_map *object, const char *name);
+/* Whether the object exports a symbol of this name, be it an indirect function, whose address only the loader knows. */
+int library_defines(const struct link_map *object, const char *name);
 /* The loader's list of objects, found as a debugger finds it: without a call to a function that others may have
  * interposed. NULL if the program's headers do not lead to it. */
 const struct link_map *library_objects(void);

@@ -9,8 +9,10 @@
 #include "libc_real.h"
 
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "elf_lookup.h"
 #include "libc_loader.h"
 #include "object_extent.h"
 
@@ -128,6 +130,25 @@ static int are_of_one_library(const void *one, const void *other)
     return pair.together;
 }
 
+/* Whether dlsym(RTLD_NEXT) will find a symbol. A lookup that fails must not be tried: the loader allocates its error
+ * with the program's malloc(), and a hook that comes here may have been called by that malloc() while it initialises
+ * itself. (Chromium's then waits for itself for ever.) */
+static int is_defined(const char *symbol)
+{
+    static _Atomic(const struct link_map *) libc;
+    const struct link_map *objects = library_objects(), *known = atomic_load_explicit(&libc, memory_order_relaxed);
+    for (const struct link_map *at = objects; at && !known; at = at->l_next)
+        if (library_defines(at, "__libc_start_main"))
+            known = at;
+    atomic_store_explicit(&libc, known, memory_order_relaxed);
+    if (!objects || (known && library_defines(known, symbol)))
+        return 1;
+    for (const struct link_map *at = objects; at; at = at->l_next)
+        if (at->l_addr != library_own_base() && library_defines(at, symbol))
+            return 1;
+    return 0;
+}
+
 void *libc_find(enum libc_function function)
 {
     const char *symbol = symbols[function];
@@ -136,8 +157,9 @@ void *libc_find(enum libc_function function)
         symbol += sizeof OLD_PREFIX - 1;
     int saved_errno = errno;
     loader_prepare();
-    void *found = version && loader.dlvsym ? loader.dlvsym(RTLD_NEXT, symbol, version) : NULL;
-    void *next = loader.dlsym(RTLD_NEXT, symbol);
+    int defined = is_defined(symbol);
+    void *found = defined && version && loader.dlvsym ? loader.dlvsym(RTLD_NEXT, symbol, version) : NULL;
+    void *next = defined ? loader.dlsym(RTLD_NEXT, symbol) : NULL;
     if (!found || (next != found && !are_of_one_library(next, found)))
         found = next;
     if (!found)

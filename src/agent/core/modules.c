@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "elf_lookup.h"
 #include "libc_loader.h"
 #include "libc_real.h"
 #include "object_extent.h"
@@ -132,32 +133,30 @@ void modules_after_fork_in_child(void)
     atomic_store(&walking, 0);
 }
 
-/* ---- Functions that a hook replaces ---------------------------------------------------------------------------- */
+/* ---- Symbols of libraries -------------------------------------------------------------------------------------- */
 
 struct wanted {
     const char *library, *symbol;
-    void *function;
+    struct agent_symbol found;
 };
 
 static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
 {
     struct wanted *wanted = data;
-    const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
-    if (!slash || strncmp(slash + 1, wanted->library, strlen(wanted->library)) != 0)
+    const char *path = object->dlpi_name ? object->dlpi_name : "", *slash = strrchr(path, '/');
+    if (*path && strncmp(slash ? slash + 1 : path, wanted->library, strlen(wanted->library)) != 0)
         return 0;
-    void *library = LIBC_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-    wanted->function = library ? loader.dlsym(library, wanted->symbol) : NULL;
-    return wanted->function != NULL;
+    wanted->found = (struct agent_symbol){ library_symbol(object, wanted->symbol), path };
+    return wanted->found.address != NULL;
 }
 
-/* RTLD_NEXT does not search libraries that were loaded with RTLD_LOCAL. */
-void *agent_find_function(const char *library, const char *symbol)
+/* Not by dlsym(), which does not search libraries that were loaded with RTLD_LOCAL, and which allocates memory if it
+ * finds nothing: the caller may be a hook inside the program's malloc(). */
+struct agent_symbol agent_find_symbol(const char *library, const char *symbol)
 {
-    struct wanted wanted = { library, symbol, loader.dlsym(RTLD_NEXT, symbol) };
-    if (!wanted.function)
-        dl_iterate_phdr(look_in_object, &wanted);
-    loader.dlerror(); /* the program must not see this error */
-    return wanted.function;
+    struct wanted wanted = { .library = library, .symbol = symbol };
+    dl_iterate_phdr(look_in_object, &wanted);
+    return wanted.found.address ? wanted.found : (struct agent_symbol){ 0 };
 }
 
 /* ---- Changes without a walk ------------------------------------------------------------------------------------ */

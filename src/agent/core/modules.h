@@ -10,8 +10,12 @@ void agent_modules_changed(void);
 void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
 
-/* The next function of this name after the agent's, or else that of a loaded library whose file name begins with
- * `library`; NULL if there is none. */
-void *agent_find_function(const char *library, const char *symbol);
+/* A symbol that the program exports, or a loaded library whose file name begins with `library` ("": any); address NULL
+ * if there is none. Allocates nothing. */
+struct agent_symbol {
+    void *address;
+    const char *path; /* of the object that has it; "" for the program itself */
+};
+struct agent_symbol agent_find_symbol(const char *library, const char *symbol);
 
 #endif

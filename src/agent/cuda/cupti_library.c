@@ -251,7 +251,7 @@ void *cuda_library_function(const char *name)
 {
     void *function = cuda.library ? loader.dlsym(cuda.library, name) : NULL;
     loader.dlerror(); /* the program must not see this error */
-    return function ? function : agent_find_function("libcupti.so", name);
+    return function ? function : agent_find_symbol("libcupti.so", name).address;
 }
 
 /* Loads the file that the user chose: NULL, or why that failed. */

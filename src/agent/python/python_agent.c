@@ -78,31 +78,24 @@ static int read_through_kernel(void *context, uint64_t address, void *buffer, si
 
 /* ---- The interpreter ------------------------------------------------------------------------------------------- */
 
-static void *find(const char *symbol)
+/* Keeps a library loaded: the program may have loaded it by name, and could unload it. */
+static void keep_loaded(const char *path)
 {
-    void *found = loader.dlsym(RTLD_DEFAULT, symbol); /* mostly the program itself, which RTLD_NEXT skips */
-    return found ? found : agent_find_function("libpython", symbol);
-}
-
-/* Keeps the library that has this function loaded: the program may have loaded it by name, and could unload it. */
-static void keep_loaded(void *function)
-{
-    Dl_info place;
-    if (loader.dladdr(function, &place) && place.dli_fname)
-        LIBC_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (*path)
+        LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    loader.dlerror(); /* the program must not see an error of this */
 }
 
 int python_prepare(void)
 {
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
     int before = NOT_FOUND;
-    *(void **)&stacks.this_thread = find("PyGILState_GetThisThreadState");
-    loader.dlerror(); /* the program must not see this error */
+    struct agent_symbol this_thread = agent_find_symbol("", "PyGILState_GetThisThreadState");
+    *(void **)&stacks.this_thread = this_thread.address;
     if (stacks.this_thread && atomic_compare_exchange_strong(&stacks.state, &before, OPENING)) {
         for (int i = 0; i < PYTHON_SYMBOL_COUNT; i++)
-            symbols[i] = (uint64_t)find(python_symbols[i]);
-        keep_loaded((void *)stacks.this_thread);
-        loader.dlerror();
+            symbols[i] = (uint64_t)agent_find_symbol("", python_symbols[i]).address;
+        keep_loaded(this_thread.path);
         atomic_store(&stacks.state,
                      python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
     }
