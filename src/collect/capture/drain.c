@@ -69,7 +69,7 @@ static void begin_thread(struct process *process, struct process_reader *reader,
     thread_row(process, reader);
 }
 
-/* The thread's last rows. Its place in the slot is free afterwards. */
+/* Writes the thread's last rows and resets the reader for the next thread in the slot. */
 static void end_thread(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
     SOURCES_CALL(thread_end, process, reader, end_ns);
@@ -87,7 +87,7 @@ static void end_thread(struct process *process, struct process_reader *reader, i
     *reader = (struct process_reader){ 0 };
 }
 
-/* The owner may be counting right now, without a lock: its numbers are read, never written. */
+/* The owner may be counting right now, without a lock. So its counters are only read, never written. */
 static void take_counts(struct process *process, struct process_reader *reader, const struct wire_thread *slot)
 {
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
@@ -124,8 +124,8 @@ void drain_recycle_chunk(struct process *process, uint32_t index)
     wire_free_chunk(process->arena, index);
 }
 
-/* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the
- * program has written over it: they are lost. */
+/* Called once the chains are complete. Records of handlers may still wait for a place that the thread never reaches,
+ * because the program has overwritten it: they are counted as lost. */
 static void count_waiting_handlers(struct process *process, const struct process_reader *reader)
 {
     if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
@@ -156,7 +156,7 @@ static void damaged(struct process *process, struct process_reader *reader)
     process_count_damaged(process);
 }
 
-/* Its size in bytes; 0: it is damaged, and nothing says where the next one starts. */
+/* Handles one record and returns its size in bytes. 0: it is damaged, and the start of the next record is unknown. */
 static inline size_t read_record(const struct collect_origin *origin, const unsigned char *bytes, size_t length)
 {
     const struct wire_record *record = (const struct wire_record *)bytes;
@@ -180,7 +180,7 @@ struct reach {
     uint32_t committed, next;
 };
 
-/* The lane has a chunk, the first of its chain if it had none yet: is there one? */
+/* Moves the lane to the first chunk of its chain if it has none yet. Returns 1 if the lane has a chunk. */
 static int enter_lane(struct process *process, struct process_reader *reader, enum wire_lane which)
 {
     struct process_lane *lane = &reader->lanes[which];
@@ -195,7 +195,7 @@ static int enter_lane(struct process *process, struct process_reader *reader, en
     return lane->chunk != WIRE_NONE && !reader->damaged;
 }
 
-/* 0, or -1: it makes no sense. */
+/* 0, or -1: the chunk's fields are inconsistent. */
 static int look_at_chunk(struct process *process, struct process_reader *reader, const struct process_lane *lane,
                          struct reach *reach)
 {
@@ -216,7 +216,7 @@ static void next_chunk(struct process *process, struct process_lane *lane, uint3
     lane->offset = 0;
 }
 
-/* A private copy of what a chunk has from the reader on. */
+/* A private copy of `length` bytes of a chunk from the read position on. */
 static const unsigned char *copy_chunk(const struct collect_origin *origin, const struct process_lane *lane,
                                        enum wire_lane which, size_t length)
 {
@@ -231,7 +231,7 @@ static void has_read(struct process_lane *lane, size_t bytes)
     lane->read_bytes += bytes;
 }
 
-/* Records of handlers from one chunk, as far as they belong before what is next in the thread's own lane. */
+/* Handles the handler records of one chunk, as far as they belong before the next record of the thread's own lane. */
 static void read_handlers_chunk(const struct collect_origin *origin, uint32_t committed)
 {
     struct process_reader *reader = origin->reader;
@@ -246,8 +246,8 @@ static void read_handlers_chunk(const struct collect_origin *origin, uint32_t co
     has_read(lane, at);
 }
 
-/* All of these that are there. How many bytes of the thread's own lane come before the next of
- * them; 0: there were too many. */
+/* Handles all such records. Returns how many bytes of the thread's own lane come before the next handler record; 0:
+ * the chunk budget of this round is used up. */
 static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
 {
     struct process_reader *reader = origin->reader;
@@ -270,8 +270,8 @@ static uint64_t read_handlers(const struct collect_origin *origin, int *chunks)
     return reader->place > own->read_bytes ? reader->place - own->read_bytes : UINT64_MAX;
 }
 
-/* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between.
- * Does its chain go on from it? */
+/* Handles the records of one chunk of the thread's own lane, and the handler records in between. Returns 1 if the
+ * chain continues behind the chunk. */
 static int read_chunk(const struct collect_origin *origin, int *chunks)
 {
     struct process_reader *reader = origin->reader;
@@ -295,8 +295,8 @@ static int read_chunk(const struct collect_origin *origin, int *chunks)
     return 1;
 }
 
-/* The reader of a slot with a thread in it, at the thread's first chunk if it was at none;
- * NULL: no thread, or no memory. */
+/* The reader of a slot that holds a thread, positioned at the thread's first chunk if it had none. NULL: no thread, or
+ * out of memory. */
 static struct process_reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
     *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);

@@ -23,7 +23,7 @@ struct symbols_process;
 
 #define PROCESS_NO_TIME INT64_MIN
 
-/* How far one lane of a thread is read. */
+/* The read position in one lane of a thread. */
 struct process_lane {
     uint32_t chunk, offset;          /* the next byte; WIRE_NONE: no chunk yet */
     uint64_t read_bytes, goal_bytes; /* bytes of records in total; goal: drain_set_goals() */
@@ -36,7 +36,7 @@ struct process_reader {
     uint32_t is_agents;        /* a thread of the agent: its records are read, but it gets no row */
     uint32_t slot;
     struct process_lane lanes[WIRE_LANES];
-    uint64_t place;            /* in the thread's lane, of what is read next in its handlers' */
+    uint64_t place;            /* position in the thread's lane at which the handler lane's next records belong */
     uint32_t tid, priority;
     int64_t start_ns, end_ns;  /* PROCESS_NO_TIME: still runs */
     int64_t name_id;           /* in the writer's string pool; 0: none */
@@ -100,8 +100,8 @@ struct process {
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: unknown */
     char name[64];
     struct machine_rank rank;
-    int filters;                   /* seccomp filters, of one without an agent */
-    int64_t cpu_ns, cpu_before_ns; /* CPU time when last looked; at the end of the image before */
+    int filters;                   /* seccomp filters, of a process without an agent */
+    int64_t cpu_ns, cpu_before_ns; /* CPU time at the last reading; at the end of the previous image */
 
     struct wire_header *arena;     /* NULL: never attached, or ended and drained */
     uint64_t arena_bytes;

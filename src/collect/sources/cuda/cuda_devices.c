@@ -34,7 +34,7 @@ static int64_t attribute(const struct device *device, uint32_t number)
     return value;
 }
 
-/* Chips that are told by their compute capability; the capability of all others has several chips. */
+/* Chips that the compute capability identifies; other capabilities stand for several chips. */
 static const char *chip_name(const struct device *device)
 {
     static const struct {

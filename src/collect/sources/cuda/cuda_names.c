@@ -77,7 +77,7 @@ const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t poin
     if (!pointer)
         return &nothing;
     const struct cuda_name *name = cuda_name_map_find(&names->by_pointer, pointer);
-    if (!name) { /* the process died before it could tell the text: the address is all that is known */
+    if (!name) { /* the process died before it could publish the text: only the address is known */
         char address[24];
         snprintf(address, sizeof address, "0x%" PRIx64, pointer);
         name = add_name(cuda, pointer, address);

@@ -64,7 +64,7 @@ struct cuda_target {
     size_t name_count, name_capacity;
 };
 
-/* A call that orders streams or waits, as the agent has told of it. */
+/* A call that orders streams or waits, from the agent's record. */
 struct cuda_wait {
     uint64_t ticks, event;
     uint32_t correlation, device, context, stream;

@@ -13,8 +13,8 @@
 #define GAP_BYTES 256u    /* spans this close to each other are merged */
 #define SPAN_BYTES 16384u /* the largest merged span */
 #define SNAPSHOT_BYTES (1u << 20)
-#define ROUNDS_KEPT 64u          /* a span that was not used for so long is not read any more */
-#define PIECES_MAX 512u          /* of one call; the kernel takes 1024 */
+#define ROUNDS_KEPT 64u   /* rounds after which an unused span is dropped */
+#define PIECES_MAX 512u   /* per call; the limit of the kernel is 1024 */
 
 void snapshot_init(struct snapshot *snapshot, pid_t pid)
 {
