@@ -401,6 +401,26 @@ static void rules_find_idle_time(void **state)
     report_close(report);
 }
 
+/* A process on each of two devices, many times: more than any first guess has room for. */
+static void every_device_of_many_processes_is_counted(void **state)
+{
+    enum { PROCESSES = 1000, DEVICES = 2, OPERATIONS = 3 };
+    struct writer *writer = start();
+    struct table *table;
+    struct error err;
+
+    for (int64_t i = 0; i < PROCESSES * DEVICES; i++)
+        made_kernel(writer, (struct made_kernel){ i, i + 10, 1 + i / DEVICES, 1, i % DEVICES, 1, .name = "k" });
+    struct report *report = finish(writer);
+    if (analysis_run(analysis_find("cuda_gpu_busy"), report, &(struct analysis_request){ 0 }, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(table_row_count(table), DEVICES);
+    for (size_t device = 0; device < DEVICES; device++)
+        assert_int_equal(table_row(table, device)[OPERATIONS].integer, PROCESSES);
+    table_delete(table);
+    report_close(report);
+}
+
 /* ---- values that no capture has -------------------------------------------------------------------------------- */
 
 static void no_value_upsets_a_report(void **state)
@@ -444,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_range_is_found_by_name_domain_and_number),
         cmocka_unit_test(rules_tell_what_waits),
         cmocka_unit_test(rules_find_idle_time),
+        cmocka_unit_test(every_device_of_many_processes_is_counted),
         cmocka_unit_test(no_value_upsets_a_report),
     };
 

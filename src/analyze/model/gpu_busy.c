@@ -85,8 +85,8 @@ static uint32_t find_place(struct worker *worker, int64_t process, int64_t devic
 {
     uint32_t place = keys_add(&worker->places, (int64_t[]){ process, device });
 
-    if (place == NO_KEY || place < worker->place_room)
-        return place;
+    if (place == NO_KEY)
+        return NO_KEY;
     size_t place_count = place + 1u, room = worker->place_room;
     if (array_reserve_zeroed(&worker->operations, &worker->operation_room, place_count, sizeof *worker->operations) !=
             0 ||
