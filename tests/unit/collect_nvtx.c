@@ -220,6 +220,24 @@ static void a_range_whose_pop_was_lost_is_dropped_and_counted(void **state)
     end(&capture);
 }
 
+/* Each domain has levels of its own; together they have a limit, which a range in each must not reach. */
+static void a_range_in_every_domain_is_recorded(void **state)
+{
+    enum { DOMAINS = 65536 };
+    struct capture capture;
+    begin(&capture);
+    struct nvtx_thread *thread = nvtx_thread_new(capture.process, TID(5));
+    for (unsigned domain = 0; domain < DOMAINS; domain++) {
+        push(thread, domain, 0, 2000 + domain, "one");
+        pop(thread, domain, 0, 2001 + domain);
+    }
+    nvtx_thread_finish(thread);
+    finish(&capture, "NVTX_EVENTS", event_columns);
+    assert_int_equal(capture.rows, DOMAINS);
+    assert_int_equal(capture.counts.recorded, DOMAINS);
+    end(&capture);
+}
+
 static void open_ranges_have_rows_without_an_end(void **state)
 {
     (void)state;
@@ -638,6 +656,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested_ranges_have_a_row_each),
         cmocka_unit_test(a_range_whose_pop_was_lost_is_dropped_and_counted),
+        cmocka_unit_test(a_range_in_every_domain_is_recorded),
         cmocka_unit_test(open_ranges_have_rows_without_an_end),
         cmocka_unit_test(start_and_end_meet_whichever_is_read_first),
         cmocka_unit_test(ranges_that_are_ended_again_are_no_damage),
