@@ -159,15 +159,17 @@ static void add_detail(struct view *view, struct text *out)
     static const char *const names[] = { "start", "end", NULL };
     struct row_cursor rows;
 
-    if (row_cursor_open(&rows, view->report, "TACHO_DETAIL", names, NULL) != 0 || !rows.columns.rows) {
+    row_cursor_open(&rows, view->report, "TACHO_DETAIL", names, NULL);
+    if (!rows.columns.rows) {
         text_add(out, "\"detail\":null,");
-        return;
+        goto close_rows;
     }
     text_add(out, "\"detail\":[");
     while (row_cursor_next(&rows))
         text_addf(out, "{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, row_int(&rows, START)),
                   (long long)view_time(view, row_int(&rows, END)));
     json_end(out, "],");
+close_rows:
     row_cursor_close(&rows);
 }
 
