@@ -69,6 +69,9 @@ def is_within_others(name):
     return name.startswith("cu") and name[2:3].isupper()
 
 
+MIGRATIONS = {11, 12}  # copyKind: pages of managed memory. The driver decides in each run how they move, and in one of ten it decides otherwise
+
+
 def differences(ours, theirs, of, both=False):
     """(what differs, what nsys's captures do not determine), for a fact such as "kernels". With both, only what nsys has too, and
     of calls that lie within others at least as many."""
@@ -81,7 +84,8 @@ def differences(ours, theirs, of, both=False):
             continue
         at_least = both and is_within_others(key)
         if any(value != known[0] and not (at_least and value and value > known[0]) for value in got):
-            wrong.append(f"{key}: nsys {known[0]}, tacho {' and '.join(map(str, got))}")
+            may_vary = of == "copies" and key[0] in MIGRATIONS and known[0] in got
+            (open_ if may_vary else wrong).append(f"{key}: nsys {known[0]}, tacho {' and '.join(map(str, got))}")
     return wrong, open_
 
 
