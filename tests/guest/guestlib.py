@@ -101,7 +101,7 @@ def differences(bare, profiled, program):
     if len(counts[0]) == len(counts[1]):
         found = [line for line in found if not re.match("[-+] stdout: threads ", line)]
         found += [f"threads {after - before:+d}" for before, after in zip(*counts)]
-    if profiled["status"] != "hung" and profiled["seconds"] >= bare["seconds"] + batch.LONGER_SECONDS:
+    if profiled["status"] != "hung" and batch.is_longer(profiled["times"], bare["times"]):
         found.append("+ takes seconds longer")
     return found
 
@@ -122,7 +122,7 @@ class Case(lib.Case):
     def jobs(self, programs, combination, bare=None):
         return [{"name": program.name, "command": program.command, "environment": program.environment, **program.more,
                  **({"preload_first": WITH_CUDA} if combination.cuda else {}),
-                 **({"seconds": bare[program.name]["seconds"]} if bare else {})} for program in programs]
+                 **({"times": bare[program.name]["times"]} if bare else {})} for program in programs]
 
     def batch(self, jobs, combination, before=()):
         """Results of a batch, which is started by a command before it."""
