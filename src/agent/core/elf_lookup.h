@@ -10,7 +10,8 @@ struct dl_phdr_info;
 struct link_map;
 void *library_symbol(const struct dl_phdr_info *object, const char *name);
 void *library_symbol_of(const struct link_map *object, const char *name);
-/* Whether the object exports a symbol of this name, be it an indirect function, whose address only the loader knows. */
+/* Whether the object exports a symbol of this name. Indirect functions count, though only the loader knows their
+ * address. */
 int library_defines(const struct link_map *object, const char *name);
 /* The loader's list of objects, found as a debugger finds it: without a call to a function that others may have
  * interposed. NULL if the program's headers do not lead to it. */

@@ -130,9 +130,9 @@ static int are_of_one_library(const void *one, const void *other)
     return pair.together;
 }
 
-/* Whether dlsym(RTLD_NEXT) will find a symbol. A lookup that fails must not be tried: the loader allocates its error
- * with the program's malloc(), and a hook that comes here may have been called by that malloc() while it initialises
- * itself. (Chromium's then waits for itself for ever.) */
+/* Whether libc or an object behind the agent defines a symbol, so that dlsym(RTLD_NEXT) finds it. A lookup that fails
+ * must not be tried: the loader allocates its error with the program's malloc(), and a hook that comes here may have
+ * been called by that malloc() while it initialises itself. (Chromium's then waits for itself for ever.) */
 static int is_defined(const char *symbol)
 {
     static _Atomic(const struct link_map *) libc;
@@ -143,8 +143,11 @@ static int is_defined(const char *symbol)
     atomic_store_explicit(&libc, known, memory_order_relaxed);
     if (!objects || (known && library_defines(known, symbol)))
         return 1;
+    int is_behind = 0;
     for (const struct link_map *at = objects; at; at = at->l_next)
-        if (at->l_addr != library_own_base() && library_defines(at, symbol))
+        if (at->l_addr == library_own_base())
+            is_behind = 1;
+        else if (is_behind && library_defines(at, symbol))
             return 1;
     return 0;
 }

@@ -144,7 +144,8 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
 {
     struct wanted *wanted = data;
     const char *path = object->dlpi_name ? object->dlpi_name : "", *slash = strrchr(path, '/');
-    if (*path && strncmp(slash ? slash + 1 : path, wanted->library, strlen(wanted->library)) != 0)
+    if (object->dlpi_addr == library_own_base() ||
+        (*path && strncmp(slash ? slash + 1 : path, wanted->library, strlen(wanted->library)) != 0))
         return 0;
     wanted->found = (struct agent_symbol){ library_symbol(object, wanted->symbol), path };
     return wanted->found.address != NULL;

@@ -10,8 +10,8 @@ void agent_modules_changed(void);
 void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
 
-/* A symbol that the program exports, or a loaded library whose file name begins with `library` ("": any); address NULL
- * if there is none. Allocates nothing. */
+/* A symbol that the program exports, or a loaded library whose file name begins with `library` ("": any but the agent);
+ * address NULL if there is none. Allocates nothing. */
 struct agent_symbol {
     void *address;
     const char *path; /* of the object that has it; "" for the program itself */

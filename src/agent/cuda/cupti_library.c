@@ -250,8 +250,10 @@ static int try_installed(const struct search *search)
 void *cuda_library_function(const char *name)
 {
     void *function = cuda.library ? loader.dlsym(cuda.library, name) : NULL;
-    loader.dlerror(); /* the program must not see this error */
-    return function ? function : agent_find_symbol("libcupti.so", name).address;
+    loader.dlerror();                                                 /* the program must not see this error */
+    if (!function)
+        function = agent_find_symbol("libcupti.so", name).address;
+    return function ? function : agent_find_symbol("", name).address; /* linked statically, or under another name */
 }
 
 /* Loads the file that the user chose: NULL, or why that failed. */
