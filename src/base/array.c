@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BYTES 256u /* little: NVTX has an array for each domain of each thread */
+#define FIRST_BYTES 256u /* small, because a caller may have tens of thousands of short arrays */
 
 int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
 {

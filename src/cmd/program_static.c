@@ -1,7 +1,7 @@
-/* What bin/tacho, a static program, answers to whoever wants a library loaded or a name looked up: no. SQLite names
- * dlopen for its extensions, libevent the functions of <netdb.h> for its DNS; Tacho uses neither. With glibc's behind
- * those names, tacho would depend on the libraries of the machine that it was built on. The linker puts these functions
- * in their place (--wrap). libevent's HTTP server asks what a client's address is in numbers, and gets that. */
+/* Stubs for functions that a static program must not call. SQLite references dlopen() for extensions, libevent the
+ * functions of <netdb.h> for DNS; Tacho uses neither. glibc's versions would need the libraries of the build machine,
+ * so the linker replaces them (--wrap). All fail, except getnameinfo() for numeric addresses, which libevent's HTTP
+ * server needs. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>

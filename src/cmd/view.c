@@ -68,7 +68,7 @@ static int has_browser(const struct settings *settings)
     return !settings->no_browser && !is_under_ssh() && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"));
 }
 
-/* The user's choice, else the desktop's. It is nobody's child, and what it prints is not for this terminal. */
+/* Starts the user's browser, else the desktop's. It is detached, and its output does not go to this terminal. */
 static void start_browser(const char *address)
 {
     pid_t child = fork();

@@ -17,7 +17,7 @@
 #define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
 #define CACHED_STRINGS (1 << 26)
 #define TRIES 8 /* to cut to a size; two are usual */
-/* bytes of the size for each row of the overview, which takes some ten: it is to be a small part of it */
+/* Bytes of the target size per row of the overview. A row takes about ten, so the overview stays a small part. */
 #define OVERVIEW_SHARE 80
 #define AIM 0.95 /* of the size: strings and tables that are kept whole do not shrink in proportion */
 

@@ -159,7 +159,8 @@ static int take(struct symbols_module *module, int file)
     return 1;
 }
 
-/* A file that was deleted or written anew can still be had from who has mapped it, given the rights. */
+/* A file that was deleted or replaced can still be opened through /proc/PID/map_files of a process that maps it, given
+ * the rights. */
 static int open_mapped(const struct symbols_process *process, const struct address_space_mapping *mapping)
 {
     char path[96];

@@ -136,7 +136,8 @@ enum wire_shared_place {
 #define WIRE_SILENT_PATH 256
 #define WIRE_SILENT_EXEC 0x10000u
 
-/* Page 0 of the arena. The collector writes the settings before the agent can see them; they never change. */
+/* The start of the arena. The collector writes the settings before the agent can see them; they never change. The
+ * control words below do. */
 struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;

@@ -113,8 +113,8 @@ static void link_children(struct tree *tree)
     }
 }
 
-/* No row tells of an end: the process was running when the report was closed, or the one who
- * would have told was killed. */
+/* No row has the end of the process: it was still running when the report was closed, or the process that would have
+ * reported the end was killed. */
 static void add_no_ending(struct text *out, const struct tree *tree)
 {
     struct report_health health = report_health(tree->rows.report);

@@ -1,5 +1,4 @@
-/* What `tacho profile` is told, as long as it lives: what the options allocate is the settings', and goes with them. It
- * knows none of the options. */
+/* The settings of `tacho profile`. They own all memory that options allocate, and know no option by name. */
 #include "profile_settings.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The lines of sources: how many there are left, who has them, and how a table is shown in them. */
+/* The sources' lines of the summary: how many lines are left, which source gets them, and how a table is printed in
+ * them. */
 #include "source_summary.h"
 
 #include "base/human.h"

@@ -1,4 +1,4 @@
-/* What matters most of a capture, for the eyes of whoever waits for the prompt. */
+/* The summary that `tacho profile` prints when the capture is over: the most important findings, in a few lines. */
 #include "summary.h"
 
 #include <string.h>

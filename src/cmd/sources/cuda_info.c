@@ -1,4 +1,5 @@
-/* CUDA: GPUs, contexts and streams, which CUPTI told of them, and whether its records fit together. */
+/* CUDA in `tacho info`: GPUs, contexts, streams, the CUPTI versions that recorded them, and whether the records are
+ * consistent. */
 #include "cuda_info.h"
 
 #include <stdio.h>

@@ -43,9 +43,7 @@ struct process *process_find_child(const struct process *parent, uint32_t own_pi
 {
     const struct process_of_own_pid *known = find_own(parent->collector, own_key(own_pid, parent->pid));
     struct process *process = known ? known->newest : NULL;
-    while (process && process == parent)
-        process = process->older_own;
-    return process;
+    return process == parent ? process->older_own : process;
 }
 
 void process_set_own_pid(struct process *process, uint32_t own_pid)

@@ -465,9 +465,10 @@ int report_read(struct report *report, const struct report_table *table, const i
                 struct report_columns *out, struct error *err)
 {
     const struct reader_table *state = (const struct reader_table *)table;
-    *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
+    *out = (struct report_columns){ 0 };
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+    *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
     struct read read = { .report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag() };
     read.failed = calloc(state->chunk_count + 1, 1);
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
