@@ -98,7 +98,7 @@ class Sampled(lib.Case):
         for name in ("burner", "holder"):
             tid, cpu, _ = self.threads[name]
             weights = [weight for thread, weight, _ in self.stacks(report) if thread == tid]
-            self.assertAlmostEqual(sum(weights), cpu, delta=0.2 * cpu + 10 * MILLISECOND + 2 * max(weights), msg=name)
+            self.assertAlmostEqual(sum(weights), cpu, delta=0.2 * cpu + 10 * MILLISECOND + 2 * max(weights) + self.not_ours, msg=name)
 
     def sched_sum(self):
         done = subprocess.run([lib.TACHO, "stats", "-q", "-r", "sched_sum", "--format", "csv", self.path("report.tacho")],
@@ -191,7 +191,7 @@ class ByPerf(Sampled):
         samples = report.rows("""SELECT value, start >= ? FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c ON c.id = e.id
                                  JOIN StringIds s ON s.id = symbol WHERE value LIKE 'burn_%'""", began)
         for name, is_second in (("burn_first", 0), ("burn_second", 1)):
-            self.assertGreater(samples.count((name, is_second)), 30)
+            self.assertGreater(samples.count((name, is_second)), 5)  # 150 on a CPU that is not shared
             self.assertEqual(samples.count((name, 1 - is_second)), 0, name)
 
     def test_processes_without_an_agent(self):
