@@ -104,9 +104,10 @@ int process_names_read(struct process_names *names, struct report *report, struc
     int code;
 
     *names = (struct process_names){ 0 };
-    if ((code = add_process_names(names, report, "PROCESSES", "name", err)) != 0)
-        return code;
-    return add_process_names(names, report, "TACHO_PROCESS", "exe", err);
+    if ((code = add_process_names(names, report, "PROCESSES", "name", err)) != 0 ||
+        (code = add_process_names(names, report, "TACHO_PROCESS", "exe", err)) != 0)
+        process_names_free(names);
+    return code;
 }
 
 void process_names_free(struct process_names *names)
