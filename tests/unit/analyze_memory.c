@@ -1,46 +1,12 @@
 /* Short memory: every report and rule runs on a report with rows in all tables, once for each of its allocations, and
  * that allocation fails. The result is a table, or a code with a sentence and no table. Under ASan this finds what an
- * error path leaks or frees twice.
- *
- * The linker sends the calls of malloc() and its like to the functions below (--wrap). */
-#include <stdatomic.h>
-
+ * error path leaks or frees twice. */
 #include "analyze/registry.h"
+#include "failing_memory.h"
 #include "hostile_report.h"
 #include "made_report.h"
 
 enum { SEEDS = 3, MOST_ROWS = 12 };
-
-/* Counts down with each allocation; the one that finds 0 fails. */
-#define NEVER_FAIL INT64_C(-1)
-static atomic_int_fast64_t countdown = NEVER_FAIL;
-
-static int fails(void)
-{
-    return atomic_load(&countdown) >= 0 && atomic_fetch_sub(&countdown, 1) == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-    return fails() ? NULL : __real_realloc(block, size);
-}
 
 /* Runs with the allocation of this number failing; whether there were so many. */
 static int run_short(const struct analysis *analysis, struct report *report, int64_t number)
@@ -48,9 +14,9 @@ static int run_short(const struct analysis *analysis, struct report *report, int
     struct table *table = NULL;
     struct error err = { 0 };
 
-    atomic_store(&countdown, number);
+    failing_memory_begin((long)number);
     int code = analysis_run(analysis, report, &(struct analysis_request){ 0 }, &table, &err);
-    int failed = atomic_exchange(&countdown, NEVER_FAIL) < 0;
+    int failed = failing_memory_end();
     if ((code == 0) != (table != NULL) || (code != 0 && (err.code != code || !*err.text)))
         fail_msg("%s, allocation %lld: code %d, table %p, error %d '%s'", analysis->name, (long long)number, code,
                  (void *)table, err.code, err.text);

@@ -1,57 +1,17 @@
 /* Timelines that run out of memory: one allocation of opening a report, or of a request, fails, each time another one.
  * The result is an answer, or ERR_NO_MEMORY with a sentence, and the view answers later requests as if nothing had
- * happened. Under ASan this also finds error paths that leak or free twice. malloc() and its like are wrapped by the
- * linker (tests/CMakeLists.txt). */
+ * happened. Under ASan this also finds error paths that leak or free twice. */
+#include "failing_memory.h"
 #include "hostile_report.h"
 #include "made_report.h"
 #include "rounds.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "view/load/view_state.h"
 #include "view/timeline.h"
 
-enum { MOST_ROWS = 40, NEVER = -1 };
-
-/* ---- allocations ----------------------------------------------------------------------------------------------- */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* How many allocations succeed before one fails; then it is below 0, and none fails any more. Workers count down
- * together, so which allocation fails may differ from run to run. */
-static _Atomic long left = NEVER;
-
-static int fails(void)
-{
-    return atomic_load(&left) != NEVER && atomic_fetch_sub(&left, 1) == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
-
-/* Returns whether an allocation has failed. */
-static int end_failing(void)
-{
-    return atomic_exchange(&left, NEVER) < 0;
-}
+enum { MOST_ROWS = 40 };
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
@@ -73,9 +33,9 @@ static void opening_without_memory_fails_with_a_sentence(void **state)
     for (long nth = 0; reached; nth += step) {
         struct view *view = NULL;
         struct error err = { 0 };
-        atomic_store(&left, nth);
+        failing_memory_begin(nth);
         int code = view_open(report, &view, &err);
-        reached = end_failing();
+        reached = failing_memory_end();
         if (code == 0)
             view_close(view);
         else if (!reached || code != ERR_NO_MEMORY || err.code != code || !*err.text)
@@ -109,9 +69,9 @@ static int ask_without_memory(struct report *report, const char *request)
     assert_int_equal(ask(untouched, request, &expected, &err), 0);
     assert_int_equal(view_open(report, &view, &err), 0);
     for (long nth = 0; reached; nth++) {
-        atomic_store(&left, nth);
+        failing_memory_begin(nth);
         int code = ask(view, request, &out, &err);
-        reached = end_failing();
+        reached = failing_memory_end();
         if (code != 0 && (!reached || code != ERR_NO_MEMORY || !*err.text))
             fail_msg("%s, allocation %ld fails: code %d: %s", request, nth, code, err.text);
         failures += code != 0;
