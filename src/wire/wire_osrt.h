@@ -6,7 +6,8 @@
 
 enum wire_osrt_type {
     /* a: function, a row of libc_calls.def; b: nesting level; body: [duration in ticks << 16 | errno if the call
-     * failed, else 0][return value; of a lock call that waited: tid of the holder << 32 | low half of the value] */
+     * failed, else 0][return value; of a lock call that waited: tid of the holder << 32 | low half of the value], and
+     * of a lock call that waited: [address of the lock] */
     WIRE_OSRT_CALL = WIRE_FIRST_OSRT,
 };
 WIRE_TYPES_END_AT(OSRT, WIRE_OSRT_CALL); /* the key of a WIRE_STACK is unused */

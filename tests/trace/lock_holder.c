@@ -1,7 +1,9 @@
 /* One thread holds a mutex, a lock for readers and writers, and a mutex of C11, one after the other; another waits for
- * each. The holder lets go when it has seen the other asleep. Prints both their ids. */
+ * each. The holder lets go when it has seen the other asleep. Prints both their ids, and
+ * the addresses of the locks. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -69,6 +71,7 @@ int main(void)
     hold(2);
     mtx_unlock(&mtx);
     pthread_join(thread, NULL);
-    printf("%d %d\n", (int)getpid(), atomic_load(&waiter));
+    printf("%d %d %ju %ju %ju\n", (int)getpid(), atomic_load(&waiter), (uintmax_t)(uintptr_t)&mutex,
+           (uintmax_t)(uintptr_t)&rwlock, (uintmax_t)(uintptr_t)&mtx);
     return 0;
 }

@@ -24,10 +24,10 @@ struct capture {
     struct report_columns columns;
 };
 
-enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, COLUMNS };
+enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, LOCK, COLUMNS };
 static const char *const names[COLUMNS] = { "start",      "end",         "eventClass",   "globalTid",
                                             "nameId",     "returnValue", "nestingLevel", "callchainId",
-                                            "errnoValue", "incomplete",  "lockHolder" };
+                                            "errnoValue", "incomplete",  "lockHolder",   "lockAddress" };
 
 /* Report time is ticks - 1000. */
 static int begin(void **state)
@@ -91,7 +91,7 @@ static void assert_name(const struct capture *capture, size_t row, const char *e
 
 struct record {
     struct wire_record head;
-    uint64_t body[2];
+    uint64_t body[3];
 };
 
 static struct record call(unsigned function, unsigned level, uint64_t ticks, uint64_t duration, int error,
@@ -129,6 +129,20 @@ static void calls_become_rows(void **state)
     assert_value(capture, VALUE, 1, -1);
     assert_value(capture, LEVEL, 1, 3);
     assert_value(capture, ERROR, 1, 2);
+}
+
+/* A wait for a lock has a word more: its address. */
+static void locks_have_an_address(void **state)
+{
+    struct capture *capture = *state;
+    struct record record = call(OSRT_pthread_mutex_lock, 0, 5000, 1, 0, 0);
+    assert_int_equal(add(capture, record), 0);
+    record.head.words = 5;
+    record.body[2] = 0x5581aa00f040;
+    assert_int_equal(add(capture, record), 0);
+    finish(capture, 2);
+    assert_true(is_null(capture, LOCK, 0));
+    assert_value(capture, LOCK, 1, 0x5581aa00f040);
 }
 
 /* A lock's record has the thread that held it above its result; a result of another function is just that. */
@@ -196,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_become_rows, begin, end),
         cmocka_unit_test_setup_teardown(locks_name_their_holder, begin, end),
+        cmocka_unit_test_setup_teardown(locks_have_an_address, begin, end),
         cmocka_unit_test_setup_teardown(several_symbols_are_one_function, begin, end),
         cmocka_unit_test_setup_teardown(death_inside_a_call_makes_a_row, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_makes_no_row, begin, end),

@@ -43,13 +43,14 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
 }
 
 __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
-                                             uint64_t duration_and_error, int64_t value)
+                                             uint64_t duration_and_error, int64_t value, const void *lock)
 {
     if (unlikely(duration_and_error >> 16 >= os_settings.backtrace_ticks))
         stack_copy_emit(thread,
                         &(struct chain_of){ WIRE_SOURCE_OSRT, 0, start, wire_osrt(agent.arena)->backtrace_bytes });
     struct agent_lane *lane;
-    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL,
+                                            lock ? WIRE_HEAD_WORDS + 3 : WIRE_HEAD_WORDS + 2);
     if (!record)
         return;
     record->a = (uint16_t)function_and_level;
@@ -57,6 +58,8 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
     record->ticks = start;
     record->body[0] = duration_and_error;
     record->body[1] = (uint64_t)value;
+    if (lock)
+        record->body[2] = (uintptr_t)lock;
     emit_commit(lane, record);
 }
 

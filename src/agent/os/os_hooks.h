@@ -60,9 +60,10 @@ uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
 _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
-/* Writes the record, or counts the loss. Keeps errno. Takes single words, so that a hook can keep them in registers. */
+/* Writes the record, or counts the loss. Keeps errno. Takes single words, so that a hook can keep them in registers.
+ * `lock` is the lock that the call waited for, else NULL. */
 void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
-                   uint64_t duration_and_error, int64_t value);
+                   uint64_t duration_and_error, int64_t value, const void *lock);
 
 /* This is inlined into the hook and gives it the personality routine. Between os_begin() and os_end() the hook must
  * call no cancellation point but the real function, and before os_begin() none at all in the same frame: os_unwind()
@@ -107,10 +108,17 @@ __attribute__((always_inline)) static inline int os_end(struct os_call *call)
     return 1;
 }
 
-static inline void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+static inline void os_emit_lock(const struct os_call *call, enum osrt_function function, int64_t value, int error,
+                                const void *lock)
 {
     uint32_t level = call->level < UINT16_MAX ? call->level : UINT16_MAX;
-    os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
+    os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value,
+                  lock);
+}
+
+static inline void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+{
+    os_emit_lock(call, function, value, error, NULL);
 }
 
 /* Reading functions return the same value at the end of a stream as on an error; only the stream knows which it was. It
@@ -132,14 +140,14 @@ extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 
 /* The rest of a hook's body: calls the real function, timed, and returns its result. */
 #define OS_TIMED(os_thread, type, symbol, arguments, fails) \
-    OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
+    OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result, NULL)
 
-/* The same, with another value in the record. */
-#define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
+/* The same, with another value and a lock in the record. */
+#define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value, lock)                                          \
     struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
     type os_result = LIBC_REAL(symbol) arguments;                                                                    \
     if (os_end(&os_call))                                                                                            \
-        os_emit(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result));                                        \
+        os_emit_lock(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result), lock);                             \
     return os_result;
 
 #endif

@@ -47,7 +47,7 @@ static inline uint64_t holder_of(const void *lock, int word)
             }                                                                                                        \
             held_by = holder_of(lock, holder);                                                                       \
         }                                                                                                            \
-        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)os_result))           \
+        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)os_result), lock)     \
     }
 
 /* The hook of a call that never blocks: it counts the call and does not time it. */
@@ -145,6 +145,6 @@ int os_hook_flockfile(void *stream)
         agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);
         return 0;
     }
-    OS_TIMED(thread, int, flockfile, (stream), VOID)
+    OS_TIMED_AS(thread, int, flockfile, (stream), VOID, (int64_t)os_result, stream)
 }
 TRY(ftrylockfile, stream)

@@ -88,6 +88,8 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
         ROW_SET(row, OSRT_API, lockHolder, (global_tid & ~INT64_C(0xffffff)) | holder);
         value = (int32_t)value;
     }
+    if (words > WIRE_HEAD_WORDS + 2)
+        ROW_SET(row, OSRT_API, lockAddress, (int64_t)record->body[2]);
     ROW_SET(row, OSRT_API, returnValue, value);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
     ROW_SET(row, OSRT_API, callchainId, chains.native);
