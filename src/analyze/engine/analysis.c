@@ -1,6 +1,8 @@
 /* The checks that come before each run of an analysis. */
 #include "analysis.h"
 
+#include <string.h>
+
 #include "report_options.h"
 
 static int has_rows(struct report *report, const char *name)
@@ -23,6 +25,30 @@ const struct analysis_need *analysis_missing(const struct analysis *analysis, st
     for (const struct analysis_need *need = analysis->needs; need->data; need++)
         if (!is_met(need, report))
             return need;
+    return NULL;
+}
+
+const char *analysis_need_option(const struct analysis_need *need)
+{
+    static const struct {
+        const char *prefix, *option; /* of the tables */
+    } options[] = {
+        { "CUPTI_ACTIVITY_KIND_", "--trace=cuda" },
+        { "CUDA_", "--trace=cuda" },
+        { "NVTX_", "--trace=nvtx" },
+        { "OSRT_", "--trace=osrt" },
+        { "TACHO_TORCH_MEMORY", "--pytorch-memory=true" },
+        { "TACHO_TORCH_PYTHON", "--pytorch=functions-trace" },
+        { "TACHO_TORCH_", "--pytorch=auto" },
+        { "SCHED_EVENTS", "--cpuctxsw=process-tree" },
+        { "TACHO_THREAD_SCHED", "--cpuctxsw=process-tree" },
+        { "COMPOSITE_EVENTS", "--sample=process-tree" },
+        { "TACHO_PYTHON_", "--python-sampling=true" },
+    };
+
+    for (size_t i = 0; need->tables[0] && i < sizeof options / sizeof options[0]; i++)
+        if (strncmp(need->tables[0], options[i].prefix, strlen(options[i].prefix)) == 0)
+            return options[i].option;
     return NULL;
 }
 

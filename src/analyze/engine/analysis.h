@@ -8,6 +8,8 @@
 #include "request.h"
 #include "table.h"
 
+struct text;
+
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
  * contain". */
 struct analysis_need {
@@ -32,10 +34,17 @@ struct analysis {
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
     const char *advice, *praise; /* of a rule: how to act on its rows, and the good news if there are none; else
                                   * NULL */
+    const char *meaning;         /* of a rule without a function for that: what a row means, as the begin of a
+                                  * sentence */
+    /* Of a rule: appends a sentence about a row, without its full stop: how much, of what, who and where. */
+    void (*finding)(struct text *out, const struct table *table, size_t row);
 };
 
 /* The first need that the report does not meet, or NULL. */
 const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report);
+
+/* The option of `tacho profile` that records the data of a need ("--trace=osrt"); NULL: Tacho does not record it. */
+const char *analysis_need_option(const struct analysis_need *need);
 
 /* Whether it is in the default list of this report. */
 int analysis_is_default(const struct analysis *analysis, struct report *report);

@@ -1,27 +1,70 @@
 /* advice_sum: the rules that found something, with the time that following their advice could gain; largest first. */
 #include "analyze/engine/cell_text.h"
-#include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
+#include "base/human.h"
 
-enum { IMPACT, FOUND, RULE, TITLE, ADVICE, CELLS };
+enum { IMPACT, FOUND, RULE, FINDING, ADVICE, CELLS };
 
-static int add_row(struct table *table, const struct analysis *rule, const struct table *found)
+static size_t largest_row(const struct table *found)
+{
+    size_t largest = 0;
+
+    for (size_t row = 1; row < table_row_count(found); row++)
+        if (rule_impact(found, row) > rule_impact(found, largest))
+            largest = row;
+    return largest;
+}
+
+/* The moment of a row: where to look on the timeline. */
+static void add_moment(struct text *out, const struct table *found, size_t row)
+{
+    const struct table_cell *cells = table_row(found, row);
+
+    for (size_t c = 0; c < table_column_count(found); c++)
+        if (table_columns(found)[c].unit == UNIT_TIME && cells[c].kind == CELL_INT) {
+            text_addf(out, ", at %.4f s", (double)cells[c].integer / 1e9);
+            return;
+        }
+}
+
+/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2)" */
+static void add_finding(struct text *out, const struct analysis *rule, const struct table *found)
+{
+    size_t row = largest_row(found);
+
+    rule_finding(out, rule, found, row);
+    add_moment(out, found, row);
+    if (table_row_count(found) > 1) {
+        text_add(out, " (the largest of ");
+        human_count(out, table_row_count(found));
+        text_add_char(out, ')');
+    }
+}
+
+static int add_row(struct table *table, const struct analysis *rule, const struct table *found, int64_t capture_ns)
 {
     struct table_cell *row = table_add_row(table);
+    struct text finding = { 0 };
+    int code;
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_int(&row[IMPACT], rule_impact_of_all(found));
+    cell_set_int(&row[IMPACT], rule_impact_of_all(found, capture_ns));
     cell_set_int(&row[FOUND], (int64_t)table_row_count(found));
-    if (cell_set_string(table, &row[RULE], rule->name) != 0 || cell_set_string(table, &row[TITLE], rule->title) != 0)
-        return ERR_NO_MEMORY;
-    return cell_set_string(table, &row[ADVICE], rule->advice);
+    add_finding(&finding, rule, found);
+    if ((code = cell_set_built(table, &row[FINDING], &finding)) != 0 ||
+        (code = cell_set_string(table, &row[RULE], rule->name)) != 0)
+        goto free_finding;
+    code = cell_set_string(table, &row[ADVICE], rule->advice);
+free_finding:
+    text_free(&finding);
+    return code;
 }
 
 /* Runs a rule whose data is in the report, and adds a row if it finds something. */
 static int add_rule(struct table *table, const struct analysis *rule, struct report *report,
-                    const struct analysis_request *request, struct error *err)
+                    const struct analysis_request *request, int64_t capture_ns, struct error *err)
 {
     struct table *found;
     int code;
@@ -31,7 +74,7 @@ static int add_rule(struct table *table, const struct analysis *rule, struct rep
     if ((code = analysis_run(rule, report, request, &found, err)) != 0)
         return code;
     if (table_row_count(found))
-        code = add_row(table, rule, found);
+        code = add_row(table, rule, found, capture_ns);
     table_delete(found);
     return code;
 }
@@ -44,10 +87,13 @@ static int by_impact(const struct table_cell *a, const struct table_cell *b, voi
 static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
+    int64_t capture_ns;
     int code;
 
+    if ((code = rule_capture_time(report, &capture_ns, err)) != 0)
+        return code;
     for (size_t i = 0; rules[i]; i++)
-        if ((code = add_rule(table, rules[i], report, request, err)) != 0)
+        if ((code = add_rule(table, rules[i], report, request, capture_ns, err)) != 0)
             return code;
     table_sort(table, by_impact, NULL);
     return 0;
@@ -58,7 +104,7 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
 {
     static const struct table_column columns[CELLS] = {
         [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },    [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },
-        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },     [TITLE] = { "Title", CELL_TEXT, UNIT_NONE, 0 },
+        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },     [FINDING] = { "Finding", CELL_TEXT, UNIT_NONE, 0 },
         [ADVICE] = { "Advice", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct analysis_option all = { "rows", "-1" };
@@ -70,13 +116,27 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
     return table_hand_over(table, table ? fill_table(table, report, &each, err) : ERR_NO_MEMORY, out, err);
 }
 
+static const char *const advice_tables[] = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "OSRT_API",
+    "SCHED_EVENTS",
+    "TACHO_THREAD_SCHED",
+    "TACHO_PYTHON_SAMPLE",
+    "TACHO_PROCESS",
+    NULL,
+};
 const struct analysis analysis_advice_sum = {
     .name = "advice_sum",
     .title = "Advice by What It Could Gain",
     .usage = "",
-    .help = "The rules of tacho analyze that found something, the most important first. Impact is the time that "
-            "following the advice could gain at most: all that was found added up, of times in which a GPU was partly "
-            "in use the rest. What rules found can overlap.",
-    .needs = { { "CUDA trace data", gpu_tables } },
+    .help = "The rules of tacho analyze that found something, the largest impact first, with a sentence about the "
+            "largest finding of each. Impact is the time that following the advice could gain at most. For rules on "
+            "GPUs it is the sum of the durations, less the share in which the GPU was in use. For rules on CPUs it is "
+            "the wall time in which at least one thread waited, at most the length of the capture. Findings of two "
+            "rules can overlap.",
+    .needs = { { "data that a rule looks at", advice_tables } },
     .run = advice_sum,
 };

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
+#include "analyze/model/calls.h"
 #include "analyze/model/nvtx_span.h"
+#include "base/human.h"
 #include "base/saturating.h"
 
 /* Leaves the part of the span that lies in `to`. */
@@ -73,6 +76,12 @@ int rule_by_duration(const struct table_cell *a, const struct table_cell *b, voi
     return order ? order : (a[1].integer > b[1].integer) - (a[1].integer < b[1].integer);
 }
 
+/* Whether its rows say their impact, in the first column. */
+static int has_impact(const struct table *table)
+{
+    return strcmp(table_columns(table)[0].name, "Impact") == 0;
+}
+
 int64_t rule_impact(const struct table *table, size_t row)
 {
     const struct table_column *columns = table_columns(table);
@@ -80,6 +89,8 @@ int64_t rule_impact(const struct table *table, size_t row)
     int64_t duration = 0;
     double idle = 1;
 
+    if (has_impact(table))
+        return cells[0].kind == CELL_INT && cells[0].integer > 0 ? cells[0].integer : 0;
     for (size_t c = 0; c < table_column_count(table); c++) {
         if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
             duration = cells[c].integer;
@@ -91,12 +102,55 @@ int64_t rule_impact(const struct table *table, size_t row)
     return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
 }
 
-int64_t rule_impact_of_all(const struct table *table)
+int64_t rule_impact_of_all(const struct table *table, int64_t capture_ns)
 {
     int64_t sum = 0;
 
     for (size_t row = 0; row < table_row_count(table); row++)
-        if (__builtin_add_overflow(sum, rule_impact(table, row), &sum))
-            return INT64_MAX;
-    return sum;
+        sum = saturating_add(sum, rule_impact(table, row));
+    return has_impact(table) && sum > capture_ns ? capture_ns : sum;
+}
+
+int rule_capture_time(struct report *report, int64_t *out, struct error *err)
+{
+    static const char *const names[] = { "duration", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", names, err);
+
+    if (code != 0)
+        return code;
+    *out = row_cursor_next(&rows) && row_int_or(&rows, 0, 0) > 0 ? row_int(&rows, 0) : INT64_MAX;
+    row_cursor_close(&rows);
+    return 0;
+}
+
+/* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync" */
+static void add_figures(struct text *out, const struct table *table, size_t row)
+{
+    const struct table_column *columns = table_columns(table);
+    const struct table_cell *cells = table_row(table, row);
+
+    for (size_t c = 0; c < table_column_count(table); c++)
+        if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
+            human_time(out, cells[c].integer);
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
+            text_add(out, ", ");
+            text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
+        } else if (cells[c].kind == CELL_REAL)
+            text_addf(out, ", %.3g%s", cells[c].real,
+                      columns[c].unit == UNIT_MEGABYTES ? " MB"
+                      : columns[c].unit == UNIT_PERCENT ? " % in use"
+                                                        : "");
+    }
+}
+
+void rule_finding(struct text *out, const struct analysis *rule, const struct table *table, size_t row)
+{
+    if (rule->finding) {
+        rule->finding(out, table, row);
+        return;
+    }
+    text_addf(out, "%s: ", rule->meaning);
+    add_figures(out, table, row);
 }

@@ -77,5 +77,6 @@ const struct analysis rule_cuda_api_sync = {
     .advice = "While a thread waits here it launches nothing, and the GPU runs dry behind it. Wait later or for less: "
               "an event instead of a device, a stream that waits for another (cudaStreamWaitEvent) instead of the "
               "host; in PyTorch avoid .item(), .cpu() and prints of tensors inside the loop.",
+    .meaning = "The thread waited here for the GPU",
     .praise = "The host never waited for a device or a stream.",
 };

@@ -191,6 +191,8 @@ const struct analysis rule_cuda_memcpy_async = {
     .advice = "These copies were meant to run beside the program, but pageable memory has to go through a staging "
               "buffer first, and the host waits for it. Allocate the host side pinned (cudaHostAlloc, "
               "cudaHostRegister; pin_memory in PyTorch).",
+    .meaning = "This copy was meant to be asynchronous, but one side of it is pageable memory: the call returned only "
+               "when it was done",
     .praise = "No asynchronous copy touched pageable memory.",
 };
 
@@ -203,6 +205,7 @@ const struct analysis rule_cuda_memcpy_sync = {
     .run = cuda_memcpy_sync,
     .advice = "The host did nothing while these copies ran. Use cudaMemcpyAsync with pinned memory and a stream (in "
               "PyTorch to(device, non_blocking=True)), and wait only where the result is needed.",
+    .meaning = "The thread waited until this copy was done",
     .praise = "No copy made the host wait.",
 };
 
@@ -214,5 +217,6 @@ const struct analysis rule_cuda_memset_sync = {
     .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
     .run = cuda_memset_sync,
     .advice = "A fill of pinned or managed memory makes the host wait unless it is asked for with cudaMemsetAsync.",
+    .meaning = "The thread waited until this fill was done",
     .praise = "No fill made the host wait.",
 };

@@ -344,6 +344,7 @@ const struct analysis rule_gpu_gaps = {
     .run = gpu_gaps,
     .advice = "Look at what the CPU did in these times: loading data, preparing it, waiting for a file or for another "
               "process. Move that to other threads, or overlap it with work on the GPU.",
+    .meaning = "The GPU had no work of this process",
     .praise = "No GPU was without work for that long.",
 };
 
@@ -358,6 +359,7 @@ const struct analysis rule_gpu_time_util = {
     .run = gpu_time_util,
     .advice = "The GPU was mostly idle in these times. Larger batches, fewer and larger kernels, CUDA graphs, or more "
               "work in flight (several streams, prefetching of data) keep it busy.",
+    .meaning = "Little use of the GPU",
     .praise = "The GPU was in use for at least that share of every chunk.",
 };
 
@@ -376,5 +378,6 @@ const struct analysis rule_dx12_mem_ops = {
     .needs = { { "DX12 data", no_tables } },
     .run = dx12_mem_ops,
     .advice = "",
+    .meaning = "",
     .praise = "",
 };

@@ -5,12 +5,10 @@
 #include "advice_gaps.h"
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/calls.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "answer_cache.h"
 #include "answers.h"
-#include "base/human.h"
 #include "base/json_write.h"
 #include "event_fields.h"
 #include "view/load/event_search.h"
@@ -53,27 +51,6 @@ static int64_t event_at(const struct view_events *events, int64_t start_ns)
 enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
 static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
 
-/* What a row of each rule means, in words. */
-static const struct {
-    const char *rule, *words;
-} meanings[] = {
-    { "cuda_memcpy_async", "This copy was meant to be asynchronous, but one side of it is pageable memory: the call "
-                           "returned only when it was done" },
-    { "cuda_memcpy_sync", "The thread waited until this copy was done" },
-    { "cuda_memset_sync", "The thread waited until this fill was done" },
-    { "cuda_api_sync", "The thread waited here for the GPU" },
-    { "gpu_gaps", "The GPU had no work of this process" },
-    { "gpu_time_util", "Little use of the GPU" },
-};
-
-static const char *meaning_of(const struct analysis *rule)
-{
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strcmp(rule->name, meanings[i].rule) == 0)
-            return meanings[i].words;
-    return rule->title;
-}
-
 static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *event)
 {
     *event = ADVICE_NO_EVENT;
@@ -91,28 +68,6 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
     }
     return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT])
                                                    : VIEW_NO_ROW;
-}
-
-/* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync. What to do." */
-static void describe(struct text *out, const struct analysis *rule, const struct table *table,
-                     const struct table_cell *cells, int64_t duration)
-{
-    const struct table_column *columns = table_columns(table);
-
-    text_clear(out);
-    text_addf(out, "%s: ", meaning_of(rule));
-    human_time(out, duration);
-    for (size_t c = 0; c < table_column_count(table); c++) {
-        if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
-            text_add(out, ", ");
-            text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
-        } else if (cells[c].kind == CELL_REAL)
-            text_addf(out, ", %.3g%s", cells[c].real,
-                      columns[c].unit == UNIT_MEGABYTES ? " MB"
-                      : columns[c].unit == UNIT_PERCENT ? " % in use"
-                                                        : "");
-    }
-    text_addf(out, ". %s", rule->advice);
 }
 
 static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table, struct text *text)
@@ -142,7 +97,9 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
             numbers[START] < -VIEW_FURTHEST)
             continue;
         item.row = find_row(advice->view, numbers, &item.event);
-        describe(text, rule, table, cells, numbers[DURATION]);
+        text_clear(text);
+        rule_finding(text, rule, table, r);
+        text_addf(text, ". %s", rule->advice);
         advice_add(advice, &item);
     }
 }
@@ -153,14 +110,17 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     const struct analysis_request request = { .options = &all, .option_count = 1 };
     struct table *table;
     struct text text = { 0 };
-    int code = analysis_run(rule, advice->view->report, &request, &table, err);
+    int64_t capture_ns;
+    int code;
 
-    if (code != 0)
+    if ((code = rule_capture_time(advice->view->report, &capture_ns, err)) != 0)
+        return code;
+    if ((code = analysis_run(rule, advice->view->report, &request, &table, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
     add_rows(advice, rule, table, &text);
     size_t count = table_row_count(table);
     advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count,
-                                                   rule_impact_of_all(table) });
+                                                   rule_impact_of_all(table, capture_ns) });
     table_delete(table);
     text_free(&text);
     return 0;
