@@ -3,7 +3,11 @@
 # ---- bin/tacho: fully static, so that it runs on any Linux of its architecture. Sanitizers cannot be linked statically.
 file(GLOB main_source CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cmd/main.c)
 if(main_source)
-  add_executable(tacho ${main_source})
+  set(commit_source ${CMAKE_BINARY_DIR}/commit.c)
+  add_custom_target(tacho_commit BYPRODUCTS ${commit_source}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${commit_source} -P ${CMAKE_SOURCE_DIR}/cmake/commit.cmake)
+  add_executable(tacho ${main_source} ${commit_source})
+  add_dependencies(tacho tacho_commit)
   target_link_libraries(tacho PRIVATE tacho_cmd)
   if(NOT TACHO_SANITIZE)
     target_sources(tacho PRIVATE src/cmd/program_static.c src/symbols/names/elfutils_static.c)
@@ -101,6 +105,20 @@ if(api_sources)
   install(TARGETS libtacho LIBRARY DESTINATION lib)
   configure_file(cmake/tacho.pc.in tacho.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/tacho.pc DESTINATION lib/pkgconfig)
+endif()
+
+# ---- share/man: the program prints its own manual pages.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+  set(man_folder ${CMAKE_BINARY_DIR}/share/man/man1)
+  add_custom_command(
+    OUTPUT ${man_folder}/tacho.1
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/man-pages ${man_folder} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tacho>
+    DEPENDS tacho ${CMAKE_SOURCE_DIR}/cmake/man-pages
+    COMMENT "Making the manual pages")
+  add_custom_target(tacho_man ALL DEPENDS ${man_folder}/tacho.1)
+  install(DIRECTORY ${man_folder} DESTINATION share/man)
+else()
+  message(WARNING "No manual pages: qemu-user, which would run the program on this machine, is not installed")
 endif()
 
 # ---- lib/tacho/python: the package `tacho`, and what Python programs under `tacho profile` find first. Nothing is built.

@@ -8,3 +8,4 @@ set(CMAKE_LIBRARY_ARCHITECTURE x86_64-linux-gnu)
 set(CMAKE_C_FLAGS_INIT "-idirafter ${TACHO_SYSROOT}/usr/include -idirafter ${TACHO_SYSROOT}/usr/include/x86_64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${TACHO_SYSROOT}/usr/lib/x86_64-linux-gnu")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-L${TACHO_SYSROOT}/usr/lib/x86_64-linux-gnu")
+find_program(CMAKE_CROSSCOMPILING_EMULATOR qemu-x86_64) # for the manual pages, which the program prints

@@ -13,7 +13,7 @@ x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) packages_cross="" ;;
 esac
-packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file"
+packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
 # The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"

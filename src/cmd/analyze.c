@@ -70,12 +70,19 @@ static int run(const struct command *self, int argc, char **argv)
     return run_reports_files(self, &settings.show, &registry, files, file_count);
 }
 
+static const struct entry examples[] = {
+    { "tacho analyze report1.tacho", "Run all rules." },
+    { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find times of 10 ms or more without work on a GPU." },
+    { 0 },
+};
+
 const struct command command_analyze = {
     .name = "analyze",
     .arguments = "FILE …",
     .summary = "rules: what commonly costs time, with advice",
     .about = "Looks for what commonly costs time on GPUs, and says what helps. FILE is a .tacho report or the SQLite "
              "export of nsys; a .nsys-rep stands for the one beside it.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite",
     .run = run,

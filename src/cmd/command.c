@@ -1,4 +1,4 @@
-/* The table of commands, and the functions that work with it: find, run, explain. */
+/* The table of commands, and the functions that work with it: find and run. */
 #include "command.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include "cmd/print/display.h"
 
 #define NAME_COLUMNS 60 /* of a command that we do not know */
-enum { LINE_WIDTH = 100, HELP_INDENT = 32 };
 
 const struct command *const commands[] = {
     &command_profile,    &command_stats,   &command_analyze,  &command_view,
@@ -19,13 +18,19 @@ const struct command *const commands[] = {
 };
 
 static const char *called_as = "tacho"; /* argv[0] */
+static struct command_origin built_from = { "", "" };
 
 const char *command_name(void)
 {
     return called_as;
 }
 
-static const struct command *find_command(const char *name)
+const struct command_origin *command_origin(void)
+{
+    return &built_from;
+}
+
+const struct command *command_find(const char *name)
 {
     for (const struct command *const *at = commands; *at; at++)
         if (strcmp((*at)->name, name) == 0)
@@ -99,87 +104,6 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     return !parse.wants_help;
 }
 
-/* ---- help ------------------------------------------------------------------------------------------------------ */
-
-static void add_choices(struct text *out, const struct option *option)
-{
-    for (const char *const *choice = option->choices(); *choice; choice++)
-        text_addf(out, "%s%s", choice == option->choices() ? "" : "|", *choice);
-}
-
-static void add_option(struct text *out, const struct option *option)
-{
-    struct text left = { 0 };
-
-    if (option->letter)
-        text_addf(&left, "  -%c, --%s", option->letter, option->name);
-    else
-        text_addf(&left, "      --%s", option->name);
-    if (option->kind == OPTION_BOOL && !option->choices) {
-        text_add(&left, "=true|false");
-    } else if (option->kind == OPTION_BOOL || option->kind == OPTION_CHOICE) {
-        text_add_char(&left, '=');
-        add_choices(&left, option);
-    } else if (option->kind != OPTION_FLAG) {
-        text_addf(&left, "=%s", option->value ? option->value : "VALUE");
-    }
-    text_add(out, text_string(&left));
-    size_t column = left.length;
-    if (column + 2 > HELP_INDENT) {
-        text_add_char(out, '\n');
-        column = 0;
-    }
-    text_add_repeat(out, ' ', HELP_INDENT - column);
-    display_add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
-    text_free(&left);
-}
-
-void command_help(const struct command *command, struct text *out)
-{
-    size_t ignored = 0;
-
-    text_addf(out, "usage: tacho %s%s%s%s\n\n", command->name,
-              command_option_table(command)[0].name ? " [options]" : "", *command->arguments ? " " : "",
-              command->arguments);
-    display_add_wrapped(out, command->about ? command->about : command->summary, 0, 0);
-    if (command_option_table(command)[0].name)
-        text_add(out, "\noptions:\n");
-    for (const struct option *option = command_option_table(command); option->name; option++) {
-        ignored += option->kind == OPTION_IGNORED;
-        if (!option->hidden && option->kind != OPTION_IGNORED)
-            add_option(out, option);
-    }
-    if (!ignored)
-        return;
-    text_add(out, "\nknown from nsys, accepted with a warning:\n ");
-    size_t column = 1;
-    for (const struct option *option = command_option_table(command); option->name; option++) {
-        if (option->kind != OPTION_IGNORED || option->hidden)
-            continue;
-        size_t length = strlen(option->name) + 3;
-        if (column + length > LINE_WIDTH) {
-            text_add(out, "\n ");
-            column = 1;
-        }
-        text_addf(out, " --%s", option->name);
-        column += length;
-    }
-    text_add_char(out, '\n');
-}
-
-void commands_help(struct text *out)
-{
-    text_add(out, "Tacho records what a program does in time and answers where the time went.\n\n"
-                  "usage: tacho COMMAND [options] …\n\n");
-    for (const struct command *const *at = commands; *at; at++)
-        text_addf(out, "  %-12s %s\n", (*at)->name, (*at)->summary);
-    text_add(out, "\nStart with:  tacho profile PROGRAM …\n"
-                  "Then:        tacho stats report1.tacho\n"
-                  "More:        tacho help COMMAND\n");
-}
-
-/* ---- running --------------------------------------------------------------------------------------------------- */
-
 /* Commands of nsys that have no counterpart of the same name, and what to use. */
 static const struct {
     const char *name, *advice;
@@ -219,7 +143,7 @@ static int run_unknown(const char *name)
     return EXIT_USAGE;
 }
 
-int command_main(int argc, char **argv)
+int command_main(int argc, char **argv, const struct command_origin *origin)
 {
     static const struct {
         const char *spelling, *name;
@@ -231,12 +155,13 @@ int command_main(int argc, char **argv)
     };
     const char *name = argc > 1 ? argv[1] : "help";
 
+    built_from = *origin;
     if (argc > 0 && *argv[0])
         called_as = argv[0];
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;
-    const struct command *command = find_command(name);
+    const struct command *command = command_find(name);
     if (!command)
         return run_unknown(name);
     if (argc < 2) {

@@ -4,11 +4,18 @@
 
 #include "option.h"
 
+/* A word or a command line, and the sentence that explains it. A row without a term ends a table. */
+struct entry {
+    const char *term, *text;
+};
+
 struct command {
     const char *name;
     const char *arguments;                      /* "FILE …" */
     const char *summary;                        /* one line for the list of commands */
     const char *about;                          /* a few lines for the command's own help, or NULL */
+    const struct entry *examples;               /* command lines that work as they stand; NULL: none */
+    const struct entry *exits;                  /* exit statuses; NULL: EXIT_OK, EXIT_FAILED and EXIT_USAGE alone */
     const struct option *options;               /* ends with a row without a name */
     const struct option *(*make_options)(void); /* instead of `options`, if they must be assembled first */
     const char *files;                          /* file extensions for completion: "tacho,sqlite"; NULL: none */
@@ -22,8 +29,16 @@ extern const struct command *const commands[]; /* NULL-terminated */
 /* Exit statuses of tacho itself; profile also returns its program's. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-/* Runs the command that argv names and returns the exit status. */
-int command_main(int argc, char **argv);
+/* What the program was built from: an abbreviated commit ("8135029", "8135029-dirty") and the day of that commit
+ * ("2026-11-16"); both empty if not known. */
+struct command_origin {
+    const char *commit, *date;
+};
+
+/* Runs the command that argv names and returns the exit status. The origin comes from main(), so that a new commit
+ * changes one object. */
+int command_main(int argc, char **argv, const struct command_origin *origin);
+const struct command_origin *command_origin(void);
 
 /* Parses a command's options. Returns 1 when the command should go on, or 0 when it is done (it printed its help, or
  * the arguments were wrong): *status is then its exit status. operands has room for argc pointers. */
@@ -39,7 +54,10 @@ int command_write(const struct command *self, const struct text *text);
 /* The command's options: `options`, or the result of make_options(). */
 const struct option *command_option_table(const struct command *command);
 
-/* Add the help of a command, and of all commands. */
+/* The command of that name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* Add the help of a command, and of all commands, as wide as the terminal allows. */
 void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
 

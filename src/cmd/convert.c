@@ -189,6 +189,12 @@ static int run_import(const struct command *self, int argc, char **argv)
     return finish(self, code, &err, &settings, output, made_up);
 }
 
+static const struct entry import_examples[] = {
+    { "tacho import trace.json.gz", "Write trace.tacho from a trace of torch.profiler." },
+    { "tacho import -o run.tacho nsys.sqlite", "Write run.tacho from the SQLite export of nsys." },
+    { 0 },
+};
+
 const struct command command_import = {
     .name = "import",
     .arguments = "FILE",
@@ -196,6 +202,7 @@ const struct command command_import = {
     .about =
         "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler "
         "(.json, .json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
+    .examples = import_examples,
     .options = import_options,
     .files = "sqlite,json,gz,zst",
     .run = run_import,
@@ -411,12 +418,22 @@ done:
     return finish(self, code, &err, &settings, output, made_up);
 }
 
+static const struct entry export_examples[] = {
+    { "tacho export report1.tacho", "Write report1.sqlite, with the tables that nsys exports." },
+    { "tacho export -t perfetto report1.tacho", "Write a trace for ui.perfetto.dev." },
+    { "tacho export -t svg --samples=python -o flame.svg report1.tacho", "Draw a flame graph of the Python samples." },
+    { "tacho export -t html --max-size=25MB report1.tacho",
+      "Write one HTML file with the timeline of the middle of the run." },
+    { 0 },
+};
+
 const struct command command_export = {
     .name = "export",
     .arguments = "FILE",
     .summary = "make a file for other tools from a report",
     .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that "
              "scripts written for it work unchanged; the other types hold the same tables as text.",
+    .examples = export_examples,
     .options = export_options,
     .files = "tacho,sqlite",
     .run = run_export,
@@ -483,12 +500,18 @@ static int run_recover(const struct command *self, int argc, char **argv)
     return finish(self, code, &err, &settings, output, made_up);
 }
 
+static const struct entry recover_examples[] = {
+    { "tacho recover report1.tacho", "Write report1.recovered.tacho from a damaged or unfinished report." },
+    { 0 },
+};
+
 const struct command command_recover = {
     .name = "recover",
     .arguments = "FILE",
     .summary = "make a whole report of a damaged or unfinished one",
     .about = "Copies all that can be read of a report to a new one. Other commands open such reports too; this makes "
              "the repair last.",
+    .examples = recover_examples,
     .options = recover_options,
     .files = "tacho",
     .run = run_recover,

@@ -404,12 +404,31 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
+static const struct entry examples[] = {
+    { "tacho diff before.tacho after.tacho", "Compare two runs." },
+    { "tacho diff a1.tacho a2.tacho a3.tacho -- b1.tacho b2.tacho b3.tacho",
+      "Compare medians of three runs a side, with confidence intervals." },
+    { "tacho diff --fail-if 'total>+5%' before.tacho after.tacho",
+      "Exit with 1 if the total grew by more than 5 %, for CI." },
+    { "tacho diff --range warmup --range steady report1.tacho", "Compare two NVTX ranges of one run." },
+    { 0 },
+};
+
+static const struct entry exits[] = {
+    { "0", "The reports were compared." },
+    { "1", "A condition of --fail-if is met, or a file cannot be read." },
+    { "2", "The command line is wrong." },
+    { 0 },
+};
+
 const struct command command_diff = {
     .name = "diff",
     .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE",
     .summary = "what changed between runs",
     .about = "Compares a report of two files: rows by name, the largest change first. Several runs a side give medians "
              "and intervals; two NVTX ranges of one file can be compared as well.",
+    .examples = examples,
+    .exits = exits,
     .options = options,
     .files = "tacho,sqlite",
     .run = run,

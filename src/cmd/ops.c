@@ -249,6 +249,14 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
+static const struct entry examples[] = {
+    { "tacho ops report1.tacho", "Print the operators of a report." },
+    { "tacho ops --sort-by self_cuda_time_total --row-limit 10 trace.json.gz",
+      "Print the ten operators of a torch.profiler trace with the most time on the GPU." },
+    { "tacho ops --group-by-input-shape -f json report1.tacho", "Print a row for each shape of the inputs, as JSON." },
+    { 0 },
+};
+
 const struct command command_ops = {
     .name = "ops",
     .arguments = "FILE",
@@ -256,6 +264,7 @@ const struct command command_ops = {
     .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
              "and FLOPs. FILE is a .tacho report of tacho profile, a trace of torch.profiler (.json, .json.gz, "
              ".json.zst), or an SQLite export of nsys of a program under torch.autograd.profiler.emit_nvtx.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite,json,gz,zst",
     .run = run,

@@ -71,12 +71,12 @@ int run_reports_print(struct text *out, struct report *report, const char *path,
         display_add_wrapped(out,
                             analysis->praise ? analysis->praise
                                              : "Report was successfully run, but no data was returned.",
-                            0, 0);
+                            0, 0, DISPLAY_LINE);
     if (shown && rows > shown)
         text_addf(out, "\n%zu rows more: -r %s shows all.\n", rows - shown, analysis->name);
     if (!style->quiet && analysis->advice && rows) {
         text_add_char(out, '\n');
-        display_add_wrapped(out, analysis->advice, 0, 0);
+        display_add_wrapped(out, analysis->advice, 0, 0, DISPLAY_LINE);
     }
     if (!style->quiet)
         text_add_char(out, '\n');

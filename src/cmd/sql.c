@@ -311,6 +311,13 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
+static const struct entry examples[] = {
+    { "tacho sql report1.tacho \"SELECT count(*) FROM OSRT_API\"", "Count the OS calls that were recorded." },
+    { "tacho sql -f csv report1.tacho < query.sql", "Run the statements of a file and print CSV." },
+    { "tacho sql report1.tacho", "Open a prompt; .tables lists the tables." },
+    { 0 },
+};
+
 const struct command command_sql = {
     .name = "sql",
     .arguments = "FILE [\"SELECT …\"]",
@@ -318,6 +325,7 @@ const struct command command_sql = {
     .about =
         "Runs SQL over the tables of a report, by the names that its SQLite export has, without exporting it. FILE is "
         "a .tacho report or the SQLite export of nsys. Without a question there is a prompt: .help explains it.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite",
     .run = run,

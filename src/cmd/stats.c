@@ -69,12 +69,22 @@ static int run(const struct command *self, int argc, char **argv)
     return run_reports_files(self, &settings.show, &registry, files, file_count);
 }
 
+static const struct entry examples[] = {
+    { "tacho stats report1.tacho", "Print the default reports." },
+    { "tacho stats -r cuda_gpu_kern_sum,osrt_sum report1.tacho", "Print two reports." },
+    { "tacho stats -r osrt_sum -f csv -o calls report1.tacho", "Write calls_osrt_sum.csv." },
+    { "tacho stats --filter-nvtx step/3 report1.tacho",
+      "Count only events that overlap the fourth range called 'step'." },
+    { 0 },
+};
+
 const struct command command_stats = {
     .name = "stats",
     .arguments = "FILE …",
     .summary = "tables: where the time went",
     .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys; a .nsys-rep stands "
              "for the one beside it.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite",
     .run = run,

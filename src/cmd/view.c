@@ -207,6 +207,12 @@ close_file:
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
+static const struct entry examples[] = {
+    { "tacho view report1.tacho", "Open the timeline in the browser." },
+    { "tacho view --no-browser -p 8000 report1.tacho", "Serve the timeline at port 8000 and print its address." },
+    { 0 },
+};
+
 const struct command command_view = {
     .name = "view",
     .arguments = "FILE",
@@ -214,6 +220,7 @@ const struct command command_view = {
     .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser "
              "where there is one. Under ssh it prints the line that forwards the port. Requests without the token of "
              "the printed address are rejected.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite,json,gz,zst",
     .run = run,

@@ -102,12 +102,25 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct option no_options[] = { { 0 } };
 
+static const struct entry examples[] = {
+    { "tacho doctor", "Say what can be recorded on this machine, and how to allow the rest." },
+    { 0 },
+};
+
+static const struct entry exits[] = {
+    { "0", "The checks were made, whatever they found." },
+    { "2", "The command line is wrong." },
+    { 0 },
+};
+
 const struct command command_doctor = {
     .name = "doctor",
     .arguments = "",
     .summary = "what can be traced here, what cannot, why, and how to allow it",
     .about = "Tries each source and each thing that Tacho needs, and says what to type or set where something is in "
              "the way.",
+    .examples = examples,
+    .exits = exits,
     .options = no_options,
     .run = run,
 };

@@ -437,12 +437,19 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
+static const struct entry examples[] = {
+    { "tacho info report1.tacho", "Show where the report comes from, and what was lost." },
+    { "tacho info --all report1.tacho", "List every process, table and message." },
+    { 0 },
+};
+
 const struct command command_info = {
     .name = "info",
     .arguments = "FILE …",
     .summary = "what is in a report, and what was lost",
     .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and "
              "lost, and whether the file is whole.",
+    .examples = examples,
     .options = options,
     .files = "tacho,sqlite",
     .run = run,

@@ -153,11 +153,28 @@ void display_add_quoted(struct text *out, const char *word)
     text_free(&shown);
 }
 
-void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent)
+static size_t columns_of(const char *bytes, size_t length)
+{
+    size_t columns = 0;
+
+    for (size_t at = 0; at < length;) {
+        struct shown shown = show_next(bytes + at, length - at);
+        columns += shown.columns;
+        at += shown.used;
+    }
+    return columns;
+}
+
+size_t display_columns(const char *text)
+{
+    return columns_of(text, strlen(text));
+}
+
+void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent, size_t width)
 {
     while (*sentence) {
-        size_t word = strcspn(sentence, " ");
-        if (column > indent && column + 1 + word > DISPLAY_LINE) {
+        size_t length = strcspn(sentence, " "), columns = columns_of(sentence, length);
+        if (column > indent && column + 1 + columns > width) {
             text_add_char(out, '\n');
             text_add_repeat(out, ' ', indent);
             column = indent;
@@ -165,9 +182,9 @@ void display_add_wrapped(struct text *out, const char *sentence, size_t column, 
             text_add_char(out, ' ');
             column++;
         }
-        text_add_bytes(out, sentence, word);
-        column += word;
-        sentence += word;
+        text_add_bytes(out, sentence, length);
+        column += columns;
+        sentence += length;
         while (*sentence == ' ')
             sentence++;
     }

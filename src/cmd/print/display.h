@@ -17,9 +17,12 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
  * interpret. */
 void display_add_quoted(struct text *out, const char *word);
 
-/* Adds a sentence wrapped to lines of DISPLAY_LINE columns that start at indent, and a line feed. column: the position
- * of the cursor. */
+/* The number of columns that a text takes. */
+size_t display_columns(const char *text);
+
+/* Adds a sentence wrapped to lines of `width` columns (DISPLAY_LINE where nothing else is known) that start at indent,
+ * and a line feed. column: the position of the cursor. */
 enum { DISPLAY_LINE = 100 };
-void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent);
+void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent, size_t width);
 
 #endif

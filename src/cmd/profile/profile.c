@@ -342,6 +342,30 @@ done:
     return status;
 }
 
+static const struct entry examples[] = {
+    { "tacho profile python train.py",
+      "Record CUDA, NVTX, OS calls, PyTorch operators and CPU samples; print a summary." },
+    { "tacho profile -o run-%q{RANK} -t cuda,nvtx,nccl ./solver input",
+      "Name the report after the rank; record calls into NCCL too." },
+    { "tacho profile -y 30 -d 10 ./server", "Record ten seconds, half a minute after the start." },
+    { "tacho profile -c nvtx -p step --capture-range-end=repeat:3 ./server",
+      "Record the NVTX range 'step' three times." },
+    { "tacho profile -s none -t osrt --osrt-threshold=0 ./program",
+      "Record every OS call, however short, and no CPU samples." },
+    { 0 },
+};
+
+static const struct entry exits[] = {
+    { "N", "The exit status of PROGRAM. A signal that ends PROGRAM ends tacho too." },
+    { "0", "The capture ended before PROGRAM: the duration or the capture range was over." },
+    { "1", "The report cannot be written; PROGRAM is not started." },
+    { "2", "The command line is wrong; PROGRAM is not started." },
+    { "126", "PROGRAM cannot be executed." },
+    { "127", "PROGRAM is not found." },
+    { "128+N", "Signal N ended PROGRAM, and tacho is the first process of a container." },
+    { 0 },
+};
+
 const struct command command_profile = {
     .name = "profile",
     .arguments = "PROGRAM …",
@@ -349,6 +373,8 @@ const struct command command_profile = {
     .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the "
              "program's own exit status. The program's input, output and signals are its own. Ctrl-C ends the capture "
              "in good order.",
+    .examples = examples,
+    .exits = exits,
     .make_options = profile_options,
     .takes_program = 1,
     .run = run,

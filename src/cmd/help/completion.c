@@ -2,7 +2,7 @@
  * lines of three `case`s; all else is the same text. */
 #include <string.h>
 
-#include "command.h"
+#include "cmd/command.h"
 
 /* Before the tables. _tacho_operand finds the first word that is neither an option nor an
  * option's value: the program. */
@@ -204,12 +204,18 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct option no_options[] = { { 0 } };
 
+static const struct entry examples[] = {
+    { "source <(tacho completion bash)", "Complete tacho's words in this shell." },
+    { 0 },
+};
+
 const struct command command_completion = {
     .name = "completion",
     .arguments = "bash",
     .summary = "print what a shell needs to complete tacho's words",
     .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion "
              "bash > ~/.local/share/bash-completion/completions/tacho",
+    .examples = examples,
     .options = no_options,
     .run = run,
 };
