@@ -71,7 +71,7 @@ def variants(arguments, folder):
     found = {"bare": bare}
     tacho = [figures.find_tacho(), "profile", "-q", "-f", "true", "-o", os.path.join(folder, "report"), "-t", "none", "-s", "none",
              "--cpuctxsw=none"]
-    found["tacho"] = [*tacho, "--python-sampling=true", f"--python-sampling-frequency={arguments.hz}", *bare]
+    found["tacho"] = [*tacho, f"--python-sampling-frequency={arguments.hz}", *bare]
     spy = arguments.py_spy or shutil.which("py-spy")
     if spy:
         record = [spy, "record", "-r", str(arguments.hz), "-d", "3600", "-f", "raw", "-o", os.path.join(folder, "spy"), "--idle"]

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -74,11 +75,6 @@ class OnEachPython(lib.Case):
                 print(f"Python {version}: {shlex.join(command)}", flush=True)
                 check(command)
 
-
-class Stacks(OnEachPython):
-    def sampled(self, *arguments):
-        return self.profile(*arguments, options=ALONE + ["-t", "none", "--python-sampling=true"])
-
     def sampled_until(self, arguments, *phases, options=("-t", "none", "--python-sampling=true")):
         """Profiles a program that goes on, however slow the machine is, until it has been sampled often enough. A phase is {function: (in
         so many threads, samples in each)}; it is over when a file exists whose path the program has as an argument."""
@@ -108,6 +104,11 @@ class Stacks(OnEachPython):
         for function, samples in self.asked(FUNCTIONS):
             threads.setdefault(function, []).append(int(samples))
         return all(sum(samples >= least for samples in threads.get(function, ())) >= number for function, (number, least) in phase.items())
+
+
+class Stacks(OnEachPython):
+    def sampled(self, *arguments):
+        return self.profile(*arguments, options=ALONE + ["-t", "none", "--python-sampling=true"])
 
     def rounds_since(self, moment_ns):
         """Rounds of samples since a time of the monotonic clock."""
@@ -258,6 +259,56 @@ class Stacks(OnEachPython):
     def test_nothing_to_sample(self):
         self.sampled("/bin/true")
         self.assertIn("No Python was found", self.output.stderr)
+
+
+SPINS = """import os, sys
+def spin():
+    while not os.access(sys.argv[1], os.F_OK):
+        for _ in range(10000): pass
+spin()
+"""
+BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+class Automatic(OnEachPython):
+    """--python-sampling=auto, the default: programs that are Python are sampled, and nothing is said about others."""
+
+    def program(self):
+        with open(self.path("spins.py"), "w", encoding="utf-8") as file:
+            file.write(SPINS)
+        return self.path("spins.py")
+
+    def automatic(self, *command):
+        self.sampled_until(command, {"spin": (1, 20)}, options=["-t", "none"])
+
+    def test_python(self):
+        self.on_each(lambda command: self.automatic(*command, self.program()))
+
+    def test_below_a_shell(self):
+        self.automatic("sh", "-c", '"$@" && true', "sh", sys.executable, self.program())
+
+    def test_under_another_name(self):
+        """As in a program that embeds it."""
+        interpreter = shutil.copy(os.path.realpath(sys.executable), self.path("embeds"))
+        self.automatic("env", "PYTHONHOME=" + sys.base_prefix, interpreter, self.program())
+
+    def test_other_programs(self):
+        for command in (["/bin/true"], ["sleep", "0.3"]):  # the second is searched for an interpreter
+            report = self.profile(*command, options=[*ALONE, "-t", "none"])
+            self.assertFalse(report.has("TACHO_PYTHON_SAMPLE"))
+            self.assertNotIn("ython", self.output.stderr)
+            self.assertEqual(report.value("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE '%ython%'") if report.has("DIAGNOSTIC_EVENT") else 0, 0)
+
+    def test_not_wanted(self):
+        self.assertTrue(self.profile(sys.executable, "-c", BUSY, options=[*ALONE, "-t", "none"]).has("TACHO_PYTHON_SAMPLE"))
+        self.assertFalse(self.profile(sys.executable, "-c", BUSY, options=[*ALONE, "-t", "none", "--python-sampling=false"]).has("TACHO_PYTHON_SAMPLE"))
+
+    def test_refused(self):
+        """Where the kernel does not allow it, nothing is said unless it was asked for."""
+        for options, is_said in (((), False), (("--python-sampling=true",), True)):
+            report = self.profile(sys.executable, "-c", BUSY, options=[*ALONE, "-t", "none", *options], preexec_fn=lambda: lib.refuse_call("process_vm_readv"))
+            self.assertFalse(report.has("TACHO_PYTHON_SAMPLE"))
+            self.assertEqual("process_vm_readv" in self.output.stderr, is_said, self.output.stderr)
 
 
 if __name__ == "__main__":

@@ -10,27 +10,34 @@
 
 #include "profile_line.h"
 
-static void check(const char *line, unsigned frequency, const char *warning)
+static void check(const char *line, unsigned frequency, int is_automatic, const char *warning)
 {
     if (parse(line) != 0)
         fail_msg("%s: %s", line, err.text);
-    if (settings.collect.python_frequency != frequency || strcmp(text_string(&warnings), warning) != 0)
-        fail_msg("%s: %u a second, not %u; '%s'", line, settings.collect.python_frequency, frequency,
-                 text_string(&warnings));
+    if (settings.collect.python_frequency != frequency || settings.collect.python_is_automatic != is_automatic ||
+        strcmp(text_string(&warnings), warning) != 0)
+        fail_msg("%s: %u a second, not %u; automatic %d, not %d; '%s'", line, settings.collect.python_frequency,
+                 frequency, settings.collect.python_is_automatic, is_automatic, text_string(&warnings));
 }
 
 static void values(void **state)
 {
-    check("p", 0, "");
-    check("--python-sampling=true p", 1000, "");
-    check("--python-sampling=false p", 0, "");
-    check("--python-sampling=true --python-sampling-frequency=1 p", 1, "");
-    check("--python-sampling-frequency 2000 --python-sampling=true p", 2000, "");
-    check("-t python-gil p", 1000, "");
-    check("-t cuda,python-gil --python-sampling-frequency=200 p", 200, "");
-    check("-t python-gil -t nvtx p", 0, "");
-    check("--python-sampling-frequency=200 p", 0,
-          "--python-sampling-frequency has no effect without --python-sampling=true\n");
+    check("p", 1000, 1, "");
+    check("--python-sampling=auto p", 1000, 1, "");
+    check("--python-sampling auto p", 1000, 1, "");
+    check("--python-sampling=true p", 1000, 0, "");
+    check("--python-sampling true p", 1000, 0, "");
+    check("--python-sampling p", 1000, 0, "");
+    check("--python-sampling=false p", 0, 0, "");
+    check("--python-sampling=true --python-sampling-frequency=1 p", 1, 0, "");
+    check("--python-sampling-frequency 2000 --python-sampling=true p", 2000, 0, "");
+    check("--python-sampling-frequency=200 p", 200, 1, "");
+    check("-t python-gil p", 1000, 0, "");
+    check("-t python-gil --python-sampling=false p", 1000, 0, "");
+    check("-t cuda,python-gil --python-sampling-frequency=200 p", 200, 0, "");
+    check("-t python-gil -t nvtx p", 1000, 1, "");
+    check("--python-sampling=false --python-sampling-frequency=200 p", 0, 0,
+          "--python-sampling-frequency has no effect with --python-sampling=false\n");
 }
 
 /* Python frames stand beside native ones: those of CUDA calls are asked for with them. */

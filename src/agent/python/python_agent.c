@@ -107,7 +107,8 @@ static void objects_changed(void)
 {
     if (!wire_python(agent.arena)->flags || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
         return;
-    if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED)
+    if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED &&
+        !(wire_python(agent.arena)->flags & WIRE_PYTHON_SILENT))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
                   "Calls and samples have no Python stacks: this Python is not known here (CPython 3.9 to 3.14 with a "
                   "GIL is).");

@@ -40,7 +40,7 @@ static void look(struct finding *finding)
     finding->verdict = error ? VERDICT_FAILS : VERDICT_WORKS;
     if (!error) {
         text_add(&finding->why,
-                 "Stacks of Python programs can be read from outside (--python-sampling=true): CPython 3.9 to 3.14.");
+                 "Stacks of Python programs can be read from outside (--python-sampling): CPython 3.9 to 3.14.");
         return;
     }
     system_file_read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);

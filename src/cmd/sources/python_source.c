@@ -12,9 +12,9 @@
 #include "python_doctor.h"
 
 struct settings {
-    int sampling;       /* --python-sampling */
-    int backtrace;      /* --python-backtrace=cuda */
-    unsigned frequency; /* 0: it was not said */
+    const char *sampling; /* --python-sampling; NULL: auto */
+    int backtrace;        /* --python-backtrace=cuda */
+    unsigned frequency;   /* 0: it was not said */
 };
 
 static struct settings *own(struct profile_settings *settings)
@@ -71,14 +71,35 @@ static int take_functions(void *settings, const char *value, struct error *err)
     return 0;
 }
 
+static const char *const *samplings(void)
+{
+    static const char *const names[] = { "auto", "true", "false", NULL };
+
+    return names;
+}
+
+static int take_sampling(struct collect_options *collect, const char *value, int is_gil_traced, struct error *err)
+{
+    int is_automatic = !value || strcmp(value, "auto") == 0;
+    int is_wanted = is_automatic || !*value ? 1 : option_bool(value);
+
+    if (is_wanted < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling is auto, true or false, not '%s'", value);
+    collect->python_is_automatic = is_automatic && !is_gil_traced;
+    return is_wanted || is_gil_traced;
+}
+
 static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     const struct settings *python = own(settings);
+    int is_sampled = take_sampling(collect, python->sampling, profile_is_traced(settings, "python-gil"), err);
 
-    if (python->sampling || profile_is_traced(settings, "python-gil"))
+    if (is_sampled < 0)
+        return is_sampled;
+    if (is_sampled)
         collect->python_frequency = python->frequency ? python->frequency : USUAL_FREQUENCY;
     else if (python->frequency)
-        text_add(&settings->warnings, "--python-sampling-frequency has no effect without --python-sampling=true\n");
+        text_add(&settings->warnings, "--python-sampling-frequency has no effect with --python-sampling=false\n");
     collect->python_backtrace = python->backtrace;
     if (python->backtrace && !(collect->sources & (WIRE_BIT(CUDA) | WIRE_BIT(OSRT))))
         text_add(&settings->warnings, "--python-backtrace has no effect: --trace names neither cuda nor osrt\n");
@@ -87,10 +108,12 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 
 /* clang-format off */
 static const struct option options[] = {
-    { .name = "python-sampling", .kind = OPTION_BOOL, .offset = offsetof(struct settings, sampling),
-      .help = "Stacks of all Python threads, read without stopping the program." },
+    { .name = "python-sampling", .kind = OPTION_TEXT, .value = "[auto|true|false]",
+      .offset = offsetof(struct settings, sampling), .choices = samplings,
+      .help = "Sample the stacks of all Python threads, without stopping the program. auto: in programs that run "
+              "CPython 3.9 to 3.14. Default: auto." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "How many times a second, 1 to 2000. Default: 1000." },
+      .help = "Python samples per second, 1 to 2000. Default: 1000." },
     { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = backtraces,
       .take = take_backtrace,
       .help = "cuda: the Python code that CUDA and OS calls came from, of those whose call chain is recorded; of "
@@ -115,7 +138,7 @@ static const struct cmd_source_table tables[] = {
 
 static int is_expected(struct profile_settings *settings, const struct collect_result *result)
 {
-    return settings->collect.python_frequency != 0;
+    return settings->collect.python_frequency && !settings->collect.python_is_automatic;
 }
 
 static struct summary_count count(const struct collect_result *result)

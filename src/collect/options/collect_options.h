@@ -95,6 +95,7 @@ struct collect_options {
 
     int python_backtrace;      /* 1: backtraces of calls include their Python frames */
     unsigned python_frequency; /* Python samples per second; 0: none */
+    int python_is_automatic;   /* 1: the user did not ask for them: a program that has none gets no warning */
 
     int64_t delay_ns;          /* from the start of the program to the start of recording */
     /* From the start of recording to the end of the capture; 0: the capture ends with the program. */

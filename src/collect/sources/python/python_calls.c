@@ -157,8 +157,11 @@ static void told(const struct collect_origin *origin, const struct wire_record *
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
-    wire_python(texts->arena)->flags = (collector->options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
-                                       (collector->options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
+    const struct collect_options *options = collector->options;
+    int is_asked = options->python_backtrace || !options->python_is_automatic;
+    wire_python(texts->arena)->flags = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) |
+                                       (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u) |
+                                       (is_asked ? 0u : WIRE_PYTHON_SILENT);
 }
 
 static void free_process(struct process *process)

@@ -1,7 +1,8 @@
 /* Python sampling as a source: the stacks of all Python threads of the program, read from outside at a fixed rate.
  *
  * A thread of the collector reads them (python_sampler.c); the main thread, in this file, writes rows. The program is
- * never stopped, does not notice, and its GIL is not touched. */
+ * never stopped, does not notice, and its GIL is not touched. Automatic sampling gives no warnings: a program that is
+ * not Python, or whose memory must not be read, is recorded without it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,9 @@ static void begin(struct collector *collector, pid_t pid)
     struct python *python = collector->state[COLLECT_SOURCE_PYTHON_SAMPLING];
     if (!collector->options->python_frequency)
         return;
-    python->sampler = python_sampler_start(collector->options->python_frequency);
-    if (!python->sampler)
+    python->sampler = python_sampler_start(collector->options->python_frequency,
+                                           collector->options->python_is_automatic);
+    if (!python->sampler && !collector->options->python_is_automatic)
         collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).",
                        strerror(errno));
 }
@@ -72,7 +74,7 @@ static void process_gone(struct process *process)
     process_count_row(process, source, "recorded", "", (int64_t)(outcome.counts.samples - outcome.counts.cut));
     process_count_row(process, source, "recorded", "cut", (int64_t)outcome.counts.cut);
     process_count_row(process, source, "lost", "torn", (int64_t)outcome.counts.torn);
-    if (outcome.refusal && result->refused++ == 0)
+    if (outcome.refusal && result->refused++ == 0 && !collector->options->python_is_automatic)
         collector_warn(collector, process->global_pid, "Python stacks of process %d (%s) were not sampled: %s.",
                        (int)process->pid, process->name, outcome.refusal);
 }
@@ -176,7 +178,8 @@ static void stop(struct collector *collector)
     free(python->places);
     free(python->chain_ids);
     *python = (struct python){ 0 };
-    if (!result->processes && !result->refused && collector->recorded_ns > 0)
+    if (!result->processes && !result->refused && !collector->options->python_is_automatic &&
+        collector->recorded_ns > 0)
         collector_warn(collector, 0, "No Python was found in the program: no stacks of it were sampled.");
 }
 

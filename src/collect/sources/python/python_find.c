@@ -143,10 +143,23 @@ static const char *begins_file(char *line, uint64_t *address)
     return line + path_at;
 }
 
+static int is_named_python(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strstr(slash ? slash : path, "python") != NULL;
+}
+
+int python_is_program(pid_t pid)
+{
+    struct text program = { 0 };
+    int is_named = procfs_exe(pid, &program) == 0 && is_named_python(text_string(&program));
+    text_free(&program);
+    return is_named;
+}
+
 static int may_be_python(const char *path, const char *program)
 {
-    const char *name = strrchr(path, '/') + 1;
-    return strstr(name, "python") != NULL || strcmp(path, program) == 0;
+    return is_named_python(path) || strcmp(path, program) == 0;
 }
 
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT])

@@ -10,6 +10,9 @@
  * inspected. */
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
+/* 1 if the program of the process is named like Python. */
+int python_is_program(pid_t pid);
+
 /* Looks up symbols that a loaded file exports, in its memory and as its own loader does; base: where its first byte is
  * mapped. Returns how many were found; 0 if this is not such a file. Missing symbols get the address 0. */
 int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,

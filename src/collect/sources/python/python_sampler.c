@@ -2,7 +2,8 @@
  *
  * One lock guards everything. The sampler holds it for a round, a few microseconds for each running thread. The main
  * thread holds it to add or remove a process or to exchange batches, never while it writes rows. A long round delays
- * the next one, so that sampling never takes more than a quarter of a CPU; skipped samples count as late. */
+ * the next one, so that sampling never takes more than a quarter of a CPU; skipped samples count as late. As long as
+ * no process is Python the sampler only wakes up to search for an interpreter. */
 #include "python_sampler.h"
 
 #include <errno.h>
@@ -22,8 +23,9 @@
 struct python_sampler {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* signalled to switch or stop; else the sampler wakes up by timeout */
+    pthread_cond_t wake; /* signalled to switch, stop or add a process; else the sampler wakes up by timeout */
     int stop, on;
+    int is_automatic;
     int64_t interval_ns;
     uint32_t random;
     struct python_target **targets;
@@ -45,11 +47,25 @@ static int64_t jitter(struct python_sampler *sampler)
     return (int64_t)(sampler->random >> 8) % (sampler->interval_ns / 8 + 1) - sampler->interval_ns / 16;
 }
 
-static void wait_until(struct python_sampler *sampler, int64_t time_ns)
+/* Waits until this time or a signal: 0 if there was a signal. INT64_MAX: for a signal alone. */
+static int wait_for(struct python_sampler *sampler, int64_t time_ns)
 {
     struct timespec until = { time_ns / 1000000000, time_ns % 1000000000 };
-    while (!sampler->stop && pthread_cond_timedwait(&sampler->wake, &sampler->lock, &until) == 0)
-        ;
+    if (time_ns == INT64_MAX)
+        return pthread_cond_wait(&sampler->wake, &sampler->lock);
+    return pthread_cond_timedwait(&sampler->wake, &sampler->lock, &until);
+}
+
+/* When the next round has work: at once if a process is read, else at the next search for an interpreter.
+ * INT64_MAX: there is none. */
+static int64_t next_work(const struct python_sampler *sampler)
+{
+    int64_t next_ns = INT64_MAX;
+    for (size_t i = 0; sampler->on && i < sampler->target_count; i++) {
+        int64_t due_ns = python_target_due(sampler->targets[i]);
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
+    }
+    return next_ns;
 }
 
 static void sample_all(struct python_sampler *sampler)
@@ -89,12 +105,14 @@ static void *run(void *argument)
     setpriority(PRIO_PROCESS, 0, PRIORITY); /* where it is allowed: little work, but it must be on time */
     pthread_mutex_lock(&sampler->lock);
     for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
-        if (!sampler->on) {
-            pthread_cond_wait(&sampler->wake, &sampler->lock);
+        int64_t work_ns = next_work(sampler);
+        if (work_ns > due_ns) { /* no process is read: no rounds until then */
+            wait_for(sampler, work_ns);
             due_ns = clock_monotonic_ns();
             continue;
         }
-        wait_until(sampler, due_ns + jitter(sampler));
+        for (int64_t round_ns = due_ns + jitter(sampler); !sampler->stop && wait_for(sampler, round_ns) == 0;)
+            ;
         int64_t before_ns = cpu_time();
         if (sampler->on && !sampler->stop)
             sample_all(sampler);
@@ -107,13 +125,14 @@ static void *run(void *argument)
 
 /* ---- Functions for the main thread ----------------------------------------------------------------------------- */
 
-struct python_sampler *python_sampler_start(unsigned frequency)
+struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic)
 {
     struct python_sampler *sampler = calloc(1, sizeof *sampler);
     pthread_condattr_t attributes;
     if (!sampler)
         return NULL;
     sampler->interval_ns = 1000000000 / frequency;
+    sampler->is_automatic = is_automatic;
     sampler->names.batch = &sampler->batch;
     pthread_mutex_init(&sampler->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -169,9 +188,10 @@ void python_sampler_add(struct python_sampler *sampler, struct process *process,
     if (place_of(sampler, process) == sampler->target_count &&
         array_reserve(&sampler->targets, &sampler->target_room, sampler->target_count + 1, sizeof *sampler->targets) ==
             0) {
-        struct python_target *target = python_target_new(process, pid);
+        struct python_target *target = python_target_new(process, pid, sampler->is_automatic);
         if (target)
             sampler->targets[sampler->target_count++] = target;
+        pthread_cond_signal(&sampler->wake);
     }
     pthread_mutex_unlock(&sampler->lock);
 }

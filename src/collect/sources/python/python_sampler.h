@@ -11,8 +11,8 @@
 
 struct python_sampler;
 
-/* NULL and errno if no thread could be created. */
-struct python_sampler *python_sampler_start(unsigned frequency);
+/* is_automatic: as in python_target_new(). NULL and errno if no thread could be created. */
+struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic);
 
 /* Ends the thread and frees everything; *cpu_ns: its CPU time. */
 void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns);

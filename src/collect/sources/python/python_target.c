@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "python_find.h"
 #include "thread_watch.h"
 
@@ -23,6 +24,9 @@
 #define CONFIRM_NS 20000000
 #define FIRST_LOOK_NS 1000000   /* between two searches for an interpreter, at first */
 #define LAST_LOOK_NS 1000000000 /* and later on */
+/* Before the first search in a program that is not named like Python; then always twice as long as before. */
+#define UNLIKELY_LOOK_NS 100000000
+#define NEVER_NS (INT64_MAX / 4)
 #define DENIALS_MAX 8           /* refused searches before the refusal is final: during exec all are refused */
 #define PTHREAD_BYTES 1024      /* of struct pthread, which contains the thread's id */
 #define ROUNDS_TO_IDENTIFY 16u
@@ -53,7 +57,7 @@ struct python_target {
     pid_t pid;
     enum stage stage;
     const char *refusal;
-    int64_t next_look_ns, look_interval_ns;
+    int64_t next_look_ns, look_interval_ns, longest_interval_ns;
     int denials;
     struct snapshot snapshot;
     struct python_memory memory, memory_now; /* the snapshot; the current memory */
@@ -67,7 +71,16 @@ struct python_target {
     uint32_t places[DEPTH_MAX];
 };
 
-struct python_target *python_target_new(struct process *process, pid_t pid)
+/* Programs embed Python under any name, but most that are not named like it have none. To read the mappings of a
+ * process locks them for a moment, so that is done rarely: a process that ends soon is never searched. */
+static void expect_no_python(struct python_target *target)
+{
+    target->look_interval_ns = UNLIKELY_LOOK_NS;
+    target->longest_interval_ns = NEVER_NS;
+    target->next_look_ns = clock_monotonic_ns() + UNLIKELY_LOOK_NS;
+}
+
+struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic)
 {
     struct python_target *target = calloc(1, sizeof *target);
     if (!target)
@@ -75,6 +88,9 @@ struct python_target *python_target_new(struct process *process, pid_t pid)
     target->process = process;
     target->pid = pid;
     target->look_interval_ns = FIRST_LOOK_NS;
+    target->longest_interval_ns = LAST_LOOK_NS;
+    if (is_automatic && !python_is_program(pid))
+        expect_no_python(target);
     snapshot_init(&target->snapshot, pid);
     target->memory = (struct python_memory){ snapshot_read, &target->snapshot };
     target->memory_now = (struct python_memory){ snapshot_read_now, &target->snapshot };
@@ -97,6 +113,11 @@ void python_target_free(struct python_target *target)
     snapshot_free(&target->snapshot);
     python_codes_free(&target->codes);
     free(target);
+}
+
+int64_t python_target_due(const struct python_target *target)
+{
+    return target->stage == READING ? 0 : target->stage == LOOKING ? target->next_look_ns : INT64_MAX;
 }
 
 struct process *python_target_process(const struct python_target *target)
@@ -131,8 +152,8 @@ static void look(struct python_target *target, int64_t now_ns)
     int found = python_find(target->pid, &target->memory_now, symbols);
     enum python_status status = found > 0 ? python_open(&target->python, &target->memory_now, symbols) : PYTHON_TORN;
     target->next_look_ns = now_ns + target->look_interval_ns;
-    target->look_interval_ns = 2 * target->look_interval_ns < LAST_LOOK_NS ? 2 * target->look_interval_ns
-                                                                           : LAST_LOOK_NS;
+    if (target->look_interval_ns < target->longest_interval_ns)
+        target->look_interval_ns *= 2;
     if (status == PYTHON_OK)
         target->stage = READING;
     else if (status != PYTHON_TORN && status != PYTHON_UNREADABLE)

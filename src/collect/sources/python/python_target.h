@@ -16,12 +16,16 @@ struct python_target_counts {
     uint64_t cut;  /* samples with more frames than are kept */
 };
 
-/* process: the caller's; it is only passed on to samples. NULL if out of memory. */
-struct python_target *python_target_new(struct process *process, pid_t pid);
+/* process: the caller's; it is only passed on to samples. is_automatic: the user did not ask for Python, so a program
+ * that is not named like it is searched rarely. NULL if out of memory. */
+struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic);
 void python_target_free(struct python_target *target);
 
 /* Samples the process now, into names->batch. */
 void python_target_round(struct python_target *target, struct python_names *names, int64_t now_ns);
+
+/* The time from which python_target_round() has work; INT64_MAX: never. */
+int64_t python_target_due(const struct python_target *target);
 
 struct process *python_target_process(const struct python_target *target);
 const struct python_target_counts *python_target_counts(const struct python_target *target);
