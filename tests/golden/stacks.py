@@ -134,6 +134,8 @@ def check_python(path):
     """450 samples of each of two stacks; of the first, the even ones, every 18th waits, and as many of the second."""
     rows = {row["Function"]: (row["Self Samples"], row["Total Samples"]) for row in table("cpu_sample_sum:python", path)}
     check("Python, running", {"load": (400, 400), "train": (400, 800), "<module>": (0, 800)}, rows)
+    times = {row["Function"]: row["Self Time (ns)"] for row in table("python_sample_sum", path)}
+    check("Python, times: a sample each 5 µs", {"load": 400 * 5000, "train": 400 * 5000, "<module>": 0}, times)
     rows = {row["Function"]: (row["Self Samples"], row["Total Samples"]) for row in table("cpu_sample_sum:python:waiting", path)}
     check("Python, all", {"load": (450, 450), "train": (450, 900), "<module>": (0, 900)}, rows)
     rows = {row["Function"]: row["Self Samples"] for row in table("cpu_sample_sum:python:lines", path)}

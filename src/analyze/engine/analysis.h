@@ -26,6 +26,8 @@ struct analysis {
     struct analysis_need needs[3]; /* all of them; the first that is not met is named.
                                     * Ends with one without data */
     int is_of_gpus;                /* without options its rows are only about work on GPUs, whatever else it needs */
+    const char *overlap;           /* why figures must not be added up over rows ("ranges contain each other"); NULL:
+                                    * they may be */
     int by_default;                /* place in the default list, from 1; 0: not in it */
     const char *default_where;     /* in the default list only if the report meets all needs and has rows in this
                                     * table; NULL: always, as with nsys */

@@ -3,14 +3,17 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/model/stacks/sample_weight.h"
 #include "analyze/model/stacks/stacks_join.h"
 #include "analyze/model/stacks/stacks_tree.h"
 #include "analyze/registry.h"
+#include "base/saturating.h"
 
 struct sample_tree {
     struct stacks stacks;
     struct stack_tree tree;
     struct text name;
+    double weight_ns; /* the time that a weight of 1 stands for; 0: not known */
 };
 
 static void sample_tree_free(struct sample_tree *samples)
@@ -52,7 +55,10 @@ static int sample_tree_read(struct sample_tree *samples, struct report *report, 
         goto close_filter;
     if ((code = read_samples(&samples->stacks, report, request, &filter, err)) != 0)
         goto close_filter;
-    code = stack_tree_read(&samples->tree, &samples->stacks, &wanted, err);
+    if ((code = stack_tree_read(&samples->tree, &samples->stacks, &wanted, err)) != 0)
+        goto close_filter;
+    code = sample_weight_read(&samples->weight_ns, &samples->stacks, source_of(report, request),
+                              &samples->tree.total[TREE_ROOT], err);
 close_filter:
     filter_close(&filter);
     return code;
@@ -61,6 +67,12 @@ close_filter:
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void set_time(struct table_cell *cell, const struct sample_tree *samples, int64_t weight)
+{
+    if (samples->weight_ns > 0)
+        cell_set_int(cell, saturating_from_double((double)weight * samples->weight_ns));
 }
 
 static int set_module(struct table *table, struct sample_tree *samples, struct table_cell *cell, uint32_t frame)
@@ -84,7 +96,7 @@ static int set_name(struct table *table, struct sample_tree *samples, struct tab
 
 /* ---- flat ------------------------------------------------------------------------------------------------------ */
 
-enum { FLAT_SELF, FLAT_TOTAL, FLAT_SELF_SAMPLES, FLAT_TOTAL_SAMPLES, FLAT_NAME, FLAT_MODULE, FLAT_CELLS };
+enum { FLAT_SELF, FLAT_TOTAL, FLAT_SELF_SAMPLES, FLAT_TOTAL_SAMPLES, FLAT_NAME, FLAT_MODULE, FLAT_TIME, FLAT_CELLS };
 
 /* By self, then by total, then by name. */
 static int by_self(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -119,6 +131,7 @@ static int add_frame(struct table *table, struct sample_tree *samples, enum stac
     cell_set_real(&row[FLAT_TOTAL], percent(figures->total.weight, whole));
     cell_set_int(&row[FLAT_SELF_SAMPLES], figures->self.samples);
     cell_set_int(&row[FLAT_TOTAL_SAMPLES], figures->total.samples);
+    set_time(&row[FLAT_TIME - (unit != STACK_BY_FUNCTION)], samples, figures->self.weight);
     return 0;
 }
 
@@ -145,6 +158,7 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
         { "Self", CELL_REAL, UNIT_PERCENT, 1 },     { "Total", CELL_REAL, UNIT_PERCENT, 1 },
         { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Total Samples", CELL_INT, UNIT_NONE, 0 },
         { "Function", CELL_TEXT, UNIT_NAME, 0 },    { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Self Time", CELL_INT, UNIT_NS, 0 },
     };
     static const char *const names[] = {
         [STACK_BY_FUNCTION] = "Function", [STACK_BY_MODULE] = "Module", [STACK_BY_THREAD] = "Thread"
@@ -161,7 +175,9 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
     if (code != 0)
         goto done;
     columns[FLAT_NAME].name = names[shape.unit];
-    table = table_new(columns, shape.unit == STACK_BY_FUNCTION ? FLAT_CELLS : FLAT_MODULE);
+    if (shape.unit != STACK_BY_FUNCTION)
+        columns[FLAT_MODULE] = columns[FLAT_TIME];
+    table = table_new(columns, FLAT_CELLS - (size_t)(shape.unit != STACK_BY_FUNCTION));
     code = table ? fill_flat(table, &samples, shape.unit, err) : ERR_NO_MEMORY;
 done:
     sample_tree_free(&samples);
@@ -170,7 +186,17 @@ done:
 
 /* ---- along the calls ------------------------------------------------------------------------------------------- */
 
-enum { TREE_TOTAL, TREE_SAMPLES, TREE_SELF, TREE_SELF_SAMPLES, TREE_LEVEL, TREE_NAME, TREE_MODULE, TREE_CELLS };
+enum {
+    TREE_TOTAL,
+    TREE_SAMPLES,
+    TREE_SELF,
+    TREE_SELF_SAMPLES,
+    TREE_LEVEL,
+    TREE_NAME,
+    TREE_MODULE,
+    TREE_TIME,
+    TREE_CELLS
+};
 enum { INDENT = 2, DEEPEST_INDENT = 64 };
 
 /* The table of an inverted tree has no columns of self: below its root a node stands for callers, and its self would be
@@ -190,6 +216,7 @@ static int add_node(struct table *table, struct sample_tree *samples, int is_inv
         cell_set_real(&row[TREE_SELF], percent(tree->self[node].weight, whole));
         cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
     }
+    set_time(&row[TREE_TIME - gone], samples, tree->total[node].weight);
     cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
     if (set_name(table, samples, &row[TREE_NAME - gone], tree_frame(tree, node), indent) != 0)
         return ERR_NO_MEMORY;
@@ -220,12 +247,12 @@ static int show_tree(struct report *report, const struct analysis_request *reque
         { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
         { "Self", CELL_REAL, UNIT_PERCENT, 1 },  { "Self Samples", CELL_INT, UNIT_NONE, 0 },
         { "Level", CELL_INT, UNIT_ID, 0 },       { "Function", CELL_TEXT, UNIT_NAME, 0 },
-        { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Module", CELL_TEXT, UNIT_NONE, 0 },   { "Total Time", CELL_INT, UNIT_NS, 0 },
     };
     static const struct table_column callers[TREE_CELLS - 2] = {
         { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
         { "Level", CELL_INT, UNIT_ID, 0 },       { "Function", CELL_TEXT, UNIT_NAME, 0 },
-        { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Module", CELL_TEXT, UNIT_NONE, 0 },   { "Total Time", CELL_INT, UNIT_NS, 0 },
     };
     struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
     struct table *table = NULL;
@@ -268,7 +295,8 @@ const struct analysis analysis_cpu_sample_sum = {
     .title = "CPU Sample Summary",
     .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
     .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. "
-            "Shares are of what the samples weigh. By module or by thread with these options." OPTIONS_HELP,
+            "Shares are of what the samples weigh; Self Time is the time that they stand for. By module or by thread "
+            "with these options." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .by_default = 21,
     .default_where = "TACHO_SAMPLING",
@@ -284,6 +312,7 @@ const struct analysis analysis_cpu_topdown = {
         "Samples of threads along the calls: each function below the one that called it, the one with the most samples "
         "first, down to min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
+    .overlap = "callers contain the functions that they call",
     .run = cpu_topdown,
 };
 
@@ -294,5 +323,6 @@ const struct analysis analysis_cpu_bottomup = {
     .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often "
             "first, down to min percent (1) of all samples." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
+    .overlap = "callers contain the functions that they call",
     .run = cpu_bottomup,
 };

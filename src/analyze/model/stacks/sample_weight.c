@@ -1,0 +1,80 @@
+/* See sample_weight.h. */
+#include "sample_weight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/saturating.h"
+
+/* What TACHO_SAMPLING says of the samples of a capture. */
+struct setting {
+    int is_clock;
+    int64_t frequency; /* samples a second; 0: not known */
+};
+
+static int read_setting(struct setting *out, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "event", "frequency", NULL };
+    struct row_cursor rows = { 0 };
+    int code;
+
+    *out = (struct setting){ 0 };
+    if ((code = row_cursor_open(&rows, report, "TACHO_SAMPLING", names, err)) != 0)
+        goto close_rows;
+    while (row_cursor_next(&rows)) {
+        size_t length = 0;
+        const char *event = row_is_null(&rows, 0) ? "" : report_string(report, row_int(&rows, 0), &length);
+        out->is_clock = length >= 5 && memcmp(event + length - 5, "clock", 5) == 0;
+        out->frequency = row_is_null(&rows, 1) ? 0 : row_int(&rows, 1);
+    }
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median time between a sample of a thread and its next one; 0 if no thread has two. */
+static int median_distance(int64_t *out, const struct stacks *stacks, struct error *err)
+{
+    int64_t *distances = malloc((stacks->sample_count + 1) * sizeof *distances);
+    size_t count = 0;
+
+    if (!distances)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    for (size_t i = 1; i < stacks->sample_count; i++)
+        if (stacks->samples[i].thread == stacks->samples[i - 1].thread)
+            distances[count++] = saturating_duration(stacks->samples[i - 1].time_ns, stacks->samples[i].time_ns);
+    qsort(distances, count, sizeof *distances, by_size);
+    *out = count ? distances[count / 2] : 0;
+    free(distances);
+    return 0;
+}
+
+int sample_weight_read(double *weight_ns, const struct stacks *stacks, enum stack_source source,
+                       const struct stack_figure *whole, struct error *err)
+{
+    struct setting setting = { 0 };
+    int64_t distance_ns = 0;
+    int code;
+
+    *weight_ns = 0;
+    if (source == STACKS_CPU && (code = read_setting(&setting, stacks->report, err)) != 0)
+        return code;
+    if (setting.is_clock)
+        *weight_ns = 1;
+    if (setting.is_clock || whole->weight <= 0)
+        return 0;
+    if (setting.frequency > 0)
+        distance_ns = INT64_C(1000000000) / setting.frequency;
+    else if ((code = median_distance(&distance_ns, stacks, err)) != 0)
+        return code;
+    *weight_ns = (double)distance_ns * (double)whole->samples / (double)whole->weight;
+    return 0;
+}
