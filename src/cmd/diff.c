@@ -9,17 +9,20 @@
 #include "analyze/engine/table_diff.h"
 #include "analyze/registry.h"
 #include "base/human.h"
+#include "base/saturating.h"
+#include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "command.h"
 #include "open_report.h"
 #include "output.h"
 #include "selection.h"
 
-enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
+enum { MOST_RUNS = 64, MOST_CONDITIONS = 64, NAME_COLUMNS = 60 };
 
 struct settings {
     struct option_list reports, ranges, conditions;
     const char *column;
+    int all;
     struct output_settings deliver;
     struct selection_part_settings part;
 };
@@ -53,8 +56,10 @@ static const struct option options[] = {
     { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",
       .help = "Twice, with one FILE: compares what overlaps the first NVTX range with what overlaps the second." },
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
-      .help = "Exit with 1 if it is so for sure: 'total>+5%' of all rows together, 'any total>+5%' of one row, also in "
-              "units: 'any avg>+20us'." },
+      .help = "Exit with 1 if the change exceeds the limit: 'total>+5%' of all rows together, 'any total>+5%' of a "
+              "row, also in units: 'any avg>+20us'. Noise alone does not exceed it." },
+    { .name = "all", .kind = OPTION_FLAG, .offset = FIELD(all),
+      .help = "List rows that did not change, too." },
     DELIVER_OPTIONS(struct settings, deliver),
     PART_OPTIONS(struct settings, part),
     { 0 },
@@ -66,10 +71,13 @@ static const struct option options[] = {
 struct condition {
     const char *text;
     char column[64];
-    int any;   /* one row is enough; else the sum of all */
-    char sign; /* '>' or '<' */
+    int any;              /* one row is enough; else the sum of all */
+    char sign;            /* '>' or '<' */
     double bound;
     int percent;
+    int is_time;          /* the bound has a unit of time */
+    size_t checked;       /* reports to which it was applied */
+    struct error refused; /* why it was not applied to the last one */
 };
 
 static int parse_bound(const char *text, struct condition *out)
@@ -81,6 +89,7 @@ static int parse_bound(const char *text, struct condition *out)
         end++;
     out->percent = strcmp(end, "%") == 0;
     double unit = out->percent ? 1 : human_time_unit(end);
+    out->is_time = !out->percent && *end;
     out->bound = value * unit;
     return end != text && isfinite(value) && unit != 0;
 }
@@ -125,15 +134,36 @@ static int is_beyond(const struct table_diff_change *change, const struct condit
     return condition->sign == '>' ? low > condition->bound : high < condition->bound;
 }
 
-static int condition_met(const struct table_diff *diff, const struct condition *condition)
+/* The change that is beyond the bound by most, or NULL; *count is the number of such changes. */
+static const struct table_diff_change *find_beyond(const struct table_diff *diff, const struct condition *condition,
+                                                   size_t *count)
 {
-    size_t met = 0;
+    const struct table_diff_change *most = NULL;
 
+    *count = (size_t)(!condition->any && is_beyond(&diff->overall, condition));
     if (!condition->any)
-        return is_beyond(&diff->overall, condition);
-    for (size_t i = 0; i < table_row_count(diff->table); i++)
-        met += (size_t)is_beyond(&diff->rows[i], condition);
-    return met != 0;
+        return *count ? &diff->overall : NULL;
+    for (size_t i = 0; i < table_row_count(diff->table); i++) {
+        if (!is_beyond(&diff->rows[i], condition))
+            continue;
+        most = most ? most : &diff->rows[i]; /* the largest comes first */
+        ++*count;
+    }
+    return most;
+}
+
+/* Whether a condition can be applied to the figure: ERR_BAD_ARGUMENT if not. */
+static int check_sense(const struct condition *condition, const struct analysis *analysis,
+                       const struct table_diff *diff, struct error *err)
+{
+    if (!condition->any && !diff->has_overall)
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
+                         condition->text, analysis->name,
+                         analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->text);
+    if (condition->is_time && !unit_is_ns((enum table_unit)diff->unit))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' names a time, but %s of %s is not a time",
+                         condition->text, diff->column, analysis->name);
+    return 0;
 }
 
 /* ---- one report ------------------------------------------------------------------------------------------------ */
@@ -153,7 +183,9 @@ struct job {
     struct condition conditions[MOST_CONDITIONS];
     size_t condition_count;
     const struct output_delivery *delivery;
-    int failed; /* a condition was met */
+    size_t shown;         /* reports that were compared */
+    struct error refused; /* why the last report that was not was left out */
+    int failed;           /* a condition was met */
 };
 
 static void forget_tables(struct job *job)
@@ -176,20 +208,24 @@ static int make_tables(struct job *job, const struct selection_item *wanted, str
     return 0;
 }
 
-static int compare(const struct job *job, const char *column, struct table_diff *out, struct error *err)
+static int compare(const struct job *job, const struct analysis *analysis, const char *column, int with_unchanged,
+                   struct table_diff *out, struct error *err)
 {
+    const struct table_diff_request request = { .report = analysis->name,
+                                                .column = column,
+                                                .rows_overlap = analysis->overlap != NULL,
+                                                .with_unchanged = with_unchanged };
     struct table *tables[2 * MOST_RUNS];
 
     for (size_t i = 0; i < job->before + job->after; i++)
         tables[i] = job->runs[i].table;
-    return table_diff_make(&(struct table_diff_side){ tables, job->before },
-                           &(struct table_diff_side){ tables + job->before, job->after }, column, out, err);
+    return table_diff_make(tables, job->before, job->after, &request, out, err);
 }
 
 static void add_figure(struct text *out, const struct table_diff *diff, double value,
                        const struct print_time_unit *time)
 {
-    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, 1 };
+    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, value != floor(value) };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
 
     print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
@@ -197,7 +233,15 @@ static void add_figure(struct text *out, const struct table_diff *diff, double v
         text_addf(out, " %s", time->suffix);
 }
 
-/* The sentence under a table: all rows together. */
+/* When a row counts as unchanged, apart from equal figures. */
+static const char *unchanged_means(const struct table_diff *diff, const struct job *job)
+{
+    if (job->before + job->after > 2)
+        return " by more than the noise";
+    return diff->is_estimate ? " by more than the sampling error" : "";
+}
+
+/* The sentences under a table: all rows together, and what is not in it. */
 static void add_overall(struct text *out, const struct table_diff *diff, const struct job *job,
                         const struct print_time_unit *time)
 {
@@ -216,6 +260,10 @@ static void add_overall(struct text *out, const struct table_diff *diff, const s
                       100 * all->high / fabs(all->before));
         text_add(out, "\n");
     }
+    if (diff->unchanged)
+        text_addf(out, "%s%zu %s not change%s and %s not listed; --all lists all rows.\n",
+                  diff->has_overall ? "" : "\n", diff->unchanged, diff->unchanged == 1 ? "row did" : "rows did",
+                  unchanged_means(diff, job), diff->unchanged == 1 ? "is" : "are");
     if (job->before + job->after == 2)
         return;
     text_addf(out, "Medians of %zu and %zu runs; the intervals hold the true change with %.0f %% confidence%s.\n",
@@ -223,18 +271,96 @@ static void add_overall(struct text *out, const struct table_diff *diff, const s
               diff->confidence < 0.95 ? ", all that so few runs allow" : "");
 }
 
-static int check_conditions(struct job *job, const struct selection_item *wanted, struct error *err)
+/* The names of a row: the texts of its key columns. */
+static void add_row_name(struct text *out, const struct table_diff *diff, size_t row)
 {
-    for (size_t i = 0; i < job->condition_count; i++) {
-        struct table_diff diff;
-        if (compare(job, job->conditions[i].column, &diff, err) != 0)
-            return err->code;
-        if (condition_met(&diff, &job->conditions[i])) {
-            fprintf(stderr, "tacho diff: %s: %s\n", wanted->analysis->name, job->conditions[i].text);
-            job->failed = 1;
-        }
-        table_diff_free(&diff);
+    const struct table_column *columns = table_columns(diff->table);
+    const struct table_cell *cells = table_row(diff->table, row);
+    const char *before = " of ";
+
+    for (size_t i = 0; i < table_column_count(diff->table); i++) {
+        if (columns[i].kind != CELL_TEXT || strcmp(columns[i].name, "Note") == 0 || !cells[i].text.length)
+            continue;
+        size_t indent = strspn(cells[i].text.bytes, " "); /* of a tree */
+        text_add(out, before);
+        display_add(out, cells[i].text.bytes + indent, cells[i].text.length - indent, NAME_COLUMNS);
+        before = ", ";
     }
+}
+
+/* A figure for a sentence: times with three digits. */
+static void add_short_figure(struct text *out, const struct table_diff *diff, double value)
+{
+    if (unit_is_ns((enum table_unit)diff->unit))
+        human_time(out, saturating_from_double(value));
+    else
+        add_figure(out, diff, value, &time_unit_ns);
+}
+
+static void add_limit(struct text *out, const struct condition *condition, const struct table_diff *diff)
+{
+    if (condition->percent) {
+        text_addf(out, "%+g %%", condition->bound);
+        return;
+    }
+    text_add_char(out, condition->bound < 0 ? '-' : '+');
+    add_short_figure(out, diff, fabs(condition->bound));
+}
+
+/* "FAILED osrt_sum: total 4.53 s → 6.94 s (+53.1 %), limit +5 %" */
+static void report_failure(const struct analysis *analysis, const struct condition *condition,
+                           const struct table_diff *diff, const struct table_diff_change *change, size_t count)
+{
+    struct text out = { 0 };
+
+    text_addf(&out, "FAILED %s: %s", analysis->name, condition->column);
+    if (condition->any)
+        add_row_name(&out, diff, (size_t)(change - diff->rows));
+    text_add_char(&out, ' ');
+    add_short_figure(&out, diff, change->before);
+    text_add(&out, " → ");
+    add_short_figure(&out, diff, change->after);
+    if (change->before != 0)
+        text_addf(&out, " (%+.1f %%)", 100 * change->change / fabs(change->before));
+    text_add(&out, ", limit ");
+    add_limit(&out, condition, diff);
+    if (count > 1)
+        text_addf(&out, "; %zu more %s it", count - 1, count == 2 ? "row exceeds" : "rows exceed");
+    fprintf(stderr, "%s\n", text_string(&out));
+    text_free(&out);
+}
+
+static int check_condition(struct job *job, const struct analysis *analysis, struct condition *condition, int asked_for,
+                           struct error *err)
+{
+    struct table_diff diff = { 0 };
+    size_t count;
+    int code;
+
+    if ((code = compare(job, analysis, condition->column, 1, &diff, err)) != 0)
+        goto done;
+    if ((code = check_sense(condition, analysis, &diff, err)) != 0)
+        goto done;
+    condition->checked++;
+    const struct table_diff_change *change = find_beyond(&diff, condition, &count);
+    if (change)
+        report_failure(analysis, condition, &diff, change, count);
+    job->failed |= change != NULL;
+done:
+    table_diff_free(&diff);
+    if (code == ERR_BAD_ARGUMENT && !asked_for) { /* another report may suit it */
+        condition->refused = *err;
+        *err = (struct error){ 0 };
+        return 0;
+    }
+    return code;
+}
+
+static int check_conditions(struct job *job, const struct analysis *analysis, int asked_for, struct error *err)
+{
+    for (size_t i = 0; i < job->condition_count; i++)
+        if (check_condition(job, analysis, &job->conditions[i], asked_for, err) != 0)
+            return err->code;
     return 0;
 }
 
@@ -245,7 +371,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     struct text out = { 0 }, file = { 0 }, what = { 0 };
     struct table_diff diff;
     int notes = output_is_console(destination) && !job->delivery->quiet;
-    int code = compare(job, job->settings->column, &diff, err);
+    int code = compare(job, wanted->analysis, job->settings->column, job->settings->all, &diff, err);
 
     if (code != 0)
         return code;
@@ -267,7 +393,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     return code;
 }
 
-/* A report that was not selected by name is left out when no run has its data. */
+/* A report that was not selected by name is left out if no run has its data, or if it lacks the column. */
 static int compare_report(struct job *job, const struct selection_item *wanted,
                           const struct output_destination *destination, int asked_for, struct error *err)
 {
@@ -281,10 +407,15 @@ static int compare_report(struct job *job, const struct selection_item *wanted,
         goto free_tables;
     if ((code = show(job, wanted, destination, err)) != 0)
         goto free_tables;
-    code = check_conditions(job, wanted, err);
+    job->shown++;
+    code = check_conditions(job, wanted->analysis, asked_for, err);
 free_tables:
     forget_tables(job);
-    return code;
+    if (code != ERR_BAD_ARGUMENT || asked_for)
+        return code;
+    job->refused = *err;
+    *err = (struct error){ 0 };
+    return 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
@@ -356,7 +487,12 @@ static int compare_all(struct job *job, const struct selection_list *asked, stru
                            asked->count != 0, err) != 0)
             return err->code;
     }
-    return 0;
+    if (!job->shown)
+        *err = job->refused;
+    for (size_t i = 0; i < job->condition_count; i++)
+        if (!job->conditions[i].checked)
+            *err = job->conditions[i].refused;
+    return err->code;
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import lib
+
 TACHO = os.environ["TACHO"]
 failures = 0
 
@@ -66,12 +68,15 @@ def check_pair():
     ]
     got = rows("a.sqlite", "b.sqlite")
     check("two runs", [dict(row) for row in got] == [{key: row[key] for key in got[0]} for row in expected], got)
-    check("by count", [(row["Name"], row["Change"]) for row in rows("-c", "count", "a.sqlite", "b.sqlite")][-1] in (("read", "0"), ("write", "0")))
+    check("by count", sorted((row["Name"], row["Change"]) for row in rows("-c", "count", "a.sqlite", "b.sqlite")) == [("fresh", "1"), ("old", "-1")])
+    every = rows("--all", "-c", "count", "a.sqlite", "b.sqlite")
+    check("by count, all rows", sorted((row["Name"], row["Change"]) for row in every) == [("fresh", "1"), ("old", "-1"), ("read", "0"), ("write", "0")], every)
     check("by the longest", {row["Name"]: row["After (ns)"] for row in rows("-c", "max", "a.sqlite", "b.sqlite")}["read"] == "290")
     check("by a column's own name", rows("-c", "Max", "a.sqlite", "b.sqlite") == rows("-c", "max", "a.sqlite", "b.sqlite"))
-    check("a run beside itself", all(row["Change (ns)"] == "0" and row["Note"] == "" for row in rows("a.sqlite", "a.sqlite")))
+    check("a run beside itself", rows("a.sqlite", "a.sqlite") == [])
+    check("all of a run beside itself", [(row["Change (ns)"], row["Note"]) for row in rows("--all", "a.sqlite", "a.sqlite")] == [("0", "")] * 3)
     status, out, err = run("-r", "osrt_sum", "a.sqlite", "b.sqlite")
-    check("all rows together", "Total Time of all rows: 1,350.0 ns before, 1,897.0 ns after: +40.5 %" in out, out)
+    check("all rows together", "Total Time of all rows: 1,350 ns before, 1,897 ns after: +40.5 %" in out, out)
     check("json", json.loads(run("-q", "-f", "json", "-r", "osrt_sum", "a.sqlite", "b.sqlite")[1])[0]["Change (ns)"] == 500)
     status, out, err = run("a.sqlite", "b.sqlite")
     check("without -r: what has data", status == 0 and "(osrt_sum)" in out and "(cuda_api_sum)" not in out, out, err)
@@ -89,9 +94,64 @@ def check_conditions():
     for text, truth in (("total>+5%", True), ("total>+41%", False), ("total>500", True), ("total>0.6us", False), ("total<-1%", False), ("count<0", False),
                         ("any total>+45%", True), ("any total>+55%", False), ("any total<-99%", True), ("max>+30%", True), ("max > +60 %", False), ("any count>0", True)):
         check(f"{text} is {truth}", condition(text, "a.sqlite", "b.sqlite") == truth)
-    for wrong in ("total", "total>", ">5%", "total>x", "colour>5%", "total=5%", "total>5apples", ""):
+    for text, line in (("total>+5%", "total 1.35 µs → 1.90 µs (+40.5 %), limit +5 %"), ("total>0.5us", "total 1.35 µs → 1.90 µs (+40.5 %), limit +500 ns"),
+                       ("any total>+10%", "total of write 1.00 µs → 1.50 µs (+50.0 %), limit +10 %; 1 more row exceeds it"),
+                       ("any total<-99%", "total of old 50 ns → 0 ns (-100.0 %), limit -99 %"), ("any count>0", "count of fresh 0 → 1, limit +0")):
+        status, out, err = run("-q", "-r", "osrt_sum", "--fail-if", text, "a.sqlite", "b.sqlite")
+        check(f"{text} fails with the figures", (status, err) == (1, f"FAILED osrt_sum: {line}\n"), status, err)
+    for wrong in ("count>+5us", "share>+5us", "total", "total>", ">5%", "total>x", "colour>5%", "total=5%", "total>5apples", ""):
         status, out, err = run("-q", "-r", "osrt_sum", "--fail-if", wrong, "a.sqlite", "b.sqlite")
         check(f"--fail-if '{wrong}' is refused", status == 2 and err.count("\n") == 1, status, err)
+
+
+def make_samples(path, folder, functions, frequency=1000, event="cpu-clock"):
+    """A capture of samples: main calls each function, which has so many; a library sorts, in a version of its own."""
+    made = lib.Made(path)
+    number = 0
+    for name, count in functions.items():
+        module = f"{folder}/lib/libsort.so.1.{len(folder)}" if name == "sort" else f"{folder}/bin/program"
+        for _ in range(count):
+            number += 1
+            weight = 10**9 // frequency * (1 if event.endswith("clock") else 3)
+            made.add("COMPOSITE_EVENTS", id=number, start=number * 10**9 // frequency, cpu=0, threadState=1, globalTid=7, cpuCycles=weight)
+            for depth, (function, where) in enumerate(((name, module), ("main", f"{folder}/bin/program"), ("_start", f"{folder}/bin/program"))):
+                made.add("SAMPLING_CALLCHAINS", id=number, symbol=made.text(function), module=made.text(where), kernelMode=0, unresolved=0, stackDepth=depth)
+    made.add("TACHO_SAMPLING", timestamp=0, method="perf", event=event, frequency=frequency, switches="none")
+    return made.write()
+
+
+def check_samples():
+    """Two builds in two folders: work takes three times as long in the second, and all else the same."""
+    make_samples("fast.sqlite", "/home/me/fast", {"work": 500, "other": 400, "sort": 300})
+    make_samples("slow.sqlite", "/home/me/slow-er", {"work": 1500, "other": 402, "sort": 300})
+    for one, two, line in (("fast", "slow", "total 1.20 s → 2.20 s (+83.5 %), limit +1 %"), ("slow", "fast", "")):
+        status, out, err = run("-r", "cpu_sample_sum", "--fail-if", "total>+1%", f"{one}.sqlite", f"{two}.sqlite")
+        check(f"from {one} to {two}", (status, err) == ((1, f"FAILED cpu_sample_sum: {line}\n") if line else (0, "")), status, err)
+        check("rows that did not change", "4 rows did not change by more than the sampling error and are not listed" in out and "other" not in out, out)
+        status, out, err = run("-q", "--fail-if", "any total>+1%", f"{one}.sqlite", f"{two}.sqlite")
+        check(f"rows from {one} to {two}", (status, "total of work, program 500 ms → 1.50 s (+200.0 %)" in err) == ((1, True) if line else (0, False)), status, err)
+    status, out, err = run("-q", "-f", "json", "-r", "cpu_sample_sum", "fast.sqlite", "slow.sqlite")
+    row = {"Before (ns)": 500000000, "After (ns)": 1500000000, "Change (ns)": 10**9, "Relative (%)": 200.0, "Note": "", "Function": "work", "Module": "program"}
+    check("functions of two folders are the same", json.loads(out) == [row], out)
+    make_samples("often.sqlite", "/home/me/fast", {"work": 2000, "other": 1600, "sort": 1200}, frequency=4000, event="cycles")
+    check("time, not samples", json.loads(run("-q", "-f", "json", "-r", "cpu_sample_sum", "fast.sqlite", "often.sqlite")[1]) == [])
+    for report, text, word in (("cpu_topdown", "total>+1%", "callers contain"), ("cpu_sample_sum", "avg>+1%", "no column 'avg'"), ("cpu_sample_sum", "count>+1ms", "not a time")):
+        status, out, err = run("-q", "-r", report, "--fail-if", text, "fast.sqlite", "slow.sqlite")
+        check(f"{text} of {report} is refused", status == 2 and word in err and err.count("\n") == 1, status, err)
+    status, out, err = run("-q", "-r", "cpu_topdown", "--fail-if", "any total>+1%", "fast.sqlite", "slow.sqlite")
+    check("a tree, row by row", status == 1 and err.startswith("FAILED cpu_topdown: total of _start, program 1.20 s → 2.20 s"), status, err)
+
+
+def check_nested():
+    """Ranges contain each other: their sum is refused where it was asked for, and left out where it was not."""
+    for path, factor in ("n1.sqlite", 1), ("n2.sqlite", 2):
+        make(path, {"read": [100 * factor]}, [("step", 0, 100 * factor), ("inner", 10, 50 * factor)])
+    status, out, err = run("-q", "-r", "nvtx_sum", "--fail-if", "total>+5%", "n1.sqlite", "n2.sqlite")
+    check("the sum of ranges", status == 2 and "ranges contain each other; use 'any total>+5%'" in err, status, err)
+    status, out, err = run("-q", "--fail-if", "total>+5%", "n1.sqlite", "n2.sqlite")
+    check("reports that can be summed", (status, err) == (1, "FAILED osrt_sum: total 100 ns → 200 ns (+100.0 %), limit +5 %\n"), status, err)
+    status, out, err = run("-q", "--fail-if", "colour>+5%", "n1.sqlite", "n2.sqlite")
+    check("a condition that suits none", status == 2 and "no column 'colour'" in err and err.count("\n") == 1, status, err)
 
 
 def check_noise():
@@ -135,6 +195,8 @@ def main():
         os.chdir(folder)
         check_pair()
         check_conditions()
+        check_samples()
+        check_nested()
         check_noise()
         check_ranges()
     sys.exit(failures != 0)

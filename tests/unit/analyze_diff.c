@@ -105,17 +105,24 @@ static const char *text_at(const struct table_diff *diff, size_t row, size_t col
     return table_row(diff->table, row)[column].text.bytes;
 }
 
+/* All rows of one run beside one other. */
+static int compare(struct table *before, struct table *after, const char *column, struct table_diff *diff)
+{
+    struct error err;
+
+    return table_diff_make((struct table *[]){ before, after }, 1, 1,
+                           &(struct table_diff_request){ .report = "made", .column = column, .with_unchanged = 1 },
+                           diff, &err);
+}
+
 static void rows_come_and_go(void **state)
 {
     struct table *before = make(100, 50, 1), *after = table_new(columns, COUNT(columns));
     struct table_diff diff;
-    struct error err;
 
     add(after, 130, 2, 60, 2, "a");
     add(after, 500, 1, 500, 2, "c");
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
-                                     NULL, &diff, &err),
-                     0);
+    assert_int_equal(compare(before, after, NULL, &diff), 0);
     assert_int_equal(table_row_count(diff.table), 3); /* the largest change first */
     assert_string_equal(text_at(&diff, 0, 5), "c");
     assert_string_equal(text_at(&diff, 0, 4), "new");
@@ -136,38 +143,30 @@ static void same_name_in_two_processes(void **state)
 {
     struct table *before = make(100, 0, 1), *after = make(70, 0, 3);
     struct table_diff diff;
-    struct error err;
 
     add(before, 40, 2, 33, 2, "a");
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
-                                     "total", &diff, &err),
-                     0);
+    assert_int_equal(compare(before, after, "total", &diff), 0);
     assert_int_equal(table_row_count(diff.table), 1);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 140);
     table_diff_free(&diff);
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
-                                     "max", &diff, &err),
-                     0);
+    assert_int_equal(compare(before, after, "max", &diff), 0);
     assert_int_equal(table_row(diff.table, 0)[0].integer, 50);
     assert_int_equal(diff.has_overall, 0);
     table_diff_free(&diff);
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ &before, 1 }, &(struct table_diff_side){ &after, 1 },
-                                     "colour", &diff, &err),
-                     ERR_BAD_ARGUMENT);
+    assert_int_equal(compare(before, after, "colour", &diff), ERR_BAD_ARGUMENT);
     table_delete(before);
     table_delete(after);
 }
 
 static void medians_of_runs(void **state)
 {
-    struct table *before[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3) },
-                 *after[] = { make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
+    struct table *runs[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3),
+                             make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
+    struct table_diff_request request = { .report = "made", .with_unchanged = 1 };
     struct table_diff diff;
     struct error err;
 
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ before, 3 }, &(struct table_diff_side){ after, 3 },
-                                     NULL, &diff, &err),
-                     0);
+    assert_int_equal(table_diff_make(runs, 3, 3, &request, &diff, &err), 0);
     assert_string_equal(text_at(&diff, 0, 7), "a");
     expect_near(diff.rows[0].before, 102);
     expect_near(diff.rows[0].after, 204);
@@ -177,19 +176,91 @@ static void medians_of_runs(void **state)
     expect_near(diff.confidence, 0.9);
     expect_near(diff.rows[1].before, 10); /* a sum that a run lacks is 0 */
     table_diff_free(&diff);
-    free_tables(before, 3);
-    free_tables(after, 3);
+    request.with_unchanged = 0;           /* both intervals hold 0 */
+    assert_int_equal(table_diff_make(runs, 3, 3, &request, &diff, &err), 0);
+    assert_int_equal(table_row_count(diff.table), 0);
+    assert_int_equal(diff.unchanged, 2);
+    table_diff_free(&diff);
+    free_tables(runs, 6);
+}
+
+static const struct table_column sampled[] = {
+    { "Self", CELL_REAL, UNIT_PERCENT, 1 },     { "Total", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 },      { "Self Time", CELL_INT, UNIT_NS, 0 },
+};
+
+static void add_function(struct table *table, int64_t samples, const char *name, const char *module, int64_t time_ns)
+{
+    struct table_cell *row = table_add_row(table);
+
+    cell_set_real(&row[1], 100);
+    cell_set_int(&row[2], samples);
+    cell_set_text(table, &row[3], name, strlen(name));
+    cell_set_text(table, &row[4], module, strlen(module));
+    if (time_ns >= 0)
+        cell_set_int(&row[5], time_ns);
+}
+
+/* Two builds in two folders, with another version of a library. The error of 400 and 410 samples is 1.96 * sqrt(810).
+ */
+static void functions_of_two_builds(void **state)
+{
+    struct table *tables[] = { table_new(sampled, COUNT(sampled)), table_new(sampled, COUNT(sampled)) };
+    struct table_diff_request request = { .report = "cpu_sample_sum" };
+    struct table_diff diff;
+    struct error err;
+
+    add_function(tables[0], 100, "work", "/a/bin/program", 1000);
+    add_function(tables[0], 400, "sort", "/a/lib/libsort.so.1.2", 4000);
+    add_function(tables[0], 0, "main", "/a/bin/program", 0);
+    add_function(tables[0], 50, "<module>", "/a/one/__init__.py", 500);
+    add_function(tables[1], 300, "work", "/b/bin/program", 3000);
+    add_function(tables[1], 410, "sort", "/b/lib/libsort.so.1.3", 4100);
+    add_function(tables[1], 0, "main", "/b/bin/program", 0);
+    add_function(tables[1], 50, "<module>", "/b/two/__init__.py", 500);
+    assert_int_equal(table_diff_make(tables, 1, 1, &request, &diff, &err), 0);
+    assert_string_equal(diff.column, "Self Time");
+    assert_int_equal(table_row_count(diff.table), 3);
+    assert_string_equal(text_at(&diff, 0, 5), "work");
+    assert_string_equal(text_at(&diff, 0, 6), "program");
+    assert_string_equal(text_at(&diff, 0, 4), "");
+    assert_string_equal(text_at(&diff, 1, 6), "one/__init__.py");
+    assert_int_equal(diff.unchanged, 2);
+    assert_true(diff.has_overall);
+    expect_near(diff.overall.before, 5500);
+    expect_near(diff.overall.after, 7600);
+    table_diff_free(&diff);
+    request.with_unchanged = request.rows_overlap = 1;
+    assert_int_equal(table_diff_make(tables, 1, 1, &request, &diff, &err), 0);
+    expect_near(diff.rows[3].change, 100);
+    expect_near(diff.rows[3].high - diff.rows[3].low, 2 * 1.96 * sqrt(810) * 10);
+    assert_false(diff.has_overall);
+    table_diff_free(&diff);
+    free_tables(tables, 2);
+}
+
+/* Where one side has no times, samples are compared. */
+static void times_that_are_not_known(void **state)
+{
+    struct table *before = table_new(sampled, COUNT(sampled)), *after = table_new(sampled, COUNT(sampled));
+    struct table_diff diff;
+
+    add_function(before, 100, "work", "program", 1000);
+    add_function(after, 300, "work", "program", -1);
+    assert_int_equal(compare(before, after, NULL, &diff), 0);
+    assert_string_equal(diff.column, "Self Samples");
+    table_diff_free(&diff);
+    table_delete(before);
+    table_delete(after);
 }
 
 static void nothing_to_compare(void **state)
 {
     struct table *none = NULL;
     struct table_diff diff;
-    struct error err;
 
-    assert_int_equal(table_diff_make(&(struct table_diff_side){ &none, 1 }, &(struct table_diff_side){ &none, 1 }, NULL,
-                                     &diff, &err),
-                     ERR_NO_DATA);
+    assert_int_equal(compare(none, none, NULL, &diff), ERR_NO_DATA);
 }
 
 int main(void)
@@ -198,6 +269,7 @@ int main(void)
         cmocka_unit_test(few_runs_say_what_they_allow), cmocka_unit_test(five_runs),
         cmocka_unit_test(many_runs_and_one_astray),     cmocka_unit_test(rows_come_and_go),
         cmocka_unit_test(same_name_in_two_processes),   cmocka_unit_test(medians_of_runs),
+        cmocka_unit_test(functions_of_two_builds),      cmocka_unit_test(times_that_are_not_known),
         cmocka_unit_test(nothing_to_compare),
     };
 

@@ -5,51 +5,24 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/saturating.h"
 #include "base/text.h"
+#include "diff_columns.h"
 
-enum { MOST_KEYS = 16, MOST_RUNS = 256 };
+enum { MOST_RUNS = 256 };
 
-enum combine { COMBINE_SUM, COMBINE_LEAST, COMBINE_GREATEST, COMBINE_MEAN };
-
-/* The short names that users give to columns, and the names of these columns in the reports. The first column that a
- * report has is meant. */
-static const struct nickname {
-    const char *name;
-    enum combine combine;
-    const char *columns[6];
-} nicknames[] = {
-    { "total", COMBINE_SUM, { "Total Time", "Total Proj Time", "Total", "Total Dur", "Duration" } },
-    { "count", COMBINE_SUM, { "Instances", "Num Calls", "Count", "Range Instances", "Kern Inst" } },
-    { "avg", COMBINE_MEAN, { "Avg", "Proj Avg", "TAvg" } },
-    { "med", COMBINE_MEAN, { "Med", "Proj Med", "TMed" } },
-    { "min", COMBINE_LEAST, { "Min", "Proj Min", "TMin" } },
-    { "max", COMBINE_GREATEST, { "Max", "Proj Max", "TMax" } },
-    { "stddev", COMBINE_MEAN, { "StdDev", "Proj StdDev", "TStdDev" } },
-    { "share", COMBINE_SUM, { "Time" } },
-};
-
-/* Columns with ids that differ in each run: rows of two runs cannot be matched by them. */
-static const char *const own_names[] = {
-    "PID", "TID", "Pid", "Tid", "CorrID", "CorrId", "RangeId", "ParentId", "RangeStack", "Ctx", "GreenCtx", "T-Pri",
-};
+#define CONFIDENT 1.96 /* standard errors around an estimate that hold the truth with 95 % confidence */
 
 struct figure {
-    double sum, least, greatest;
+    double sum, least, greatest, samples;
     size_t count;
 };
 
 struct matching {
-    const struct table_column *columns;
-    size_t column_count;
-    int keys[MOST_KEYS];
-    size_t key_count;
-    int column; /* the one that is compared */
-    enum combine combine;
+    struct diff_columns columns;
     size_t runs, before_runs;
     struct intern names;
     struct figure *figures;          /* by name * runs + run */
@@ -57,101 +30,19 @@ struct matching {
     const struct table_cell **cells; /* by name: a row that has it */
 };
 
-/* ---- columns --------------------------------------------------------------------------------------------------- */
-
-static int is_own(const char *name)
-{
-    for (size_t i = 0; i < sizeof own_names / sizeof own_names[0]; i++)
-        if (strcmp(own_names[i], name) == 0)
-            return 1;
-    return 0;
-}
-
-static int is_key(const struct table_column *column)
-{
-    return (column->kind == CELL_TEXT || column->unit == UNIT_ID) && !is_own(column->name);
-}
-
-static int is_figure(const struct table_column *column)
-{
-    return column->kind != CELL_TEXT && column->unit != UNIT_ID;
-}
-
-static int find_column(const struct matching *matching, const char *name)
-{
-    for (size_t i = 0; i < matching->column_count; i++)
-        if (is_figure(&matching->columns[i]) && strcasecmp(matching->columns[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static int find_nickname(struct matching *matching, const struct nickname *nickname)
-{
-    for (size_t i = 0; nickname->columns[i]; i++) {
-        matching->column = find_column(matching, nickname->columns[i]);
-        if (matching->column >= 0) {
-            matching->combine = nickname->combine;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* How rows with the same name are combined, by the nickname of the column. */
-static enum combine combine_of(const char *column)
-{
-    for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
-        for (size_t j = 0; nicknames[i].columns[j]; j++)
-            if (strcasecmp(nicknames[i].columns[j], column) == 0)
-                return nicknames[i].combine;
-    return COMBINE_MEAN;
-}
-
-static int choose_column(struct matching *matching, const char *wanted, struct error *err)
-{
-    for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
-        if ((!wanted || strcasecmp(nicknames[i].name, wanted) == 0) && find_nickname(matching, &nicknames[i]))
-            return 0;
-    matching->column = wanted ? find_column(matching, wanted) : -1;
-    for (size_t i = 0; !wanted && i < matching->column_count && matching->column < 0; i++)
-        if (is_figure(&matching->columns[i]))
-            matching->column = (int)i;
-    if (matching->column < 0)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         wanted ? "the report has no column '%s' to compare" : "the report has nothing to compare",
-                         wanted);
-    matching->combine = combine_of(matching->columns[matching->column].name);
-    return 0;
-}
-
-static int choose_columns(struct matching *matching, const struct table_diff_side *before,
-                          const struct table_diff_side *after, const char *wanted, struct error *err)
-{
-    const struct table *any = NULL;
-
-    for (size_t i = 0; i < before->count + after->count && !any; i++)
-        any = i < before->count ? before->tables[i] : after->tables[i - before->count];
-    if (!any)
-        return error_set(err, ERR_NO_DATA, "no run has data for this report");
-    matching->columns = table_columns(any);
-    matching->column_count = table_column_count(any);
-    for (size_t i = 0; i < matching->column_count && matching->key_count < MOST_KEYS; i++)
-        if (is_key(&matching->columns[i]))
-            matching->keys[matching->key_count++] = (int)i;
-    return choose_column(matching, wanted, err);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void add_name(struct text *out, const struct matching *matching, const struct table_cell *row)
+static void add_name(struct text *out, const struct diff_columns *columns, const struct table_cell *row)
 {
-    for (size_t i = 0; i < matching->key_count; i++) {
-        const struct table_cell *cell = &row[matching->keys[i]];
+    for (size_t i = 0; i < columns->key_count; i++) {
+        const struct table_cell *cell = &row[columns->keys[i]];
         text_addf(out, "%d", (int)cell->kind);
-        if (cell->kind == CELL_TEXT)
-            text_add_bytes(out, cell->text.bytes, cell->text.length);
-        else if (cell->kind != CELL_NONE)
+        if (cell->kind == CELL_TEXT) {
+            struct diff_key key = diff_key_of(&columns->all[columns->keys[i]], cell);
+            text_add_bytes(out, key.bytes, key.matched);
+        } else if (cell->kind != CELL_NONE) {
             text_addf(out, "%lld", (long long)cell->integer);
+        }
         text_add_char(out, 0);
     }
 }
@@ -174,9 +65,10 @@ static double value_of(const struct table_cell *cell)
     }
 }
 
-static void figure_add(struct figure *figure, double value)
+static void figure_add(struct figure *figure, double value, double samples)
 {
     figure->sum += value;
+    figure->samples += samples;
     figure->least = figure->count && figure->least < value ? figure->least : value;
     figure->greatest = figure->count && figure->greatest > value ? figure->greatest : value;
     figure->count++;
@@ -185,14 +77,17 @@ static void figure_add(struct figure *figure, double value)
 /* `name` is scratch space. */
 static int add_row_of_run(struct matching *matching, const struct table_cell *row, size_t run, struct text *name)
 {
+    const struct diff_columns *columns = &matching->columns;
+
     text_clear(name);
-    add_name(name, matching, row);
+    add_name(name, columns, row);
     if (text_failed(name))
         return ERR_NO_MEMORY;
     int64_t id = intern_add(&matching->names, text_string(name), name->length);
     if (id < 0 || make_room(matching, (size_t)id + 1) != 0)
         return ERR_NO_MEMORY;
-    figure_add(&matching->figures[(size_t)id * matching->runs + run], value_of(&row[matching->column]));
+    figure_add(&matching->figures[(size_t)id * matching->runs + run], value_of(&row[columns->compared]),
+               columns->samples < 0 ? 0 : value_of(&row[columns->samples]));
     matching->cells[id] = row;
     return 0;
 }
@@ -215,11 +110,11 @@ free_name:
 
 static double figure_of(const struct matching *matching, const struct figure *figure)
 {
-    switch (matching->combine) {
-    case COMBINE_SUM: return figure->sum;
-    case COMBINE_LEAST: return figure->least;
-    case COMBINE_GREATEST: return figure->greatest;
-    case COMBINE_MEAN: break;
+    switch (matching->columns.combine) {
+    case DIFF_SUM: return figure->sum;
+    case DIFF_LEAST: return figure->least;
+    case DIFF_GREATEST: return figure->greatest;
+    case DIFF_MEAN: break;
     }
     return figure->count ? figure->sum / (double)figure->count : 0;
 }
@@ -241,6 +136,16 @@ static double change_of(double *values, size_t before, size_t after, struct tabl
     return confidence;
 }
 
+/* One run a side, of a figure that was estimated from samples: their number varies by its square root. */
+static void add_sampling_error(const struct figure figures[2], struct table_diff_change *out)
+{
+    double samples = figures[0].samples + figures[1].samples;
+    double error = samples > 0 ? CONFIDENT * sqrt(samples) * (figures[0].sum + figures[1].sum) / samples : 0;
+
+    out->low -= error;
+    out->high += error;
+}
+
 /* A sum that a run lacks is 0; any other figure that it lacks is not known, and the run does not count. */
 static void name_change(const struct matching *matching, size_t id, struct table_diff_change *out)
 {
@@ -253,7 +158,7 @@ static void name_change(const struct matching *matching, size_t id, struct table
         int is_after = run >= matching->before_runs;
         if (figure->count)
             *(is_after ? &out->in_after : &out->in_before) = 1;
-        if (figure->count || matching->combine == COMBINE_SUM)
+        if (figure->count || matching->columns.combine == DIFF_SUM)
             (is_after ? after : before)[counts[is_after]++] = figure_of(matching, figure);
     }
     memcpy(values, before, counts[0] * sizeof *values);
@@ -261,10 +166,13 @@ static void name_change(const struct matching *matching, size_t id, struct table
     change_of(values, counts[0], counts[1], out);
     if (!counts[0] || !counts[1]) /* new or gone: all of it is change */
         out->change = out->low = out->high = out->after - out->before;
+    if (matching->columns.samples >= 0 && matching->runs == 2)
+        add_sampling_error(&matching->figures[id * matching->runs], out);
 }
 
-static void overall_change(const struct matching *matching, struct table_diff *out)
+static void overall_change(const struct matching *matching, int rows_overlap, struct table_diff *out)
 {
+    const struct diff_columns *columns = &matching->columns;
     double values[2 * MOST_RUNS] = { 0 };
 
     for (size_t id = 0; id < matching->names.count; id++)
@@ -272,7 +180,8 @@ static void overall_change(const struct matching *matching, struct table_diff *o
             values[run] += matching->figures[id * matching->runs + run].sum;
     out->overall.in_before = out->overall.in_after = 1;
     out->confidence = change_of(values, matching->before_runs, matching->runs - matching->before_runs, &out->overall);
-    out->has_overall = matching->combine == COMBINE_SUM;
+    out->has_overall = columns->combine == DIFF_SUM && columns->all[columns->compared].unit != UNIT_PERCENT &&
+                       !rows_overlap;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -294,11 +203,12 @@ static int by_effect(const void *a, const void *b)
 
 static struct table *new_table(const struct matching *matching)
 {
-    const struct table_column *compared = &matching->columns[matching->column];
+    const struct diff_columns *from = &matching->columns;
+    const struct table_column *compared = &from->all[from->compared];
     int several = matching->runs > 2, whole = compared->kind == CELL_INT && !several;
     int decimals = compared->kind == CELL_REAL ? compared->decimals : 1;
     enum table_cell_kind kind = whole ? CELL_INT : CELL_REAL;
-    struct table_column columns[MOST_KEYS + FIGURES];
+    struct table_column columns[DIFF_MOST_KEYS + FIGURES];
     size_t count = 0;
 
     const struct table_column figures[] = {
@@ -310,8 +220,8 @@ static struct table *new_table(const struct matching *matching)
     for (size_t i = 0; i < FIGURES; i++)
         if (several || (i != LOW && i != HIGH))
             columns[count++] = figures[i];
-    for (size_t i = 0; i < matching->key_count; i++)
-        columns[count++] = matching->columns[matching->keys[i]];
+    for (size_t i = 0; i < from->key_count; i++)
+        columns[count++] = from->all[from->keys[i]];
     return table_new(columns, count);
 }
 
@@ -321,6 +231,23 @@ static void set_figure(struct table_cell *cell, const struct table_column *colum
         cell_set_int(cell, saturating_from_double(value));
     else
         cell_set_real(cell, value);
+}
+
+static int add_keys(struct table *table, const struct matching *matching, size_t id, struct table_cell *cell)
+{
+    const struct diff_columns *columns = &matching->columns;
+
+    for (size_t i = 0; i < columns->key_count; i++) {
+        const struct table_cell *from = &matching->cells[id][columns->keys[i]];
+        if (from->kind != CELL_TEXT) {
+            cell[i] = *from;
+            continue;
+        }
+        struct diff_key key = diff_key_of(&columns->all[columns->keys[i]], from);
+        if (cell_set_text(table, &cell[i], key.bytes, key.shown) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
 }
 
 static int add_row(struct table *table, const struct matching *matching, const struct ordered *from)
@@ -348,21 +275,19 @@ static int add_row(struct table *table, const struct matching *matching, const s
         }
         cell += 2;
     }
-    if (cell_set_text(table, cell++, note, strlen(note)) != 0)
+    if (cell_set_text(table, cell, note, strlen(note)) != 0)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < matching->key_count; i++) {
-        const struct table_cell *key = &matching->cells[from->id][matching->keys[i]];
-        if (key->kind != CELL_TEXT)
-            cell[i] = *key;
-        else if (cell_set_text(table, &cell[i], key->text.bytes, key->text.length) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
+    return add_keys(table, matching, from->id, cell + 1);
 }
 
-static int make_table(const struct matching *matching, struct table_diff *out)
+static int is_unchanged(const struct table_diff_change *change)
 {
-    size_t names = matching->names.count;
+    return change->low <= 0 && change->high >= 0;
+}
+
+static int make_table(const struct matching *matching, int with_unchanged, struct table_diff *out)
+{
+    size_t names = matching->names.count, count = 0;
     struct ordered *order = calloc(names + 1, sizeof *order);
     int code = 0;
 
@@ -373,11 +298,13 @@ static int make_table(const struct matching *matching, struct table_diff *out)
         goto free_order;
     }
     for (size_t id = 0; id < names; id++) {
-        order[id].id = id;
-        name_change(matching, id, &order[id].change);
+        order[count].id = id;
+        name_change(matching, id, &order[count].change);
+        count += (size_t)(with_unchanged || !is_unchanged(&order[count].change));
     }
-    qsort(order, names, sizeof *order, by_effect);
-    for (size_t i = 0; i < names; i++) {
+    out->unchanged = names - count;
+    qsort(order, count, sizeof *order, by_effect);
+    for (size_t i = 0; i < count; i++) {
         out->rows[i] = order[i].change;
         if ((code = add_row(out->table, matching, &order[i])) != 0)
             goto free_order;
@@ -387,37 +314,37 @@ free_order:
     return code;
 }
 
-static int compare_runs(struct matching *matching, const struct table_diff_side *before,
-                        const struct table_diff_side *after, struct table_diff *out)
+static int compare_runs(struct matching *matching, struct table *const *tables,
+                        const struct table_diff_request *request, struct table_diff *out)
 {
+    const struct diff_columns *columns = &matching->columns;
     int code;
 
-    for (size_t i = 0; i < before->count; i++)
-        if ((code = add_run(matching, before->tables[i], i)) != 0)
+    for (size_t i = 0; i < matching->runs; i++)
+        if ((code = add_run(matching, tables[i], i)) != 0)
             return code;
-    for (size_t i = 0; i < after->count; i++)
-        if ((code = add_run(matching, after->tables[i], before->count + i)) != 0)
-            return code;
-    overall_change(matching, out);
-    if ((code = make_table(matching, out)) != 0)
+    overall_change(matching, request->rows_overlap, out);
+    if ((code = make_table(matching, request->with_unchanged, out)) != 0)
         return code;
-    out->column = matching->columns[matching->column].name;
-    out->unit = matching->columns[matching->column].unit;
+    out->column = columns->all[columns->compared].name;
+    out->unit = columns->all[columns->compared].unit;
+    out->is_estimate = columns->samples >= 0;
     return 0;
 }
 
-int table_diff_make(const struct table_diff_side *before, const struct table_diff_side *after, const char *column,
+int table_diff_make(struct table *const *tables, size_t before, size_t after, const struct table_diff_request *request,
                     struct table_diff *out, struct error *err)
 {
-    struct matching matching = { .runs = before->count + after->count, .before_runs = before->count };
+    struct matching matching = { .runs = before + after, .before_runs = before };
     int code;
 
     *out = (struct table_diff){ 0 };
-    if (before->count > MOST_RUNS || after->count > MOST_RUNS)
+    if (before > MOST_RUNS || after > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
-    if ((code = choose_columns(&matching, before, after, column, err)) != 0)
+    if ((code = diff_columns_choose(&matching.columns, tables, matching.runs, request->report, request->column, err)) !=
+        0)
         return code;
-    code = compare_runs(&matching, before, after, out);
+    code = compare_runs(&matching, tables, request, out);
     intern_free(&matching.names);
     free(matching.figures);
     free(matching.cells);

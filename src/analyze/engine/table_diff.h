@@ -8,33 +8,38 @@
 #include "base/error.h"
 #include "table.h"
 
-/* The report's tables of some runs; NULL for a run without that data. */
-struct table_diff_side {
-    struct table *const *tables;
-    size_t count;
-};
-
 /* One figure on both sides. before and after are the medians of the runs, change the Hodges–Lehmann estimate of the
- * shift (for one run each: the difference), low and high the ends of its interval. */
+ * shift (for one run each: the difference), low and high the ends of its interval. A row whose interval holds 0 has not
+ * changed. */
 struct table_diff_change {
     double before, after, change, low, high;
     int in_before, in_after; /* 0: no run of that side has it */
 };
 
 struct table_diff {
-    struct table *table;              /* owned; a row for each name, the largest change first */
+    struct table *table;              /* owned; a row for each name that changed, the largest change first */
     struct table_diff_change *rows;   /* owned; by row of the table */
     struct table_diff_change overall; /* of the sum over all rows; where has_overall */
     int has_overall;                  /* the column can be summed over rows */
+    size_t unchanged;                 /* rows that are not in the table */
+    int is_estimate;                  /* made from samples: with one run each, intervals are their sampling error */
     double confidence;                /* that the interval holds the true shift: 0.95 or more, or the most that so
                                        * few runs allow; 0: one run each */
     const char *column;               /* the one that was compared */
     int unit;                         /* its enum table_unit */
 };
 
-/* column is a nickname (total, count, avg, med, min, max, stddev, share) or a column's own name; NULL: total, or the
- * first figure that there is. ERR_NO_DATA if no run has any. */
-int table_diff_make(const struct table_diff_side *before, const struct table_diff_side *after, const char *column,
+struct table_diff_request {
+    const char *report; /* its name, for messages */
+    const char *column; /* a nickname (total, count, avg, med, min, max, stddev, share) or a column's own name; NULL:
+                         * total, or the first figure that there is */
+    int rows_overlap;   /* the same time is in several rows: there is no sum over all of them */
+    int with_unchanged; /* the table has all rows */
+};
+
+/* The tables are those of the runs before, then those of the runs after; NULL for a run without data. ERR_NO_DATA if
+ * no run has any, ERR_BAD_ARGUMENT if the report has no such column. */
+int table_diff_make(struct table *const *tables, size_t before, size_t after, const struct table_diff_request *request,
                     struct table_diff *out, struct error *err);
 void table_diff_free(struct table_diff *diff);
 

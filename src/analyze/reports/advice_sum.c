@@ -138,5 +138,6 @@ const struct analysis analysis_advice_sum = {
             "the wall time in which at least one thread waited, at most the length of the capture. Findings of two "
             "rules can overlap.",
     .needs = { { "data that a rule looks at", advice_tables } },
+    .overlap = "findings overlap",
     .run = advice_sum,
 };

@@ -230,5 +230,6 @@ const struct analysis analysis_cpu_event_sum = {
     .help = "What counters of the kernel and the CPU counted: in all, a second, and a second in the busiest of the "
             "intervals at which they were read. Metrics that are quotients of two of them have a row too.",
     .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", tables } },
+    .overlap = "events have different units",
     .run = cpu_event_sum,
 };

@@ -253,6 +253,7 @@ const struct analysis analysis_opengl_khr_range_sum = {
     .help = "Time of the CPU in the groups that a program gave OpenGL through KHR_debug.",
     .needs = { { "KHR Extension (KHR_DEBUG) data", khr_tables } },
     .by_default = 8,
+    .overlap = "ranges contain each other",
     .run = opengl_khr_range_sum,
 };
 
@@ -264,6 +265,7 @@ const struct analysis analysis_opengl_khr_gpu_range_sum = {
     .help = "Time of the GPU in the groups that a program gave OpenGL through KHR_debug.",
     .needs = { { "GPU KHR Extension (KHR_DEBUG) data", khr_tables } },
     .by_default = 9,
+    .overlap = "ranges contain each other",
     .run = opengl_khr_gpu_range_sum,
 };
 
@@ -275,6 +277,7 @@ const struct analysis analysis_vulkan_marker_sum = {
     .help = "Time of the CPU in the debug ranges of a Vulkan program.",
     .needs = { { "Vulkan Debug Extension (Vulkan Debug Util) data", vulkan_mark_tables } },
     .by_default = 10,
+    .overlap = "ranges contain each other",
     .run = vulkan_marker_sum,
 };
 
@@ -286,6 +289,7 @@ const struct analysis analysis_vulkan_gpu_marker_sum = {
     .help = "Time of the GPU in the debug ranges of a Vulkan program.",
     .needs = { { "GPU Vulkan Debug Extension (GPU Vulkan Debug markers) data", vulkan_work_tables } },
     .by_default = 11,
+    .overlap = "ranges contain each other",
     .run = vulkan_gpu_marker_sum,
 };
 
@@ -316,6 +320,7 @@ const struct analysis analysis_dx11_pix_sum = {
     .help = "Windows: time of the CPU in PIX ranges of a Direct3D 11 program.",
     .needs = { { "DX11 CPU debug markers", dx11_tables } },
     .by_default = 12,
+    .overlap = "ranges contain each other",
     .run = dx11_pix_sum,
 };
 
@@ -327,6 +332,7 @@ const struct analysis analysis_dx12_gpu_marker_sum = {
     .help = "Windows: time of the GPU in PIX ranges of Direct3D 12 command lists.",
     .needs = { { "DX12 GPU debug markers", dx12_work_tables } },
     .by_default = 13,
+    .overlap = "ranges contain each other",
     .run = dx12_gpu_marker_sum,
 };
 
@@ -338,5 +344,6 @@ const struct analysis analysis_dx12_pix_sum = {
     .help = "Windows: time of the CPU in PIX ranges of a Direct3D 12 program.",
     .needs = { { "DX12 CPU debug markers", dx12_tables } },
     .by_default = 14,
+    .overlap = "ranges contain each other",
     .run = dx12_pix_sum,
 };

@@ -422,6 +422,7 @@ const struct analysis analysis_nvtx_gpu_proj_trace = {
         "NVTX ranges as the GPU saw them: from the start of the first to the end of the last kernel, copy or fill that "
         "was launched inside the range, by the thread of the range. Levels and children are among the ranges shown.",
     .needs = NEEDS,
+    .overlap = "ranges contain each other",
     .run = nvtx_gpu_proj_trace,
 };
 
@@ -431,5 +432,6 @@ const struct analysis analysis_nvtx_gpu_proj_sum = {
     .usage = "",
     .help = "The ranges of nvtx_gpu_proj_trace by name: time on the GPU beside time on the CPU.",
     .needs = NEEDS,
+    .overlap = "ranges contain each other",
     .run = nvtx_gpu_proj_sum,
 };

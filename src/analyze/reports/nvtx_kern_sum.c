@@ -283,5 +283,6 @@ const struct analysis analysis_nvtx_kern_sum = {
     .help = "Kernels by the NVTX ranges that they were launched in. A kernel counts for every range around its launch, "
             "so the times of ranges that nest must not be added up; kernels launched outside of all ranges come first.",
     .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables } },
+    .overlap = "ranges contain each other",
     .run = nvtx_kern_sum,
 };

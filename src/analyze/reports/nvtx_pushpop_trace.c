@@ -147,5 +147,6 @@ const struct analysis analysis_nvtx_pushpop_trace = {
     .help = "Every NVTX push/pop range in order of its start: how deep it lies, in which range, and how much of its "
             "time is its own. RangeId is the range's row in NVTX_EVENTS.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .overlap = "ranges contain each other",
     .run = nvtx_pushpop_trace,
 };

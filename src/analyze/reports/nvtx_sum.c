@@ -207,6 +207,7 @@ const struct analysis analysis_nvtx_sum = {
             "shares are of the sum of all ranges, not of wall time.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .by_default = 1,
+    .overlap = "ranges contain each other",
     .run = nvtx_sum,
 };
 
@@ -217,6 +218,7 @@ const struct analysis analysis_nvtx_pushpop_sum = {
     .usage = "",
     .help = "Time in NVTX push/pop ranges, by name.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .overlap = "ranges contain each other",
     .run = nvtx_pushpop_sum,
 };
 
@@ -227,5 +229,6 @@ const struct analysis analysis_nvtx_startend_sum = {
     .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
+    .overlap = "ranges contain each other",
     .run = nvtx_startend_sum,
 };

@@ -175,6 +175,7 @@ const struct analysis analysis_python_topdown = {
             "samples first, down to min percent (1) of all. lines tells the lines of a function apart; thread puts "
             "each thread's name above its calls; waiting counts threads that did not run too.",
     .needs = { { "Python samples", tables } },
+    .overlap = "callers contain the functions that they call",
     .run = python_topdown,
 };
 

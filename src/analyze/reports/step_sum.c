@@ -298,5 +298,6 @@ const struct analysis analysis_step_stats = {
     .help = "The quantities of step_sum over all steps of a process: share of the steps' time, total, mean, median, "
             "least, greatest and deviation.",
     .needs = { { "steps", step_tables } },
+    .overlap = "quantities overlap",
     .run = step_stats,
 };

@@ -170,5 +170,6 @@ const struct analysis analysis_torch_events = {
             "around one, Launched By of the one whose work on a GPU it is; GPU Launched is the time of what it "
             "launched itself, without what its children did.",
     .needs = { { "PyTorch operators", tables } },
+    .overlap = "operators contain each other",
     .run = run,
 };
