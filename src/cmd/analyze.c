@@ -28,17 +28,17 @@ static const char *const *help_names(void)
 static const struct option options[] = {
     { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
       .choices = rule_names,
-      .help = "A rule to run; several with commas or by giving it again. Default: all of them." },
+      .help = "Rule to run, with its options; repeat it, or separate several with commas. Default: all rules." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
       .choices = help_names,
-      .help = "List the rules; with a name, or ALL, explain them." },
+      .help = "List the rules; with NAME or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
-      .help = "List the formats." },
+      .help = "List the output formats." },
     { .name = "rule-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
-      .help = "rules are part of the program, and scripts are not run" },
+      .help = "rules are built in, and scripts are not run" },
     { 0 },
 };
 /* clang-format on */
@@ -79,9 +79,10 @@ static const struct entry examples[] = {
 const struct command command_analyze = {
     .name = "analyze",
     .arguments = "FILE …",
-    .summary = "rules: what commonly costs time, with advice",
-    .about = "Looks for what commonly costs time on GPUs, and says what helps. FILE is a .tacho report or the SQLite "
-             "export of nsys; a .nsys-rep stands for the one beside it.",
+    .summary = "Check for common performance problems and print advice",
+    .about = "Check a report for common performance problems and print advice. FILE is a .tacho report, a trace of "
+             "torch.profiler or an SQLite export of nsys. For a .nsys-rep, tacho reads the export beside it, or has "
+             "nsys make one.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite",

@@ -108,21 +108,21 @@ int command_options(const struct command *self, int argc, char **argv, void *set
 static const struct {
     const char *name, *advice;
 } known_from_nsys[] = {
-    { "status", "'tacho doctor' says what can be traced here" },
-    { "sessions", "a capture lives as long as 'tacho profile': there are no sessions to list" },
-    { "launch", "'tacho profile -c api' or '-c nvtx' starts a program and records when the program says so" },
-    { "start", "'tacho profile' with --delay, -c nvtx or -c api says when recording begins" },
-    { "stop", "'tacho profile' with --duration, -c nvtx or -c api says when it ends; Ctrl-C ends it in good order" },
-    { "cancel", "end 'tacho profile' with Ctrl-C and remove its report" },
-    { "shutdown", "Ctrl-C, or SIGTERM to 'tacho profile', ends a capture in good order" },
-    { "recipe", "'tacho stats', 'analyze' and 'diff' have the reports that there are" },
+    { "status", "use 'tacho doctor' to check what can be recorded on this machine" },
+    { "sessions", "'tacho profile' has no sessions: a capture ends with its tacho process" },
+    { "launch", "use 'tacho profile -c api' or '-c nvtx' to start a program and record on its request" },
+    { "start", "use 'tacho profile' with --delay, -c nvtx or -c api to set when recording starts" },
+    { "stop", "use 'tacho profile' with --duration, -c nvtx or -c api to set when recording stops, or press Ctrl-C" },
+    { "cancel", "press Ctrl-C to end 'tacho profile', and delete the report" },
+    { "shutdown", "press Ctrl-C, or send SIGTERM to 'tacho profile', to end a capture" },
+    { "recipe", "use 'tacho stats', 'tacho analyze' or 'tacho diff'" },
 };
 
 static int run_unknown(const char *name)
 {
     for (size_t i = 0; i < sizeof known_from_nsys / sizeof known_from_nsys[0]; i++)
         if (strcmp(name, known_from_nsys[i].name) == 0) {
-            fprintf(stderr, "tacho: there is no command '%s' as in nsys; %s\n", name, known_from_nsys[i].advice);
+            fprintf(stderr, "tacho: tacho has no command '%s' like nsys; %s\n", name, known_from_nsys[i].advice);
             return EXIT_USAGE;
         }
     const char *names[32];
@@ -135,10 +135,9 @@ static int run_unknown(const char *name)
     struct text clean = { 0 };
     display_add(&clean, name, strlen(name), NAME_COLUMNS);
     if (nearest)
-        fprintf(stderr, "tacho: there is no command '%s'; did you mean '%s'?\n", text_string(&clean), nearest);
+        fprintf(stderr, "tacho: unknown command '%s'; did you mean '%s'?\n", text_string(&clean), nearest);
     else
-        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n",
-                text_string(&clean));
+        fprintf(stderr, "tacho: unknown command '%s'; 'tacho help' lists the commands\n", text_string(&clean));
     text_free(&clean);
     return EXIT_USAGE;
 }

@@ -32,10 +32,10 @@ struct settings {
     { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "FILE", .help = text }
 #define OVERWRITE_ROW                                                                                                \
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),                      \
-      .help = "Replace a file that is there already." }
+      .help = "Overwrite existing files. Default: false." }
 #define QUIET_ROW                                                                                                    \
     { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), \
-      .help = "Say nothing when all is well." }
+      .help = "Print nothing on success. Default: false." }
 
 /* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
 static char *with_ending(const char *path, const char *separator, const char *ending)
@@ -66,7 +66,7 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
     if (!command_options(self, argc, argv, settings, files, &count, status))
         return 0;
     if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, count ? "one file at a time" : "name a file");
+        error_set(&err, ERR_BAD_ARGUMENT, count ? "more than one file given" : "no file given");
         *status = command_fail(self, &err);
         return 0;
     }
@@ -92,7 +92,7 @@ static int finish(const struct command *self, int code, const struct error *err,
 
 /* clang-format off */
 static const struct option import_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("Report to write. Default: FILE with the extension .tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
 };
 /* clang-format on */
 
@@ -117,16 +117,15 @@ static void say_what_is_missing(const struct command *self, const char *path)
     static const struct {
         const char *reason, *sentence;
     } words[] = {
-        { "unknown-table", "tables of no name that this version knows were left out" },
-        { "unknown-column", "columns of no name that this version knows were left out" },
-        { "wrong-type", "columns hold values of a wrong type: those are NULL now" },
-        { "no-such-string", "columns refer to strings that are not there: those are NULL now" },
-        { "damaged", "tables are damaged: what could be read of them is there" },
-        { "truncated", "list of events is cut off: what is before that is there" },
-        { "too-many", "kind of event has more arguments than are kept" },
-        { "repaired",
-          "list of events has quotes in strings that should have been escaped: they were taken as part of the string" },
-        { "journal-not-read", "journal beside the file could not be read, so what it holds is missing" },
+        { "unknown-table", "tables skipped: this version does not know them" },
+        { "unknown-column", "columns skipped: this version does not know them" },
+        { "wrong-type", "columns have values of a wrong type, which became NULL" },
+        { "no-such-string", "columns refer to missing strings, which became NULL" },
+        { "damaged", "tables are damaged and were imported in part" },
+        { "truncated", "list of events is truncated; the events before that were imported" },
+        { "too-many", "kind of event has too many arguments; the others were dropped" },
+        { "repaired", "list of events has unescaped quotes in strings, which were taken as part of the string" },
+        { "journal-not-read", "journal (-wal) beside the file could not be read; its rows are missing" },
     };
     struct report *report;
     struct error err;
@@ -158,8 +157,8 @@ static int import_file(const struct command *self, const char *file, const char 
         goto done;
     if (!(importer = importer_for(text_string(&found)))) {
         code = error_set(err, ERR_BAD_FORMAT,
-                         "'%s' cannot be read, or is not a file that can be imported (the SQLite export of nsys and "
-                         "traces of torch.profiler are)",
+                         "cannot import '%s': it is neither an SQLite export of nsys nor a trace of torch.profiler, or "
+                         "cannot be read",
                          file);
         goto done;
     }
@@ -198,10 +197,11 @@ static const struct entry import_examples[] = {
 const struct command command_import = {
     .name = "import",
     .arguments = "FILE",
-    .summary = "make a report from another profiler's file",
+    .summary = "Convert another profiler's file to a .tacho report",
     .about =
-        "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler "
-        "(.json, .json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
+        "Convert an SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler (.json, .json.gz, "
+        ".json.zst) to a .tacho report. The other commands read such files directly; a report is smaller and opens "
+        "faster.",
     .examples = import_examples,
     .options = import_options,
     .files = "sqlite,json,gz,zst",
@@ -231,7 +231,7 @@ static int take_max_size(void *settings, const char *value, struct error *err)
     uint64_t bytes = option_size(value, 1000);
 
     if (bytes == 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--max-size is a size such as 25MB, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-size must be a size such as 25MB, not '%s'", value);
     ((struct settings *)settings)->export.max_bytes = bytes;
     return 0;
 }
@@ -239,44 +239,47 @@ static int take_max_size(void *settings, const char *value, struct error *err)
 /* clang-format off */
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, "
+      .help = "Format to write: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, "
               "pprof, svg, tacho or html. Default: sqlite." },
-    OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
+    OUTPUT_ROW("File (csv: directory) to write. Default: FILE with the extension of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
     { .name = "tables", .kind = OPTION_LIST, .offset = FIELD(tables), .value = "PATTERN,…",
-      .help = "Only tables that match one of these basic regular expressions; upper and lower case are alike." },
+      .help = "Export only tables whose names match one of these basic regular expressions, regardless of case. "
+              "Default: all." },
     { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
-      .help = "Only events that overlap one of these ranges; times in ns, or with us, ms or s behind them." },
+      .help = "Export only events that overlap one of these time ranges; in ns, or with a unit (us, ms, s). Default: "
+              "all." },
     PART_OPTIONS(struct settings, part),
     { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
-      .help = "Add this to every time: ns, or with us, ms or s behind it." },
+      .help = "Add TIME to every timestamp; in ns, or with a unit (us, ms, s). Default: 0." },
     { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
-      .help = "Times count from 1970 in UTC, not from the begin of the capture." },
+      .help = "Write times as ns since 1970 (UTC), not since the start of the capture. Default: false." },
     { .name = "lazy", .letter = 'l', .kind = OPTION_BOOL, .offset = FIELD(export.lazy),
-      .help = "Leave out tables without rows. Default: true." },
+      .help = "Omit tables without rows. Default: true." },
     { .name = "gzip", .kind = OPTION_BOOL, .offset = FIELD(export.gzip),
-      .help = "chrome, perfetto, folded, speedscope: pack the file; also if the name of the output ends with .gz." },
+      .help = "chrome, perfetto, folded, speedscope: compress the file with gzip. Default: true if the output ends "
+              "with .gz, else false." },
     { .name = "metric", .kind = OPTION_TEXT, .offset = FIELD(export.metric), .value = "NAME",
-      .help = "stacks: self_cpu_time_total or self_cuda_time_total. Default: the first." },
+      .help = "stacks: time to write, self_cpu_time_total or self_cuda_time_total. Default: self_cpu_time_total." },
     { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
-      .help = "chrome: a JSON object, such as {\"batch\": 64}; its members stand in the trace before the events." },
+      .help = "chrome: JSON object, such as {\"batch\": 64}, to add to the trace as metadata." },
     { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
-      .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, "
-              "where there are some." },
+      .help = "folded, speedscope, pprof, svg: samples to write, CPU samples (cpu) or Python samples (python). "
+              "Default: cpu if there are any." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
-      .help = "folded, speedscope, pprof, svg: samples of threads that waited count too." },
+      .help = "folded, speedscope, pprof, svg: include samples of waiting threads. Default: false." },
     { .name = "max-size", .kind = OPTION_CUSTOM, .take = take_max_size, .value = "SIZE",
-      .help = "html, tacho: cut the middle part out of the report that makes a file of at most this size, such as "
+      .help = "html, tacho: export only the middle of the report, as much as fits into a file of this size, such as "
               "25MB." },
     { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append),
-      .help = "Add to a SQLite file that is there." },
+      .help = "sqlite: append to an existing file. Default: false." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
-      .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always "
-              "has them so." },
+      .help = "csv, json, jsonlines, text: write string IDs, and the table StringIds, instead of strings, as sqlite "
+              "always does. Default: false." },
     { .name = "csv-guard", .kind = OPTION_BOOL, .offset = FIELD(export.guard_formulas),
       .help = "csv: prefix text cells that start with =, +, -, @, tab or CR with ', so that spreadsheets do not "
-              "evaluate them (default: false)." },
+              "evaluate them. Default: false." },
     { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "binary payloads are always included" },
     { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",
@@ -311,10 +314,9 @@ static int take_export_options(struct settings *settings, const struct exporter 
     *exporter = exporter_find(settings->type);
     if (!*exporter) {
         const char *near = nearest_name(settings->type, type_names());
-        return error_set(
-            err, ERR_BAD_ARGUMENT,
-            "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes Parquet or Arrow",
-            settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--type %s cannot be written%s%s%s; 'tacho help export' lists the types", settings->type,
+                         near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
     int code;
@@ -380,14 +382,16 @@ static int write_export(const char *file, const char *output, const struct expor
     int code;
 
     if (stat(file, &from) == 0 && stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-        return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "cannot write over '%s', the file being exported; name another with "
+                         "-o",
+                         file);
     if ((code = open_report(file, &report, err)) != 0)
         return code;
     if (names_a_table(&settings->export, report))
         code = write_part(report, output, exporter, settings, err);
     else
-        code = error_set(err, ERR_BAD_ARGUMENT,
-                         "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
+        code = error_set(err, ERR_BAD_ARGUMENT, "no table matches --tables; 'tacho sql FILE .tables' lists the tables");
     close_report(report, file);
     return code;
 }
@@ -430,9 +434,9 @@ static const struct entry export_examples[] = {
 const struct command command_export = {
     .name = "export",
     .arguments = "FILE",
-    .summary = "make a file for other tools from a report",
-    .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that "
-             "scripts written for it work unchanged; the other types hold the same tables as text.",
+    .summary = "Convert a report to another format",
+    .about = "Convert a report to another format. The sqlite format has the tables and columns of nsys's export, so "
+             "that scripts for it work unchanged; csv, json, jsonlines and text hold the same tables.",
     .examples = export_examples,
     .options = export_options,
     .files = "tacho,sqlite",
@@ -443,7 +447,7 @@ const struct command command_export = {
 
 /* clang-format off */
 static const struct option recover_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("Report to write. Default: FILE with the extension .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
 };
 /* clang-format on */
 
@@ -460,16 +464,15 @@ static void say_what_was_lost(const char *path)
 static void say_what_was_found(const struct report_health *health)
 {
     if (health->damaged_chunks)
-        printf("%llu damaged chunk%s (%llu bytes) %s left out.\n", (unsigned long long)health->damaged_chunks,
+        printf("%llu damaged chunk%s (%llu bytes) %s skipped.\n", (unsigned long long)health->damaged_chunks,
                health->damaged_chunks == 1 ? "" : "s", (unsigned long long)health->damaged_bytes,
                health->damaged_chunks == 1 ? "was" : "were");
     if (health->cut_bytes)
-        printf("%llu bytes of a chunk at the end that was not whole were left out.\n",
-               (unsigned long long)health->cut_bytes);
+        printf("%llu bytes of an incomplete chunk at the end were skipped.\n", (unsigned long long)health->cut_bytes);
     if (health->complete && !health->damaged_chunks)
-        printf("The file was whole.\n");
+        printf("The report was complete.\n");
     else if (!health->damaged_chunks)
-        printf("Nothing was damaged; the report lacked its end.\n");
+        printf("Nothing was damaged; only the end of the report was missing.\n");
 }
 
 static int recover_file(const char *file, const char *output, const struct settings *settings, struct error *err)
@@ -508,9 +511,9 @@ static const struct entry recover_examples[] = {
 const struct command command_recover = {
     .name = "recover",
     .arguments = "FILE",
-    .summary = "make a whole report of a damaged or unfinished one",
-    .about = "Copies all that can be read of a report to a new one. Other commands open such reports too; this makes "
-             "the repair last.",
+    .summary = "Repair a damaged or unfinished report",
+    .about = "Copy everything readable in a damaged or unfinished report to a new one. The other commands open such "
+             "reports too; the copy makes the repair permanent.",
     .examples = recover_examples,
     .options = recover_options,
     .files = "tacho",

@@ -48,18 +48,20 @@ static const char *const *column_names(void)
 static const struct option options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]",
       .choices = report_names,
-      .help = "A report to compare; several with commas. Default: those of stats that have data." },
+      .help = "Report to compare; separate several with commas. Default: the default reports of stats that have "
+              "data." },
     { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN",
       .choices = column_names,
-      .help = "What is compared: total (the default), count, avg, med, min, max, stddev, share, or a column's own "
-              "name." },
+      .help = "Column to compare: total, count, avg, med, min, max, stddev, share, or the name of a column. Default: "
+              "total." },
     { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",
-      .help = "Twice, with one FILE: compares what overlaps the first NVTX range with what overlaps the second." },
+      .help = "Give it twice, with one FILE: compare the events that overlap the first NVTX range with those that "
+              "overlap the second." },
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
-      .help = "Exit with 1 if the change exceeds the limit: 'total>+5%' of all rows together, 'any total>+5%' of a "
-              "row, also in units: 'any avg>+20us'. Noise alone does not exceed it." },
+      .help = "Exit with status 1 if a change beyond the noise exceeds the limit: 'total>+5%' (all rows together), "
+              "'any total>+5%' (one row), or with a unit: 'any avg>+20us'." },
     { .name = "all", .kind = OPTION_FLAG, .offset = FIELD(all),
-      .help = "List rows that did not change, too." },
+      .help = "Also list the rows that did not change." },
     DELIVER_OPTIONS(struct settings, deliver),
     PART_OPTIONS(struct settings, part),
     { 0 },
@@ -113,7 +115,10 @@ static int parse_condition(const char *text, struct condition *out, struct error
     while (length && at[length - 1] == ' ')
         length--;
     if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
-        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if is like 'total>+5%%' or 'any avg>+20us', not '%s'", text);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--fail-if must be like 'total>+5%%' or 'any avg>+20us', not "
+                         "'%s'",
+                         text);
     memcpy(out->column, at, length);
     out->sign = *sign;
     out->any |= !sums_up(out->column);
@@ -266,9 +271,9 @@ static void add_overall(struct text *out, const struct table_diff *diff, const s
                   unchanged_means(diff, job), diff->unchanged == 1 ? "is" : "are");
     if (job->before + job->after == 2)
         return;
-    text_addf(out, "Medians of %zu and %zu runs; the intervals hold the true change with %.0f %% confidence%s.\n",
+    text_addf(out, "Medians of %zu and %zu runs; each interval contains the true change with %.0f %% confidence%s.\n",
               job->before, job->after, 100 * diff->confidence,
-              diff->confidence < 0.95 ? ", all that so few runs allow" : "");
+              diff->confidence < 0.95 ? ", the most that so few runs allow" : "");
 }
 
 /* The names of a row: the texts of its key columns. */
@@ -446,11 +451,11 @@ static void add_runs(struct job *job, const char *const *paths, size_t count, si
 static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second,
                       size_t second_count, struct error *err)
 {
-    const char *const usage = "name two reports (tacho diff a.tacho b.tacho), two sets of them (a1 a2 a3 -- b1 b2 b3), "
-                              "or one with two ranges (--range X --range Y a.tacho)";
+    const char *const usage = "no reports given: name two (tacho diff a.tacho b.tacho), two sets (a1 a2 a3 -- b1 b2 "
+                              "b3), or one with two ranges (--range X --range Y a.tacho)";
 
     if (first_count > MOST_RUNS || second_count > MOST_RUNS)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs on a side", MOST_RUNS);
     if (job->settings->ranges.count == 2 && first_count == 1 && !second_count) {
         add_runs(job, first, 1, &job->before);
         add_runs(job, first, 1, &job->after);
@@ -560,9 +565,10 @@ static const struct entry exits[] = {
 const struct command command_diff = {
     .name = "diff",
     .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE",
-    .summary = "what changed between runs",
-    .about = "Compares a report of two files: rows by name, the largest change first. Several runs a side give medians "
-             "and intervals; two NVTX ranges of one file can be compared as well.",
+    .summary = "Compare two reports, or two sets of runs",
+    .about = "Compare the tables of two reports row by row, by name, with the largest change first. With several runs "
+             "on each side, compare medians and print confidence intervals. With two NVTX ranges, compare two parts of "
+             "one report.",
     .examples = examples,
     .exits = exits,
     .options = options,

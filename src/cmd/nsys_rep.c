@@ -47,13 +47,13 @@ static int run_nsys(const char *path, const char *sqlite, struct error *err)
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
         return error_set(err, ERR_UNSUPPORTED,
-                         "'%s' can be read by nsys alone, which is not installed here; where it is, 'nsys export "
-                         "--type sqlite' makes a file that Tacho reads",
+                         "cannot read '%s': only nsys reads its own format, and it is not installed here. Where it is, "
+                         "run: nsys export --type sqlite FILE",
                          path);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || access(sqlite, R_OK) != 0)
-        return error_set(err, ERR_BAD_FORMAT, "nsys could not export '%s'", path);
+        return error_set(err, ERR_BAD_FORMAT, "cannot export '%s' with nsys: its message is above", path);
     return 0;
 }
 
@@ -76,8 +76,8 @@ int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, st
             return 0;
     }
     if (access(path, F_OK) != 0)
-        return error_set(err, ERR_NOT_FOUND, "there is no '%s', and no '%.*s.tacho' or '%.*s.sqlite' in its place",
-                         path, (int)stem, path, (int)stem, path);
+        return error_set(err, ERR_NOT_FOUND, "cannot find '%s', nor '%.*s.tacho' or '%.*s.sqlite'", path, (int)stem,
+                         path, (int)stem, path);
     if (access(path, R_OK) != 0)
         return error_set_errno(err, "cannot open '%s'", path);
     text_clear(out);

@@ -16,9 +16,10 @@ struct nsys_rep_settings {
 /* The rows of these options for a command's table: NSYS_REP_OPTIONS(struct settings, input). */
 #define NSYS_REP_OPTIONS(type, member)                                                                                 \
     { .name = "sqlite", .kind = OPTION_TEXT, .offset = offsetof(type, member.sqlite), .value = "FILE",                 \
-      .help = "Of a .nsys-rep: its SQLite export, read if it exists and made if it does not. Default: beside it." },   \
+      .help = "SQLite export of a .nsys-rep: read it if it exists, else have nsys write it. Default: beside the "      \
+              ".nsys-rep." },                                                                                          \
     { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                      \
-      .help = "Of a .nsys-rep: have nsys export it again." }
+      .help = "Have nsys export a .nsys-rep again, even if an export exists. Default: false." }
 
 /* Finds the file to read for a path. It is path itself, or path.tacho if there is no such file. For a .nsys-rep (or
  * .qdrep) it is X.tacho or X.sqlite beside it; if there is neither, an installed nsys exports it. settings may be

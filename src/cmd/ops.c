@@ -26,8 +26,10 @@ static int take_number(int64_t *out, const char *option, int64_t least, const ch
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (!*value || *end || errno || number < least)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s wants a number from %lld on, not '%s'", option, (long long)least,
-                         value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--%s must be a number of at least %lld, not "
+                         "'%s'",
+                         option, (long long)least, value);
     *out = number;
     return 0;
 }
@@ -56,27 +58,27 @@ static const char *const *format_names(void)
 /* clang-format off */
 static const struct option options[] = {
     { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
-      .help = "What the rows are sorted by, largest first, under the names that torch has for it: "
-              "self_cuda_time_total, cpu_time_total, … Default: in order of time, as torch." },
+      .help = "Sort the rows by this column, largest first; the names are torch's. Default: in order of time, as "
+              "torch." },
     { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
-      .help = "Rows that the table shows; -1 is all. Default: 100. csv and json have all rows unless it is given." },
+      .help = "Print at most N rows; -1 prints all. Default: 100 for table, all for csv and json." },
     { .name = "group-by-input-shape", .kind = OPTION_BOOL, .offset = FIELD(by_shapes),
-      .help = "Operators with inputs of different shapes are different rows." },
+      .help = "Print one row for each set of input shapes. Default: false." },
     { .name = "group-by-stack", .kind = OPTION_CUSTOM, .value = "N", .take = take_stack_frames,
-      .help = "Operators called from different places, told by the first N Python frames, are different rows." },
+      .help = "Print one row for each Python call stack, compared by its first N frames. Default: 0, off." },
     { .name = "top-level-events-only", .kind = OPTION_BOOL, .offset = FIELD(top_level_only),
-      .help = "Only what was called by no other operator." },
+      .help = "Print only operators that no other operator called. Default: false." },
     { .name = "with-flops", .kind = OPTION_BOOL, .offset = FIELD(with_flops),
-      .help = "Count FLOPs, from shapes, also of a trace that was made without with_flops." },
+      .help = "Compute FLOPs from the input shapes. Default: only for a trace that was recorded with_flops." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
       .choices = format_names,
-      .help = "table (as torch prints it, the default), csv or json; times are in microseconds there." },
+      .help = "table (as torch prints it), csv or json; csv and json have times in µs. Default: table." },
     { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,
-      .help = "Longer names are cut; 0: none is. Default: 55." },
+      .help = "Shorten names to N characters; 0 keeps them whole. Default: 55." },
     { .name = "max-shapes-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_shapes_width,
-      .help = "The same for shapes. Default: 80." },
+      .help = "Shorten input shapes to N characters; 0 keeps them whole. Default: 80." },
     { .name = "max-src-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_source_width,
-      .help = "The same for frames, which are cut at their begin. Default: 75." },
+      .help = "Shorten source locations to their last N characters; 0 keeps them whole. Default: 75." },
     PART_OPTIONS(struct settings, part),
     { 0 },
 };
@@ -168,7 +170,7 @@ static void note_missing(const struct torch_ops *ops, const struct settings *set
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].is_missing)
             fprintf(stderr,
-                    "tacho ops: --%s changes nothing: the operators were recorded without %s (tacho profile %s in "
+                    "tacho ops: --%s has no effect: the operators were recorded without %s (tacho profile %s in "
                     "torch.profiler)\n",
                     notes[i].option, notes[i].what, notes[i].way);
 }
@@ -232,7 +234,7 @@ static int run(const struct command *self, int argc, char **argv)
         settings.stack_frames = 1000;
     if (file_count != 1) {
         error_set(&err, ERR_BAD_ARGUMENT,
-                  "wants one FILE: a report, the SQLite export of nsys or a trace of torch.profiler");
+                  "takes one FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
         return command_fail(self, &err);
     }
     if (open_report(files[0], &report, &err) != 0)
@@ -260,10 +262,10 @@ static const struct entry examples[] = {
 const struct command command_ops = {
     .name = "ops",
     .arguments = "FILE",
-    .summary = "operators of PyTorch, as its profiler prints them",
-    .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
-             "and FLOPs. FILE is a .tacho report of tacho profile, a trace of torch.profiler (.json, .json.gz, "
-             ".json.zst), or an SQLite export of nsys of a program under torch.autograd.profiler.emit_nvtx.",
+    .summary = "Print PyTorch operators like torch.profiler does",
+    .about = "Print the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
+             "and FLOPs. FILE is a .tacho report, a trace of torch.profiler (.json, .json.gz, .json.zst) or an SQLite "
+             "export of nsys from a program under torch.autograd.profiler.emit_nvtx.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite,json,gz,zst",

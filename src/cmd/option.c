@@ -146,8 +146,8 @@ static int complain_unknown(const struct option *options, const char *argument, 
     name[length] = 0;
     const char *nearest = argument[1] == '-' ? nearest_name(name + 2, names) : NULL;
     if (nearest)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no option %s; did you mean --%s?", name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "there is no option %s; --help lists those that there are", name);
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown option %s; did you mean --%s?", name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "unknown option %s; --help lists the options", name);
 }
 
 static int check_choice(const struct option *option, const char *value, struct error *err)
@@ -160,7 +160,7 @@ static int check_choice(const struct option *option, const char *value, struct e
         if (strlen(all) + strlen(*choice) + 3 < sizeof all)
             strcat(strcat(all, *all ? ", " : ""), *choice);
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "--%s cannot be '%s': it is one of %s", option->name, value, all);
+    return error_set(err, ERR_BAD_ARGUMENT, "--%s cannot be '%s': use one of %s", option->name, value, all);
 }
 
 static int store(struct option_parse *parse, const struct option *option, const char *value, struct error *err)
@@ -174,7 +174,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
     case OPTION_BOOL:
         truth = value ? option_bool(value) : 1;
         if (truth < 0)
-            return error_set(err, ERR_BAD_ARGUMENT, "--%s is true or false, not '%s'", option->name, value);
+            return error_set(err, ERR_BAD_ARGUMENT, "--%s must be true or false, not '%s'", option->name, value);
         *(int *)field = truth;
         return 0;
     case OPTION_CHOICE:
@@ -185,7 +185,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
     case OPTION_TEXT: *(const char **)field = value ? value : ""; return 0;
     case OPTION_LIST:
         if (list->count == sizeof list->values / sizeof list->values[0])
-            return error_set(err, ERR_BAD_ARGUMENT, "--%s was given too many times", option->name);
+            return error_set(err, ERR_BAD_ARGUMENT, "--%s is given too many times", option->name);
         list->values[list->count++] = value;
         return 0;
     case OPTION_CUSTOM: return option->take(parse->settings, value, err);

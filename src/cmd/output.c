@@ -81,7 +81,7 @@ int output_delivery_parse(struct output_delivery *delivery, const struct output_
 
     *delivery = (struct output_delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
     if (!unit)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds",
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown unit '%s' for --timeunit: use nsec, usec, msec or seconds",
                          settings->time_unit);
     if (split_all(delivery, &settings->formats, formats, &format_count, err) != 0 ||
         split_all(delivery, &settings->outputs, outputs, &output_count, err) != 0)
@@ -161,7 +161,7 @@ static int write_file(const char *path, int overwrite, const struct text *text, 
     int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
 
     if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "'%s' exists; --force-overwrite=true writes over it", path);
+        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force-overwrite=true", path);
     if (fd < 0)
         return error_set_errno(err, "cannot write '%s'", path);
     int failed = write_all(fd, text), saved = errno;
@@ -222,9 +222,9 @@ static int feed_command(char **words, int input, pid_t pid, const struct text *t
     if (code != 0)
         return code;
     if (WIFSIGNALED(status))
-        return error_set(err, ERR_IO, "'%s' was ended by signal %d", words[0], WTERMSIG(status));
+        return error_set(err, ERR_IO, "the command '%s' was killed by signal %d", words[0], WTERMSIG(status));
     if (WEXITSTATUS(status) != 0)
-        return error_set(err, ERR_IO, "'%s' failed with status %d", words[0], WEXITSTATUS(status));
+        return error_set(err, ERR_IO, "the command '%s' failed with status %d", words[0], WEXITSTATUS(status));
     return 0;
 }
 
@@ -239,7 +239,7 @@ static int pipe_to(const char *command, const struct text *text, struct error *e
         goto free_words;
     }
     if (!words[0]) {
-        code = error_set(err, ERR_BAD_ARGUMENT, "'@' needs a command behind it: --output '@less -S'");
+        code = error_set(err, ERR_BAD_ARGUMENT, "--output=@ needs a command: --output '@less -S'");
         goto free_words;
     }
     if ((code = start_command(words, &input, &pid, err)) != 0)

@@ -21,18 +21,19 @@ struct output_settings {
 #define DELIVER_OPTIONS(type, member)                                                                                  \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
       .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                     \
-      .help = "column, table, csv, tsv, json, hdoc or htable; '.' is column on the terminal and csv elsewhere (the "   \
-              "default). Several with commas, paired with what is shown in order; the last one counts on." },          \
+      .help = "Output format: column, table, csv, tsv, json, hdoc, htable, or '.' (column on the terminal, csv "       \
+              "elsewhere). Several formats, separated by commas, pair with the tables in order; the last one is "      \
+              "used for the rest. Default: '.'." },                                                                    \
     { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME", \
-      .help = "'-' is the terminal (the default), '@CMD' a command that reads it, '.' files named after FILE, and "    \
-              "anything else the start of the files' names. Several with commas, as formats." },                       \
+      .help = "Output: '-' (stdout), '@CMD' (the standard input of a command), '.' (files named after FILE), or "      \
+              "the start of the file names. Several outputs pair with the tables like formats. Default: '-'." },       \
     { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",            \
       .choices = output_time_unit_names,                                                                               \
-      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },                    \
+      .help = "Unit of times: nsec, usec, msec or seconds, or a prefix of one. Default: nsec." },                      \
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                     \
-      .help = "Tables only, without titles and notes." },                                                              \
+      .help = "Print only the tables, without titles and notes." },                                                    \
     { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                \
-      .help = "Write over files that exist." }
+      .help = "Overwrite existing files. Default: false." }
 const char *const *output_format_names(void);
 const char *const *output_time_unit_names(void);
 

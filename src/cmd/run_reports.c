@@ -257,8 +257,8 @@ static int explain(const struct run_reports_registry *registry, const char *name
     const struct analysis *one = *name && !all ? registry->find(name) : NULL;
 
     if (*name && !all && !one)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are",
-                         registry->noun, name, registry->noun);
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; --help-%ss lists the names", registry->noun, name,
+                         registry->noun);
     for (const struct analysis *const *at = registry->known; *at; at++) {
         if (one && *at != one)
             continue;
@@ -296,7 +296,7 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     if (!wanted)
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (file_count == 0)
-        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
+        error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho %s report1.tacho", self->name);
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
         selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;

@@ -27,15 +27,14 @@ static int complain(const struct analysis *const *registry, const char *noun, co
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
     if (nearest)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; did you mean %s?", noun, name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", noun, name,
-                     noun);
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; did you mean %s?", noun, name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; --help-%ss lists the names", noun, name, noun);
 }
 
 int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err)
 {
     if (list->count == WANTED_MOST)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d tables at once", WANTED_MOST);
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d tables requested", WANTED_MOST);
     list->items[list->count++] = (struct selection_item){ .analysis = analysis };
     return 0;
 }
@@ -129,7 +128,9 @@ static int parse_span(const char *text, struct report_span *out, struct error *e
     *out = (struct report_span){ INT64_MIN, INT64_MAX };
     if (!slash || (slash > text && !human_read_time(text, (size_t)(slash - text), &out->from_ns)) ||
         (slash[1] && !human_read_time(slash + 1, strlen(slash + 1), &out->to_ns)))
-        return error_set(err, ERR_BAD_ARGUMENT, "--filter-time is START/END in ns or with a unit (1.5s/2s), not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--filter-time must be START/END in ns or with a unit (1.5s/2s), not "
+                         "'%s'",
                          text);
     if (out->from_ns > out->to_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "--filter-time '%s' ends before it starts", text);
@@ -146,7 +147,7 @@ static int parse_number(const char *option, const char *text, int bit, int64_t *
     errno = 0;
     *out = strtoll(text, &end, 10);
     if (end == text || *end || errno)
-        return error_set(err, ERR_BAD_ARGUMENT, "--filter-%s is a number, not '%s'", option, text);
+        return error_set(err, ERR_BAD_ARGUMENT, "--filter-%s must be a number, not '%s'", option, text);
     filter->only |= bit;
     return 0;
 }

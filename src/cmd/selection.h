@@ -46,26 +46,28 @@ struct selection_part_settings {
  * steps, for commands that have no others. */
 #define STEP_OPTIONS(type, member)                                                                                     \
     { .name = "steps", .kind = OPTION_TEXT, .offset = offsetof(type, member.steps), .value = "N[-M],…",                \
-      .help = "Only these steps (3-7, or 3,5,9-): what began in them, and work on a GPU that was launched in them." }, \
+      .help = "Use only events that start in these steps (3-7, or 3,5,9-), and the GPU work that they launch." },      \
     { .name = "step-range", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_range), .value = "PATTERN",      \
-      .help = "Ranges that match this basic regular expression are the steps. Default: ProfilerStep#N, else ranges "   \
-              "called 'iteration N' or 'step N'." },                                                                   \
+      .help = "Take the ranges that match this basic regular expression as the steps. Default: ProfilerStep#N, "       \
+              "else 'iteration N' or 'step N'." },                                                                     \
     { .name = "step-op", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_operator), .value = "NAME",         \
-      .help = "Each call of this operator begins a step." }
+      .help = "Start a step at each call of this operator." }
 #define PART_OPTIONS(type, member)                                                                                     \
     { .name = "filter-time", .kind = OPTION_TEXT, .offset = offsetof(type, member.time), .value = "[START]/[END]",     \
-      .help = "Only events that overlap this time, in ns or with a unit (1.5s/2s). Either side may be left out." },    \
+      .help = "Use only events that overlap this time range, in ns or with a unit (1.5s/2s). START or END may "        \
+              "be omitted." },                                                                                         \
     { .name = "filter-nvtx", .kind = OPTION_TEXT, .offset = offsetof(type, member.nvtx),                               \
       .value = "RANGE[@DOMAIN][/N]",                                                                                   \
-      .help = "Only events that overlap the N-th range of that name, counted from 0 (the default)." },                 \
+      .help = "Use only events that overlap this NVTX range, the N-th of that name counted from 0. Default N: "        \
+              "0." },                                                                                                  \
     { .name = "filter-pid", .kind = OPTION_TEXT, .offset = offsetof(type, member.pid), .value = "PID",                 \
-      .help = "Only events of this process." },                                                                        \
+      .help = "Use only events of this process." },                                                                    \
     { .name = "filter-tid", .kind = OPTION_TEXT, .offset = offsetof(type, member.tid), .value = "TID",                 \
-      .help = "Only events of this thread, and work on a GPU that it launched." },                                     \
+      .help = "Use only events of this thread, and the GPU work that it launches." },                                  \
     { .name = "filter-device", .kind = OPTION_TEXT, .offset = offsetof(type, member.device), .value = "N",             \
-      .help = "Of the work on GPUs only that on this one." },                                                          \
+      .help = "Restrict GPU work to device N." },                                                                      \
     { .name = "filter-stream", .kind = OPTION_TEXT, .offset = offsetof(type, member.stream), .value = "N",             \
-      .help = "Of the work on GPUs only that on this stream." },                                                       \
+      .help = "Restrict GPU work to stream N." },                                                                      \
     STEP_OPTIONS(type, member)
 
 /* The part in the form that an analysis needs. */

@@ -25,7 +25,7 @@ struct settings {
 static const struct option options[] = {
     { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]",
       .choices = output_format_names,
-      .help = "column (the default), table, csv, tsv, json, hdoc or htable." },
+      .help = "Output format: column, table, csv, tsv, json, hdoc or htable. Default: column." },
     NSYS_REP_OPTIONS(struct settings, input),
     { 0 },
 };
@@ -128,7 +128,7 @@ static int write_rows(struct session *session, struct error *err)
     table_delete(session->table);
     session->request.no_header = 1;
     session->table = failed ? NULL : new_table(session, count);
-    return session->table ? 0 : error_set(err, ERR_IO, "cannot go on");
+    return session->table ? 0 : error_set(err, ERR_IO, "cannot print the rows");
 }
 
 static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
@@ -166,11 +166,10 @@ static int answer(struct session *session, const char *sql, struct error *err)
 
 /* ---- the prompt ------------------------------------------------------------------------------------------------ */
 
-static const char prompt_help[] = ".tables          the tables that have rows\n"
-                                  ".schema [TABLE]  their columns\n"
-                                  ".mode FORMAT     column, table, csv, tsv, json, hdoc or htable\n"
-                                  ".quit            or the end of the input\n"
-                                  "All else is SQL, up to a semicolon.\n";
+static const char prompt_help[] = ".tables          list the tables that have rows\n.schema [TABLE]  show the columns "
+                                  "of TABLE, or of all tables\n.mode FORMAT     set the output format: column, table, "
+                                  "csv, tsv, json, hdoc or htable\n.quit            leave (also: end of "
+                                  "input)\nEverything else is SQL and ends with a semicolon.\n";
 
 /* Lines with names of a stranger's tables in them. */
 static void write_lines(const struct session *session, const struct text *lines)
@@ -210,7 +209,7 @@ static int obey(struct session *session, char *line, struct error *err)
     else if (strcmp(word, ".help") == 0)
         text_add(&out, prompt_help);
     else
-        code = error_set(err, ERR_BAD_ARGUMENT, "'%s' means nothing here; .help lists what does", word);
+        code = error_set(err, ERR_BAD_ARGUMENT, "unknown command '%s'; .help lists the commands", word);
     write_lines(session, &out);
     text_free(&out);
     return code != 0 ? code : quit;
@@ -243,7 +242,7 @@ static int converse(struct session *session)
     size_t room = 0;
 
     if (at_prompt)
-        fputs("Questions in SQL, with a semicolon at the end; .help for more.\n", stdout);
+        fputs("Enter SQL statements, each with a semicolon at the end; .help lists the commands.\n", stdout);
     while (code != 1 && !(failed && !at_prompt)) {
         if (at_prompt) {
             fputs(statement.length ? "   ...> " : "tacho> ", stdout);
@@ -292,7 +291,7 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (count == 0 || count > 2) {
         error_set(&err, ERR_BAD_ARGUMENT,
-                  "name a report and a question: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
+                  "no report or query given: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
         return command_fail(self, &err);
     }
     if (open_session(&session, &settings, operands[0], &found, &report, &err) != 0)
@@ -321,10 +320,11 @@ static const struct entry examples[] = {
 const struct command command_sql = {
     .name = "sql",
     .arguments = "FILE [\"SELECT …\"]",
-    .summary = "questions in SQL, straight to the report",
+    .summary = "Query a report with SQL",
     .about =
-        "Runs SQL over the tables of a report, by the names that its SQLite export has, without exporting it. FILE is "
-        "a .tacho report or the SQLite export of nsys. Without a question there is a prompt: .help explains it.",
+        "Run a SQL query on the tables of a report, without exporting it; the names are those of the SQLite export. "
+        "FILE is a .tacho report, a trace of torch.profiler or an SQLite export of nsys. Without a query, sql reads "
+        "queries from a prompt: .help explains it.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite",

@@ -27,18 +27,18 @@ static const char *const *help_names(void)
 static const struct option options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
       .choices = report_names,
-      .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
-              "list." },
+      .help = "Report to print, with its options; repeat it, or separate several with commas. Default: the default "
+              "reports (--help-reports lists all)." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
-      .help = "List the reports; with a name, or ALL, explain them." },
+      .help = "List the reports; with NAME or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
-      .help = "List the formats." },
+      .help = "List the output formats." },
     { .name = "report-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
-      .help = "reports are part of the program, and scripts are not run" },
+      .help = "reports are built in, and scripts are not run" },
     { 0 },
 };
 /* clang-format on */
@@ -81,9 +81,9 @@ static const struct entry examples[] = {
 const struct command command_stats = {
     .name = "stats",
     .arguments = "FILE …",
-    .summary = "tables: where the time went",
-    .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys; a .nsys-rep stands "
-             "for the one beside it.",
+    .summary = "Print tables that show where the time went",
+    .about = "Print the tables of a report. FILE is a .tacho report, a trace of torch.profiler or an SQLite export of "
+             "nsys. For a .nsys-rep, tacho reads the export beside it, or has nsys make one.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite",

@@ -31,7 +31,7 @@ static int take_port(void *settings, const char *value, struct error *err)
     long port = strtol(value, &end, 10);
 
     if (!isdigit((unsigned char)*value) || *end || port < 0 || port > 65535)
-        return error_set(err, ERR_BAD_ARGUMENT, "--port takes a number up to 65535, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--port must be a number up to 65535, not '%s'", value);
     ((struct settings *)settings)->port = (int)port;
     return 0;
 }
@@ -39,14 +39,14 @@ static int take_port(void *settings, const char *value, struct error *err)
 /* clang-format off */
 static const struct option options[] = {
     { .name = "port", .letter = 'p', .kind = OPTION_CUSTOM, .take = take_port, .value = "N",
-      .help = "The port to listen at; 0 is any that is free. Default: 7878, or any that is free where that is taken." },
+      .help = "Port to listen on; 0 picks a free one. Default: 7878, or a free one if 7878 is in use." },
     { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct settings, no_browser),
-      .help = "Only print the address. So it is under ssh, and without a display." },
+      .help = "Print the address, but do not open a browser; the default under ssh and without a display." },
     { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct settings, host), .value = "ADDRESS",
-      .help = "Listen at this address and not on loopback alone: 0.0.0.0 for all. The way there is not encrypted; an "
-              "ssh tunnel is." },
+      .help = "Listen on ADDRESS instead of loopback only; 0.0.0.0 listens on all interfaces. The connection is not "
+              "encrypted: prefer an ssh tunnel." },
     { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
-      .help = "A name that browsers may call the server by, such as that of a proxy in front of it." },
+      .help = "Also accept requests for this host name, such as the name of a proxy in front of the server." },
     { 0 },
 };
 /* clang-format on */
@@ -110,25 +110,25 @@ static void add_address(struct text *out, const struct serve *server, const stru
 {
     text_addf(out, "\n  %s\n\n", address);
     if (is_under_ssh() && !settings->host) {
-        text_add(out, "To see it in the browser of your own machine, run this there and open the address:\n\n");
+        text_add(out, "To open it in the browser of your own machine, run this there:\n\n");
         text_addf(out, "  ssh -L %d:localhost:%d ", serve_port(server), serve_port(server));
         display_add_quoted(out, *own_name ? own_name : "HOST");
         text_add(out, "\n\n");
     }
-    text_add(out, "Ctrl-C ends it.\n");
+    text_add(out, "Press Ctrl-C to stop.\n");
 }
 
 static void warn(const struct command *self, const struct serve *server, const struct settings *settings)
 {
     if (settings->host)
         fprintf(stderr,
-                "tacho %s: whoever can reach %s and knows the address sees the report, and nothing is encrypted on the "
-                "way; an ssh tunnel to loopback is safer\n",
+                "tacho %s: everyone who can reach %s and knows the address can read the report, and the connection is "
+                "not encrypted; prefer an ssh tunnel to loopback\n",
                 self->name, settings->host);
     if (!serve_has_page(server))
         fprintf(stderr,
-                "tacho %s: this Tacho was built without its page, so that only the api answers: install nodejs, npm, "
-                "clang, lld and wasi-libc and build again (docs/commands/view.md)\n",
+                "tacho %s: this tacho was built without the page, so only the API answers. To get the page, install "
+                "nodejs, npm, clang, lld and wasi-libc, and build again\n",
                 self->name);
 }
 
@@ -192,7 +192,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
     if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, count ? "one file at a time" : "name a file");
+        error_set(&err, ERR_BAD_ARGUMENT, count ? "more than one file given" : "no file given");
         return command_fail(self, &err);
     }
     if ((code = open_report(files[0], &report, &err)) != 0)
@@ -216,10 +216,10 @@ static const struct entry examples[] = {
 const struct command command_view = {
     .name = "view",
     .arguments = "FILE",
-    .summary = "look at the timeline in a browser",
-    .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser "
-             "where there is one. Under ssh it prints the line that forwards the port. Requests without the token of "
-             "the printed address are rejected.",
+    .summary = "Show the timeline of a report in a browser",
+    .about = "Serve the timeline of a report (or of another profiler's file) on this machine, and open a browser. "
+             "Under ssh, print the ssh command that forwards the port instead. Requests without the token in the "
+             "printed address are rejected.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite,json,gz,zst",

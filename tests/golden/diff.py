@@ -174,7 +174,7 @@ def check_noise():
         false_alarms += condition("total>0", *pool[:5], "--", *pool[5:]) or condition("total<0", *pool[:5], "--", *pool[5:])
     check("few false alarms", false_alarms <= 2, false_alarms)
     status, out, err = run("-r", "osrt_sum", *before[:3], "--", *after[:3])
-    check("three runs say what they allow", "Medians of 3 and 3 runs" in out and "90 % confidence, all that so few runs allow" in out, out)
+    check("three runs say what they allow", "Medians of 3 and 3 runs" in out and "90 % confidence, the most that so few runs allow" in out, out)
     status, out, err = run("-r", "osrt_sum", *before, "--", *after)
     check("ten runs say it", "96 % confidence." in out or "95 % confidence." in out, out)
 

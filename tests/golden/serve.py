@@ -390,7 +390,7 @@ def command_line(file):
         check("--allow-host", [200, 200, 403], [server.status("/api/about", Host=host, Origin=f"https://{host}") for host in ("hub.example", "HUB.example:8443", "hub.example.evil")])
     server = Server(file, "--host", "127.0.0.1")
     check("--host", ("127.0.0.1", 200, 200, 403), (server.host, *(server.status("/api/about", Host=host) for host in ("127.0.0.1", "10.1.2.3", "evil.example"))))
-    check("comes with a warning", True, "nothing is encrypted" in server.end(signal.SIGINT)[1])
+    check("comes with a warning", True, "not encrypted" in server.end(signal.SIGINT)[1])
     for number in (signal.SIGINT, signal.SIGTERM):
         check(f"{number.name} ends it", 0, Server(file).end(number)[0])
     server = Server(file, environment={"TACHO_PAGE": "/nonexistent"})
@@ -400,7 +400,7 @@ def command_line(file):
         check("--port=0 is any that is free", (True, 200, 200), (7878 not in (server.port, other.port) and server.port != other.port, server.status("/api/about"), other.status("/api/about")))
     check("no port", [True] * 3, ["65535" in refusal("view", f"--port={port}", file) for port in ("65536", "-1", "http")])
     check("no address", True, "0.0.0.0" in refusal("view", "--host=localhost", file))
-    check("no file", True, "name a file" in refusal("view"))
+    check("no file", True, "no file given" in refusal("view"))
     check("none of that name", True, "nonesuch" in refusal("view", "nonesuch.tacho"))
 
 

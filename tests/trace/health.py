@@ -62,7 +62,7 @@ class Health(lib.Case):
         self.assertRegex(self.tacho("info", "report.tacho").stdout, r"Health +damaged: 1 chunk, ")
         self.all_say("report.tacho is damaged: 1 chunk (", but=["analyze"])  # its rules do not read these rows
         done = self.tacho("recover", "-o", "whole.tacho", "report.tacho")
-        self.assertIn(f"1 damaged chunk ({size} bytes) was left out.", done.stdout)
+        self.assertIn(f"1 damaged chunk ({size} bytes) was skipped.", done.stdout)
         self.assertRegex(self.tacho("info", "whole.tacho").stdout, r"Health +recovered")
         done = self.tacho("recover", "-o", "whole.tacho", "report.tacho", status=1)
         self.assertIn("-f true", done.stderr)
@@ -84,7 +84,7 @@ class Health(lib.Case):
             file.write(data[: at + HEADER + size - 1])
         self.all_say("report.tacho is unfinished")
         done = self.tacho("recover", "-o", "whole.tacho", "report.tacho")
-        self.assertIn(f"{HEADER + size - 1} bytes of a chunk at the end", done.stdout)
+        self.assertIn(f"{HEADER + size - 1} bytes of an incomplete chunk at the end", done.stdout)
 
     def test_what_was_not_counted_is_not_0(self):
         self.record()

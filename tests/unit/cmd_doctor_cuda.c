@@ -111,7 +111,7 @@ static void no_cupti(void **state)
     forget_variables();
     make_driver("./bare");
     look("./bare");
-    expect(VERDICT_PARTLY, "No CUPTI that goes with this driver was found");
+    expect(VERDICT_PARTLY, "No CUPTI for this driver was found");
     assert_non_null(strstr(text_string(&finding.allow), "TACHO_CUPTI="));
     setenv("TACHO_CUPTI", "/nowhere/libcupti.so", 1);
     look("./bare");
@@ -161,7 +161,7 @@ static void a_driver_that_is_older(void **state)
          "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
     make("./older", "/usr/local/cuda/lib64/libcupti.so.13", "");
     look("./older");
-    expect(VERDICT_PARTLY, "No CUPTI that goes with this driver");
+    expect(VERDICT_PARTLY, "No CUPTI for this driver");
     make("./older", "/usr/local/cuda/lib64/libcupti.so.12", "");
     look("./older");
     expect(VERDICT_WORKS, "/usr/local/cuda/lib64/libcupti.so.12");
@@ -193,10 +193,10 @@ static void counters(void **state)
     expect(VERDICT_LATER, "administrators only");
     text_clear(&finding.why);
     cuda_doctor_look_at_counters("./params0", &finding);
-    expect(VERDICT_LATER, "to every user");
+    expect(VERDICT_LATER, "for every user");
     text_clear(&finding.why);
     cuda_doctor_look_at_counters("./nothing", &finding);
-    assert_string_equal(text_string(&finding.why), "They are not in this version yet.");
+    assert_string_equal(text_string(&finding.why), "This version does not record GPU counters.");
 }
 
 int main(void)

@@ -28,9 +28,9 @@ static void values(void **state)
           0, "" },
         { "--event-sampling-frequency=50 --cpu-core-events=cycles p", COLLECT_SCOPE_TREE, CYCLES, 20, "" },
         { "--event-sample=none --os-events=2 p", COLLECT_SCOPE_NONE, 0, 0,
-          "--event-sample=none: nothing is counted\n" },
+          "no events are counted: --event-sample is none\n" },
         { "--event-sampling-interval=5 p", COLLECT_SCOPE_NONE, 0, 0,
-          "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n" },
+          "--event-sampling-interval has no effect: add --event-sample, --os-events or --cpu-core-events\n" },
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -84,7 +84,7 @@ static void names_for_cuda(void **state)
     expect_no_warning("-t cuda-sw p");
     assert_int_equal(settings.collect.sources, WIRE_BIT(CUDA));
     assert_int_equal(parse("-t cudaa p"), ERR_BAD_ARGUMENT);
-    assert_string_equal(err.text, "--trace does not know 'cudaa'; did you mean cuda?");
+    assert_string_equal(err.text, "unknown name 'cudaa' in --trace; did you mean cuda?");
 }
 
 static void libraries(void **state)
@@ -132,7 +132,7 @@ static void flags(void **state)
     expect_no_warning("--cuda-flush-interval=250 p");
     assert_int_equal(settings.collect.cuda_flush_interval_ms, 250);
     expect("--cuda-graph-trace=graph:host-and-device p");
-    assert_non_null(strstr(text_string(&warnings), "is taken as host-only"));
+    assert_non_null(strstr(text_string(&warnings), "has the effect of host-only"));
 }
 
 static void backtraces(void **state)
@@ -193,27 +193,27 @@ static void wrong_values(void **state)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        { "--cuda-graph-trace=nodes p",
-          "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'nodes'" },
-        { "--cuda-graph-trace=node:device p",
-          "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not 'node:device'" },
-        { "--cuda-event-trace=perhaps p", "--cuda-event-trace is auto, true or false, not 'perhaps'" },
+        { "--cuda-graph-trace=nodes p", "--cuda-graph-trace must be graph or node, optionally followed by :host-only "
+                                        "or :host-and-device, not 'nodes'" },
+        { "--cuda-graph-trace=node:device p", "--cuda-graph-trace must be graph or node, optionally followed by "
+                                              ":host-only or :host-and-device, not 'node:device'" },
+        { "--cuda-event-trace=perhaps p", "--cuda-event-trace must be auto, true or false, not 'perhaps'" },
         { "--cuda-flush-interval=1s p",
-          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '1s'" },
+          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '1s'" },
         { "--cuda-flush-interval=-1 p",
-          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '-1'" },
+          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '-1'" },
         { "--cuda-flush-interval=99999999999999999999 p",
-          "--cuda-flush-interval is a number of milliseconds, at most an hour, not '99999999999999999999'" },
-        { "--cuda-memory-usage=much p", "--cuda-memory-usage is true or false, not 'much'" },
-        { "--cuda-yield=maybe p", "--cuda-yield is true or false, not 'maybe'" },
+          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '99999999999999999999'" },
+        { "--cuda-memory-usage=much p", "--cuda-memory-usage must be true or false, not 'much'" },
+        { "--cuda-yield=maybe p", "--cuda-yield must be true or false, not 'maybe'" },
         { "--cudabacktrace=kernels p",
-          "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not 'kernels'" },
-        { "--cudabacktrace=kernel:x p", "the threshold of --cudabacktrace is a number of nanoseconds, not 'x'" },
-        { "--cudabacktrace=kernel: p", "the threshold of --cudabacktrace is a number of nanoseconds, not ''" },
+          "--cudabacktrace must be all, none, or a list of kernel, memory, sync and other, not 'kernels'" },
+        { "--cudabacktrace=kernel:x p", "the threshold in --cudabacktrace must be a number of nanoseconds, not 'x'" },
+        { "--cudabacktrace=kernel: p", "the threshold in --cudabacktrace must be a number of nanoseconds, not ''" },
         { "--cudabacktrace=, p",
           "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other" },
-        { "--cudabacktrace-threshold=80us p", "--cudabacktrace-threshold is a number of nanoseconds, not '80us'" },
-        { "--cuda-graphtrace=node p", "there is no option --cuda-graphtrace; did you mean --cuda-graph-trace?" },
+        { "--cudabacktrace-threshold=80us p", "--cudabacktrace-threshold must be a number of nanoseconds, not '80us'" },
+        { "--cuda-graphtrace=node p", "unknown option --cuda-graphtrace; did you mean --cuda-graph-trace?" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -225,7 +225,7 @@ static void wrong_values(void **state)
 static void without_cuda_they_have_no_effect(void **state)
 {
     expect("-t nvtx --cudabacktrace=all --cuda-memory-usage=true p");
-    assert_string_equal(text_string(&warnings), "the options for CUDA have no effect: --trace does not name cuda\n");
+    assert_string_equal(text_string(&warnings), "the CUDA options have no effect: add cuda to --trace\n");
     expect_no_warning("-t nvtx p");
     expect_no_warning("-t nvtx --cuda-event-trace=false --cudabacktrace=none p");
 }

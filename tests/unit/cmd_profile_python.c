@@ -57,7 +57,7 @@ static void backtraces(void **state)
         { "--python-backtrace=none p", 0, 0, "" },
         { "--python-backtrace=false p", 0, 0, "" },
         { "--python-backtrace=cuda -t nvtx p", 1, 0,
-          "--python-backtrace has no effect: --trace names neither cuda nor osrt\n" },
+          "--python-backtrace has no effect: add cuda or osrt to --trace\n" },
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

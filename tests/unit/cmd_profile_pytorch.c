@@ -69,7 +69,7 @@ static void warnings_and_errors(void **state)
                                          "--pytorch= p" };
 
     check(&(struct expected){ "--pytorch=off --pytorch-memory=true p", 0, 0, 0, 0, 0 });
-    assert_string_equal(text_string(&warnings), "the options for PyTorch have no effect: --pytorch is off\n");
+    assert_string_equal(text_string(&warnings), "the PyTorch options have no effect: --pytorch is off\n");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(parse(wrong[i]), ERR_BAD_ARGUMENT);
 }

@@ -82,7 +82,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (count) {
         struct error err = { 0 };
         error_set(&err, ERR_BAD_ARGUMENT,
-                  "it looks at this machine and takes no '%s'; tacho info FILE looks at a report", operands[0]);
+                  "doctor checks this machine and takes no '%s'; for a report use: tacho info FILE", operands[0]);
         return command_fail(self, &err);
     }
     cmd_sources_order(SOURCE_LAST_IN_DOCTOR, sources);
@@ -91,10 +91,10 @@ static int run(const struct command *self, int argc, char **argv)
         examine(&out, sources[i]->examinations, colours, counts);
     examine(&out, doctor_machine, colours, counts);
     if (counts[VERDICT_FAILS])
-        text_addf(&out, "\n%zu of these keep Tacho from working here; the arrows say what to do.\n",
+        text_addf(&out, "\n%zu of these checks failed; the lines with an arrow say what to do.\n",
                   counts[VERDICT_FAILS]);
     else
-        text_add(&out, "\nNothing keeps Tacho from recording what there is here.\n");
+        text_add(&out, "\nTacho can record everything that this machine offers.\n");
     status = command_write(self, &out);
     text_free(&out);
     return status;
@@ -116,9 +116,9 @@ static const struct entry exits[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .arguments = "",
-    .summary = "what can be traced here, what cannot, why, and how to allow it",
-    .about = "Tries each source and each thing that Tacho needs, and says what to type or set where something is in "
-             "the way.",
+    .summary = "Check what can be recorded on this machine, and how to enable the rest",
+    .about = "Check every source and every system facility that Tacho needs. For each that does not work, print the "
+             "cause and the command or setting that enables it.",
     .examples = examples,
     .exits = exits,
     .options = no_options,

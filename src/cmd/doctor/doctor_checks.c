@@ -23,13 +23,13 @@ static void look_at_process_tree(struct finding *finding)
 
     if (!collect_agent_path(&err)) {
         finding->verdict = VERDICT_FAILS;
-        text_addf(&finding->why, "It cannot be followed: %s.", err.text);
-        text_add(&finding->allow, "unpack the whole archive: bin/tacho looks for ../lib/tacho/libtacho-agent.so\n"
-                                  "or name it: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
+        text_addf(&finding->why, "Processes cannot be recorded: %s.", err.text);
+        text_add(&finding->allow, "unpack the whole archive: bin/tacho looks for ../lib/tacho/libtacho-agent.so\nor "
+                                  "name the agent: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
         return;
     }
-    text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and "
-                            "setuid programs run but are not seen inside.");
+    text_add(&finding->why, "LD_PRELOAD loads the agent into the program and all processes that it starts. Static and "
+                            "setuid programs run, but cannot load it.");
 }
 
 /* As the collector does it: a sealed, mapped memfd. */
@@ -43,11 +43,10 @@ static void look_at_shared_memory(struct finding *finding)
         map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED) {
         munmap(map, SIZE);
-        text_add(&finding->why, "Events travel through memfd. /dev/shm is not used, so its size does not matter.");
+        text_add(&finding->why, "Events are buffered in a memfd; the size of /dev/shm does not matter.");
     } else {
         finding->verdict = VERDICT_FAILS;
-        text_addf(&finding->why, "memfd_create does not work here: %s. A seccomp profile may forbid it.",
-                  strerror(errno));
+        text_addf(&finding->why, "memfd_create fails: %s. A seccomp profile may deny it.", strerror(errno));
         text_add(&finding->allow, "docker: --security-opt seccomp=unconfined\n"
                                   "Kubernetes: securityContext.seccompProfile.type: RuntimeDefault\n");
     }
@@ -63,17 +62,17 @@ static void look_at_clock(struct finding *finding)
                           sizeof source);
     if (clock_ticks_invariant()) {
 #if defined(__x86_64__)
-        text_add(&finding->why, "The CPU's counter (invariant TSC) is read directly.");
+        text_add(&finding->why, "Timestamps come from the CPU's invariant TSC.");
 #else
-        text_add(&finding->why, "The CPU's counter (CNTVCT) is read directly.");
+        text_add(&finding->why, "Timestamps come from the CPU's counter (CNTVCT).");
 #endif
     } else {
         finding->verdict = VERDICT_PARTLY;
-        text_add(&finding->why, "The CPU's counter does not run evenly, so clock_gettime is used: right, but each "
-                                "event costs some 20 ns more.");
+        text_add(&finding->why, "The CPU's counter is not constant, so timestamps come from clock_gettime, which costs "
+                                "some 20 ns more per event.");
     }
     if (*source)
-        text_addf(&finding->why, " The kernel's own clock is %s.", source);
+        text_addf(&finding->why, " The kernel's clock source is %s.", source);
 }
 
 static void look_at_memory(struct finding *finding)
@@ -83,7 +82,7 @@ static void look_at_memory(struct finding *finding)
 
     finding->verdict = VERDICT_NOTE;
     if (limits.memory_bytes < 0) {
-        text_add(&finding->why, "No limit of a container is set.");
+        text_add(&finding->why, "The container sets no memory limit.");
     } else {
         text_add(&finding->why, "The container may use ");
         human_bytes(&finding->why, (uint64_t)limits.memory_bytes);
@@ -91,10 +90,11 @@ static void look_at_memory(struct finding *finding)
             text_add(&finding->why, " and uses ");
             human_bytes(&finding->why, (uint64_t)limits.memory_used_bytes);
         }
-        text_add(&finding->why, " of it. What is recorded counts until it is written.");
+        text_add(&finding->why, " of it. Events that are not yet written count towards it.");
     }
     text_addf(&finding->why,
-              " A process may hold up to %d MiB of events (--buffer-limit), a quiet one holds next to nothing.",
+              " The events of a process may take up to %d MiB (--buffer-limit); those of a quiet one take next to "
+              "nothing.",
               BUFFER_MIB);
     if (limits.memory_bytes >= 0 && limits.memory_bytes < (int64_t)BUFFER_MIB * 4 << 20) {
         finding->verdict = VERDICT_PARTLY;
@@ -110,10 +110,10 @@ static void look_at_processes(struct finding *finding)
 
     finding->verdict = VERDICT_NOTE;
     if (limits.pids < 0) {
-        text_add(&finding->why, "The number of processes and threads is not limited by a container.");
+        text_add(&finding->why, "The container sets no limit on processes and threads.");
         return;
     }
-    text_addf(&finding->why, "The container may have %lld processes and threads, and has %lld. Tacho adds a handful.",
+    text_addf(&finding->why, "The container may run %lld processes and threads, and runs %lld. Tacho adds a handful.",
               (long long)limits.pids, (long long)limits.pids_used);
     if (limits.pids - limits.pids_used < 32) {
         finding->verdict = VERDICT_PARTLY;
@@ -127,14 +127,14 @@ static void look_at_cores(struct finding *finding)
     int cores = parallel_cores();
 
     finding->verdict = VERDICT_NOTE;
-    text_addf(&finding->why, "%d cores may be used", cores);
+    text_addf(&finding->why, "%d cores are available", cores);
     if (limits.cpus > 0)
         text_addf(&finding->why, ", with a quota of %.1f", limits.cpus);
     text_add(&finding->why, ".");
     if (cores < 2 || (limits.cpus > 0 && limits.cpus < 2)) {
         finding->verdict = VERDICT_PARTLY;
-        text_add(&finding->why, " The collector shares them with the program: at millions of events a second some may "
-                                "be dropped, and are counted.");
+        text_add(&finding->why, " The collector shares them with the program: at millions of events per second it may "
+                                "fall behind, and events are dropped and counted.");
         text_add(&finding->allow, "docker: --cpus=2\nKubernetes: resources.limits.cpu: \"2\"\n");
     }
 }
@@ -152,9 +152,11 @@ static void look_at_seccomp(struct finding *finding)
     finding->verdict = VERDICT_NOTE;
     if (mode == 2)
         text_add(&finding->why,
-                 "A filter is active, as is usual in containers. What it forbids shows in the lines above.");
+                 "A seccomp filter is active, as is usual in containers. The lines above show what it denies.");
     else
-        text_add(&finding->why, mode == 0 ? "No filter is active." : "It is not known whether a filter is active.");
+        text_add(&finding->why, mode == 0 ? "No seccomp filter is "
+                                            "active."
+                                          : "Cannot tell whether a seccomp filter is active.");
 }
 
 static void look_at_disk(struct finding *finding)
@@ -163,11 +165,11 @@ static void look_at_disk(struct finding *finding)
 
     if (access(".", W_OK) != 0) {
         finding->verdict = VERDICT_PARTLY;
-        text_addf(&finding->why, "Reports cannot be written to this folder: %s.", strerror(errno));
+        text_addf(&finding->why, "Cannot write reports to the current directory: %s.", strerror(errno));
         text_add(&finding->allow, "tacho profile -o /tmp/report …\n");
         return;
     }
-    text_add(&finding->why, "Reports can be written to this folder");
+    text_add(&finding->why, "Reports can be written to the current directory");
     if (statvfs(".", &disk) == 0) {
         text_add(&finding->why, "; ");
         human_bytes(&finding->why, (uint64_t)disk.f_bavail * disk.f_frsize);

@@ -11,6 +11,6 @@ int finding_has_agent(struct finding *finding)
     if (collect_agent_path(&err))
         return 1;
     finding->verdict = VERDICT_FAILS;
-    text_add(&finding->why, "It needs the agent, which was not found: see the process tree.");
+    text_add(&finding->why, "The agent was not found: see 'Process tree'.");
     return 0;
 }

@@ -190,10 +190,10 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (count != 1 || strcmp(operands[0], "bash") != 0) {
         if (count == 1)
-            error_set(&err, ERR_BAD_ARGUMENT, "there is completion for bash alone, not for '%s': tacho completion bash",
+            error_set(&err, ERR_BAD_ARGUMENT, "there is no completion for '%s', only for bash: tacho completion bash",
                       operands[0]);
         else
-            error_set(&err, ERR_BAD_ARGUMENT, "say for which shell: tacho completion bash");
+            error_set(&err, ERR_BAD_ARGUMENT, "no shell given: tacho completion bash");
         return command_fail(self, &err);
     }
     add_script(&out);
@@ -212,9 +212,9 @@ static const struct entry examples[] = {
 const struct command command_completion = {
     .name = "completion",
     .arguments = "bash",
-    .summary = "print what a shell needs to complete tacho's words",
-    .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion "
-             "bash > ~/.local/share/bash-completion/completions/tacho",
+    .summary = "Print a completion script for a shell",
+    .about = "Print a completion script for bash. Use it now: source <(tacho completion bash). Install it: tacho "
+             "completion bash > ~/.local/share/bash-completion/completions/tacho",
     .examples = examples,
     .options = no_options,
     .run = run,

@@ -116,7 +116,7 @@ static void add_options(const struct page *page, const struct option *options)
             text_addf(&ignored, " --%s", option->name);
     add_option(page, &help_option);
     if (ignored.length) {
-        text_add(page->out, "\nknown from nsys, accepted with a warning:\n  ");
+        text_add(page->out, "\noptions of nsys that have no effect (accepted with a warning):\n  ");
         display_add_wrapped(page->out, text_string(&ignored) + 1, 2, 2, page->width);
     }
     text_free(&ignored);
@@ -141,7 +141,7 @@ void commands_help(struct text *out)
 {
     const struct page page = open_page(out);
 
-    display_add_wrapped(out, "Tacho records what a program does in time and answers where the time went.", 0, 0,
+    display_add_wrapped(out, "Tacho records what a program does over time and shows where the time goes.", 0, 0,
                         page.width);
     text_add(out, "\nusage: tacho COMMAND [options] …\n\n");
     for (const struct command *const *at = commands; *at; at++) {
@@ -157,7 +157,7 @@ const struct entry *help_exits(const struct command *command)
 {
     static const struct entry usual[] = {
         { "0", "Success." },
-        { "1", "Failure: a message on standard error says why." },
+        { "1", "Failure: a message on standard error gives the cause." },
         { "2", "The command line is wrong." },
         { 0 },
     };
@@ -184,7 +184,7 @@ static int run_help(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, operands, &count, &status))
         return status;
     if (count && !(command = command_find(operands[0]))) {
-        error_set(&err, ERR_BAD_ARGUMENT, "there is no command '%s'", operands[0]);
+        error_set(&err, ERR_BAD_ARGUMENT, "unknown command '%s'; 'tacho help' lists the commands", operands[0]);
         return command_fail(self, &err);
     }
     if (settings.man)
@@ -225,7 +225,7 @@ static const struct entry examples[] = {
 const struct command command_version = {
     .name = "version",
     .arguments = "",
-    .summary = "print the version",
+    .summary = "Print the version",
     .examples = (const struct entry[]){ { "tacho version", "Print the version and the commit it was built from." },
                                         { 0 } },
     .options = no_options,
@@ -234,7 +234,7 @@ const struct command command_version = {
 const struct command command_help_row = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .summary = "explain a command",
+    .summary = "Explain a command and its options",
     .examples = examples,
     .options = options,
     .run = run_help,

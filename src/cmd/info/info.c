@@ -22,9 +22,9 @@ struct settings {
 /* clang-format off */
 static const struct option options[] = {
     { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
-      .help = "Every process, table and message, however many there are." },
+      .help = "Show every process, table and message, not only the first ones." },
     { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
-      .help = "Only what the program wrote, where `tacho profile -w false` hid it: its stdout to stdout, its stderr to "
+      .help = "Print only the program's output that `tacho profile -w false` hid: its stdout to stdout, its stderr to "
               "stderr." },
     { 0 },
 };
@@ -64,9 +64,9 @@ static int add_file(struct text *out, struct report *report, const char *path, s
         human_count(out, health.damaged_chunks);
         text_add(out, health.damaged_chunks == 1 ? " chunk, " : " chunks, ");
         human_bytes(out, health.damaged_bytes);
-        text_add(out, " could not be read; all else is here\n");
+        text_add(out, " could not be read; the rest is here\n");
     } else if (!health.complete) {
-        text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
+        text_add(out, "unfinished: tacho is still writing it, or was killed; everything written so far is here\n");
     } else if (losses.total || losses.processes) {
         text_add(out, "incomplete: ");
         open_add_losses(out, &losses);
@@ -74,7 +74,7 @@ static int add_file(struct text *out, struct report *report, const char *path, s
                                        : "; the file itself is whole\n");
     } else {
         text_add(out, health.recovered
-                          ? "recovered from a damaged or unfinished report: what was not in it is missing here\n"
+                          ? "recovered from a damaged or unfinished report; the parts that it had lost are missing\n"
                           : "complete\n");
     }
     return 0;
@@ -381,7 +381,7 @@ static int write_streams(const struct command *self, struct report *report, cons
     if (small_table_read(&rows, report, "ProcessStreams", names, err) != 0)
         return command_fail(self, err);
     if (!rows.columns.rows) {
-        error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
+        error_set(err, ERR_NOT_FOUND, "'%s' has no output of the program: tacho profile -w false stores it", path);
         status = command_fail(self, err);
     }
     for (size_t i = 0; i < rows.columns.rows && status == EXIT_OK; i++) {
@@ -423,7 +423,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
     if (count == 0) {
-        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho info report1.tacho");
+        error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho info report1.tacho");
         return command_fail(self, &err);
     }
     for (size_t i = 0; i < count && status == EXIT_OK; i++) {
@@ -446,9 +446,9 @@ static const struct entry examples[] = {
 const struct command command_info = {
     .name = "info",
     .arguments = "FILE …",
-    .summary = "what is in a report, and what was lost",
-    .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and "
-             "lost, and whether the file is whole.",
+    .summary = "Show the origin, the contents and the losses of a report",
+    .about = "Show the origin of a report (command, machine, processes, ranks), the number of events that each source "
+             "recorded and lost, and whether the file is complete.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite",

@@ -13,12 +13,15 @@ static int add_variable(struct text *out, const char **at, struct error *err)
 
     if (!end || end == name || (size_t)(end - name) >= sizeof variable)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "%%q in the output's name is followed by a variable in braces: %%q{SLURM_PROCID}");
+                         "%%q in --output must be followed by an environment variable in braces: %%q{SLURM_PROCID}");
     memcpy(variable, name, (size_t)(end - name));
     variable[end - name] = 0;
     const char *value = getenv(variable);
     if (!value)
-        return error_set(err, ERR_BAD_ARGUMENT, "the output's name wants the variable %s, which is not set", variable);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "cannot expand --output: the environment variable %s is not "
+                         "set",
+                         variable);
     text_add(out, value);
     *at = end + 1;
     return 0;
@@ -52,7 +55,7 @@ static int expand(struct text *out, const char *pattern, int pid, unsigned numbe
             break;
         default:
             return error_set(err, ERR_BAD_ARGUMENT,
-                             "'%%%c' in the output's name means nothing; there are %%p %%h %%n %%q{VAR} and %%%%",
+                             "unknown placeholder '%%%c' in --output: use %%p, %%h, %%n, %%q{VAR} or %%%%",
                              letter ? letter : ' ');
         }
     }
@@ -86,7 +89,7 @@ int output_name(struct text *out, const char *pattern, int pid, unsigned number,
     text_clear(out);
     *uses_number = 0;
     if (!*pattern)
-        return error_set(err, ERR_BAD_ARGUMENT, "the output's name is empty");
+        return error_set(err, ERR_BAD_ARGUMENT, "--output is empty: name a file");
     if (expand(out, pattern, pid, number, uses_number, err) != 0)
         return err->code;
     if (out->length && (out->bytes[out->length - 1] == '/' || is_folder(text_string(out)))) {
@@ -106,6 +109,9 @@ int output_name_free(struct text *out, const char *pattern, int pid, unsigned *n
         if (!*uses_number || access(text_string(out), F_OK) != 0)
             return 0;
         if (*number == 1000000)
-            return error_set(err, ERR_EXISTS, "there are a million reports called like '%s'", text_string(out));
+            return error_set(err, ERR_EXISTS,
+                             "cannot find a free number for the report: a million files are named "
+                             "like '%s'",
+                             text_string(out));
     }
 }

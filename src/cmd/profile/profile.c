@@ -86,7 +86,7 @@ static int check_exports(const struct profile_settings *settings, const char *pa
         struct text name = { 0 };
         add_export_name(&name, path, exporter_find(settings->exports.values[i]));
         if (access(text_string(&name), F_OK) == 0)
-            error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true",
+            error_set(err, ERR_EXISTS, "'%.400s' exists already: choose another name, or overwrite it with -f true",
                       text_string(&name));
         text_free(&name);
     }
@@ -244,8 +244,8 @@ static void explain_operand(const struct command *self, int argc, char **argv, c
         fprintf(stderr, "tacho %s: '", self->name);
         struct text word = { 0 };
         display_add(&word, program, strlen(program), 60);
-        fprintf(stderr, "%s' was taken for the program: %s needs no value, or one of true and false\n",
-                text_string(&word), argv[i - 1]);
+        fprintf(stderr, "%s' was taken as the program: %s takes no value, or true or false\n", text_string(&word),
+                argv[i - 1]);
         text_free(&word);
     }
 }
@@ -323,9 +323,9 @@ static int run(const struct command *self, int argc, char **argv)
         }
         if (count && settings->attach)
             error_set(&err, ERR_BAD_ARGUMENT,
-                      "--attach=caller takes no program: it records the process that runs tacho");
+                      "--attach=caller takes no program: it records the process that starts tacho");
         else if (count == 0 && !settings->attach)
-            error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
+            error_set(&err, ERR_BAD_ARGUMENT, "no program given: tacho profile PROGRAM …");
         else
             profile_options_finish(settings, &err);
         print_warnings(self, &settings->warnings);
@@ -369,10 +369,10 @@ static const struct entry exits[] = {
 const struct command command_profile = {
     .name = "profile",
     .arguments = "PROGRAM …",
-    .summary = "run a program and record what it does in time",
-    .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the "
-             "program's own exit status. The program's input, output and signals are its own. Ctrl-C ends the capture "
-             "in good order.",
+    .summary = "Run a program and record what it does over time",
+    .about = "Run PROGRAM with its arguments, record it and every process that it starts, and write a report. The "
+             "program keeps its input, output and signals, and tacho exits with the program's exit status. Ctrl-C ends "
+             "the capture and completes the report.",
     .examples = examples,
     .exits = exits,
     .make_options = profile_options,

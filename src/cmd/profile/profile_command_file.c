@@ -51,7 +51,7 @@ static char *read_small_file(const char *path, struct error *err)
     } else if (!text) {
         error_set(err, ERR_NO_MEMORY, "out of memory");
     } else if (length > LARGEST_FILE || memchr(text, 0, length)) {
-        error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' is not a text of at most 1 MB", path);
+        error_set(err, ERR_BAD_ARGUMENT, "cannot use the command file '%s': it is larger than 1 MB or not text", path);
     }
     if (file)
         fclose(file);
@@ -74,18 +74,24 @@ int profile_command_file_take(void *context, const char *value, struct error *er
         return err->code ? err->code : error_set(err, ERR_NO_MEMORY, "out of memory");
     size_t count = split_words(text, words + 1, MOST_WORDS + 1);
     if (count > MOST_WORDS)
-        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' has more than %d words", value, MOST_WORDS);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "cannot use the command file '%s': it has more than %d "
+                         "words",
+                         value, MOST_WORDS);
     struct option_parse parse = { .options = settings->options, .settings = settings, .operands = operands };
     for (size_t i = 1; i <= count; i++)
         if (strncmp(words[i], "--command-file", 14) == 0)
-            return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' names another command file", value);
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "cannot use the command file '%s': it contains --command-file, "
+                             "which cannot be nested",
+                             value);
     int code = options_parse(&parse, (int)count + 1, words, err);
     text_add(&settings->warnings, text_string(&parse.warnings));
     text_free(&parse.warnings);
     if (code != 0)
         return code;
     if (parse.operand_count)
-        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' holds '%s', which is not an option", value,
+        return error_set(err, ERR_BAD_ARGUMENT, "cannot use the command file '%s': '%s' is not an option", value,
                          parse.operands[0]);
     return 0;
 }

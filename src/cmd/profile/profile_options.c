@@ -20,7 +20,7 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
     uint64_t bytes = option_size(value, 1024);
 
     if (bytes == 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit is a size such as 64M, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit must be a size such as 64M, not '%s'", value);
     ((struct profile_settings *)settings)->collect.buffer_limit_bytes = bytes;
     return 0;
 }
@@ -47,13 +47,13 @@ static int take_one_export(struct profile_settings *settings, const char *name, 
     for (size_t i = 0; i < sizeof of_nsys / sizeof of_nsys[0]; i++) {
         if (exporter || strcmp(of_nsys[i], name) != 0)
             continue;
-        text_addf(&settings->warnings, "--export=%s has no effect: this version does not write it\n", name);
+        text_addf(&settings->warnings, "--export=%s has no effect: this version does not write that format\n", name);
         return 0;
     }
     if (exporter || strcmp(name, "none") == 0)
         return 0;
-    return error_set(err, ERR_BAD_ARGUMENT,
-                     "--export does not know '%s': tacho export --help lists what can be written", name);
+    return error_set(err, ERR_BAD_ARGUMENT, "unknown format '%s' for --export: 'tacho help export' lists the formats",
+                     name);
 }
 
 static int take_export(void *context, const char *value, struct error *err)
@@ -89,75 +89,78 @@ static const char *const *preload_names(void)
 /* clang-format off */
 static const struct option first_options[] = {
     { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "NAME",
-      .help = "The report. %p is the program's process id, %h the host, %n a free number, %q{VAR} a variable, %% a "
-              "percent sign. Default: report%n." },
+      .help = "Write the report to NAME.tacho. %p: process ID of the program, %h: host name, %n: lowest free number, "
+              "%q{VAR}: environment variable, %%: percent sign. Default: report%n." },
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
-      .help = "Replace a report that is there already." },
+      .help = "Overwrite existing files. Default: false." },
     { .name = "redact", .kind = OPTION_BOOL, .offset = FIELD(redact),
-      .help = "Store the names of programs, but no command lines, environment variables or working directory. Default: "
-              "false." },
+      .help = "Store only the names of programs: no command lines, environment variables or working directory. "
+              "Default: false." },
     { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = profile_trace_names,
       .take = profile_trace_take }, /* help: profile_trace_help() */
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
-      .help = "false hides what the program prints and stores it in the report." },
+      .help = "Show the program's output. false: hide it and store it in the report (`tacho info --output` prints it). "
+              "Default: true." },
     { .name = "stop-on-exit", .letter = 'x', .kind = OPTION_BOOL, .offset = FIELD(stop_on_exit),
-      .help = "false lets the capture run on after the program, until --duration is over." },
+      .help = "End the capture when the program exits. false: continue until --duration has passed. Default: true." },
     { .name = "delay", .letter = 'y', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = profile_window_take_delay,
-      .help = "Begin recording so long after the program's start." },
+      .help = "Start recording SECONDS after the program starts. Default: 0." },
     { .name = "duration", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS",
       .take = profile_window_take_duration,
-      .help = "End the capture so long after recording began." },
+      .help = "End the capture SECONDS after recording starts. Default: 0, no limit." },
     { .name = "capture-range", .letter = 'c', .kind = OPTION_CUSTOM, .value = "WHAT",
       .choices = profile_window_ranges, .take = profile_window_take_range,
-      .help = "What switches recording on: none (the start), nvtx (a range), cudaProfilerApi or api (a call)." },
+      .help = "Event that starts recording: none (the start of the program), nvtx (the range of --nvtx-capture), "
+              "cudaProfilerApi or api (a call of cudaProfilerStart() or tacho_start()). Default: none." },
     { .name = "capture-range-end", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = profile_window_range_ends,
       .take = profile_window_take_range_end,
-      .help = "What the end of the range does: none, stop, stop-shutdown (the default), repeat[:N], "
-              "repeat-shutdown:N." },
+      .help = "Action at the end of the range: none (keep recording), stop (stop recording), stop-shutdown (also send "
+              "--kill to the program), repeat[:N] (wait for the next range, at most N times), repeat-shutdown:N "
+              "(repeat, then stop-shutdown). Default: stop-shutdown." },
     { .name = "nvtx-capture", .letter = 'p', .kind = OPTION_CUSTOM, .value = "RANGE[@DOMAIN]",
       .take = profile_window_take_nvtx_capture,
-      .help = "The range for --capture-range=nvtx; @* is any domain." },
+      .help = "NVTX range for --capture-range=nvtx; @* matches any domain. Default domain: NVTX's default one." },
     { .name = "kill", .kind = OPTION_CUSTOM, .value = "SIGNAL", .choices = profile_program_signals,
       .take = profile_program_take_kill,
-      .help = "What a program that outlives the capture gets: none, sigint, sigterm (the default), sigkill or a "
-              "number." },
+      .help = "Signal to send to a program that outlives the capture: none, sigint, sigterm, sigkill or a number. "
+              "Default: sigterm." },
     { .name = "wait", .kind = OPTION_CUSTOM, .value = "all|primary", .choices = profile_program_waits,
       .take = profile_program_take_wait,
-      .help = "Wait for all processes of the program (the default) or for the first one." },
+      .help = "Wait until all processes of the program have exited (all), or only its first (primary). Default: all." },
     { .name = "env-var", .letter = 'e', .kind = OPTION_CUSTOM, .value = "A=B,C=D",
       .take = profile_program_take_variables,
-      .help = "Variables for the program." },
+      .help = "Set environment variables for the program." },
     { .name = "inherit-environment", .letter = 'n', .kind = OPTION_BOOL, .offset = FIELD(inherit_environment),
-      .help = "false gives the program only the variables of --env-var." },
+      .help = "Pass tacho's environment to the program. false: pass only the variables of --env-var. Default: true." },
     { .name = "stats", .kind = OPTION_BOOL, .offset = FIELD(stats),
-      .help = "Print the tables of `tacho stats` at the end." },
+      .help = "Print the tables of `tacho stats` at the end. Default: false." },
     { .name = "export", .kind = OPTION_CUSTOM, .value = "LIST", .choices = export_names, .take = take_export,
-      .help = "Also write the report as sqlite, or in other formats of `tacho export`, beside it." },
+      .help = "Also export the report, in one or more formats of `tacho export`, to files beside it. Default: none." },
     { .name = "command-file", .kind = OPTION_CUSTOM, .value = "FILE", .take = profile_command_file_take,
-      .help = "Read more options from a file." },
+      .help = "Read options from FILE, quoted as in a shell; # starts a comment." },
     { 0 },
 };
 
 /* Of the program's processes; help shows them behind the sources' options. */
 static const struct option process_options[] = {
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
-      .help = "Record forked children that have not called exec. Default: true." },
+      .help = "Record forked child processes before they call exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
-      .help = "The most memory that the events of one process may take before they are written: 64M. Default: 256M, "
-              "less in a small container." },
+      .help = "Limit the memory for events of one process that are not yet written, such as 64M; events beyond it are "
+              "dropped. Default: 256M, less in a small container." },
     { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
-      .help = "no leaves only what CUDA and NVTX injection reach: no OS runtime, no library calls, no process that "
-              "uses neither." },
+      .help = "Load the agent with LD_PRELOAD. no: only through CUDA and NVTX injection, which records no OS and "
+              "library calls, and no processes that use neither CUDA nor NVTX. Default: yes." },
     { 0 },
 };
 
 /* What help shows last, and what it does not show. */
 static const struct option last_options[] = {
     { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
-      .help = "Record the process that runs tacho, which loads the agent itself, instead of a program: what the Python "
-              "package does. caller-temporary: the report and its folder go in the end." },
+      .help = "Record the process that starts tacho, instead of a program. That process must load the agent itself, as "
+              "the Python package does. caller-temporary: delete the report at the end." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
-      .help = "No summary at the end." },
+      .help = "Do not print the summary." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL",
       .take = profile_window_take_stop_on_range_end, .hidden = 1,
       .help = "Old spelling of --capture-range-end." },
@@ -252,6 +255,6 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
         return code;
     if (collect->run_on_exit && collect->duration_ns == 0)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--stop-on-exit=false needs --duration, or the capture would never end");
+                         "--stop-on-exit=false needs --duration: without it the capture would never end");
     return 0;
 }

@@ -9,7 +9,7 @@ int profile_program_take_kill(void *context, const char *value, struct error *er
 
     if (number < 0)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--kill is none, sigint, sigterm, sigkill or a signal's number, not '%s'", value);
+                         "--kill must be none, sigint, sigterm, sigkill or the number of a signal, not '%s'", value);
     ((struct profile_settings *)context)->collect.kill_signal = number;
     return 0;
 }
@@ -31,7 +31,7 @@ const char *const *profile_program_waits(void)
 int profile_program_take_wait(void *context, const char *value, struct error *err)
 {
     if (strcmp(value, "all") != 0 && strcmp(value, "primary") != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--wait is all or primary, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--wait must be all or primary, not '%s'", value);
     ((struct profile_settings *)context)->collect.wait_primary = strcmp(value, "primary") == 0;
     return 0;
 }
@@ -46,7 +46,7 @@ int profile_program_take_variables(void *context, const char *value, struct erro
     for (; *pairs; pairs++) {
         char *equals = strchr(*pairs, '=');
         if (!equals || equals == *pairs)
-            return error_set(err, ERR_BAD_ARGUMENT, "--env-var is NAME=VALUE, not '%s'", *pairs);
+            return error_set(err, ERR_BAD_ARGUMENT, "--env-var must be NAME=VALUE, not '%s'", *pairs);
         if (settings->collect.environment_count == sizeof settings->environment / sizeof settings->environment[0])
             return error_set(err, ERR_BAD_ARGUMENT, "--env-var sets too many variables");
         *equals = 0;

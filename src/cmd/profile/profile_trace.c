@@ -96,10 +96,12 @@ const char *profile_trace_help(void)
     static struct text help;
 
     if (!help.length) {
-        text_add(&help, "What to record: ");
+        text_add(&help, "APIs to trace: ");
         add_names(&help, is_default, ", ", 0);
         add_names(&help, is_optional, ", ", 1);
-        text_add(&help, ", none; a library with -verbose behind it: its small calls too. Default: ");
+        text_add(&help,
+                 ", none. Append -verbose to a library (cublas-verbose) to trace its getters and setters too. Default: "
+                 "");
         add_names(&help, is_default, ",", 0);
         text_add(&help, ".");
     }
@@ -114,12 +116,13 @@ static int explain_unknown(const char *name, struct error *err)
     struct text known = { 0 };
 
     if (nearest)
-        return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'; did you mean %s?", name, nearest);
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown name '%s' in --trace; did you mean %s?", name, nearest);
     add_names(&known, is_default, ", ", 0);
     add_names(&known, is_of_agents, ", ", 1);
     add_names(&known, is_of_collector, ", ", 1);
     error_set(err, ERR_BAD_ARGUMENT,
-              "--trace does not know '%s': it is a list of %s and none; nsys's other names are taken without an effect",
+              "unknown name '%s' in --trace: use a list of %s, or none; other names of nsys are accepted without "
+              "effect",
               name, text_string(&known));
     text_free(&known);
     return err->code;
@@ -171,10 +174,10 @@ static void warn_unsupported(struct profile_settings *settings)
 
     if (!settings->unsupported.length)
         return;
-    text_addf(&settings->warnings, "--trace=%s %s no effect: this version does not record %s yet", names,
+    text_addf(&settings->warnings, "--trace=%s %s no effect: this version does not trace %s", names,
               strchr(names, ',') ? "have" : "has", strchr(names, ',') ? "them" : "it");
     if (!settings->sources_given) {
-        text_add(&settings->warnings, "; nothing is recorded but processes and threads: add ");
+        text_add(&settings->warnings, "; only processes and threads are recorded: add ");
         add_names(&settings->warnings, is_default, ", ", 0);
     }
     text_add_char(&settings->warnings, '\n');

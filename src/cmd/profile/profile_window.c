@@ -11,7 +11,7 @@ static int read_seconds(const char *name, const char *value, int64_t *out_ns, st
     double seconds = strtod(value, &end);
 
     if (end == value || *end || !(seconds >= 0) || seconds > 9e9)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of seconds, not '%s'", name, value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number of seconds, not '%s'", name, value);
     *out_ns = (int64_t)(seconds * 1e9 + 0.5);
     return 0;
 }
@@ -44,9 +44,10 @@ int profile_window_take_range(void *context, const char *value, struct error *er
     else if (strcmp(value, "cudaProfilerApi") == 0 || strcmp(value, "api") == 0)
         settings->collect.range = COLLECT_RANGE_API;
     else if (strcmp(value, "hotkey") == 0)
-        text_add(&settings->warnings, "--capture-range=hotkey has no effect: there are no hot keys on a terminal\n");
+        text_add(&settings->warnings, "--capture-range=hotkey has no effect: a terminal has no hot keys; use "
+                                      "--capture-range=api\n");
     else
-        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range is none, nvtx, cudaProfilerApi or api, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range must be none, nvtx, cudaProfilerApi or api, not '%s'",
                          value);
     return 0;
 }
@@ -90,7 +91,7 @@ int profile_window_take_range_end(void *context, const char *value, struct error
         return 0;
     }
     return error_set(err, ERR_BAD_ARGUMENT,
-                     "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or repeat-shutdown:N, not '%s'",
+                     "--capture-range-end must be none, stop, stop-shutdown, repeat[:N] or repeat-shutdown:N, not '%s'",
                      value);
 }
 
@@ -100,7 +101,7 @@ int profile_window_take_stop_on_range_end(void *context, const char *value, stru
     int stops = option_bool(value);
 
     if (stops < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-range-end is true or false, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-range-end must be true or false, not '%s'", value);
     ((struct profile_settings *)context)->collect.range_end = stops ? COLLECT_END_STOP_SHUTDOWN : COLLECT_END_NONE;
     return 0;
 }

@@ -85,8 +85,8 @@ static int take_list(const char *option, const char *value, size_t count, const 
         else if (place >= 0)
             *places |= 1u << place;
         else if (strcmp(*name, "none") != 0) {
-            code = error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option,
-                             *name, option);
+            code = error_set(err, ERR_BAD_ARGUMENT, "unknown name '%s' in --%s; --%s=help lists the names", *name,
+                             option, option);
             goto free_names;
         }
     }
@@ -133,8 +133,10 @@ static int take_number(const char *option, const char *unit, const char *value, 
 
     *out = strtoul(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || *out < 1 || *out > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from 1 to %lu, not '%s'", option, unit, most,
-                         value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--%s must be a number of %s from 1 to %lu, not "
+                         "'%s'",
+                         option, unit, most, value);
     return 0;
 }
 
@@ -150,7 +152,7 @@ static int take_interval(void *settings, const char *value, struct error *err)
 static int take_frequency(void *settings, const char *value, struct error *err)
 {
     unsigned long frequency;
-    int code = take_number("event-sampling-frequency", "times a second", value, 1000 / LEAST_INTERVAL_MS, &frequency,
+    int code = take_number("event-sampling-frequency", "reads per second", value, 1000 / LEAST_INTERVAL_MS, &frequency,
                            err);
 
     own(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
@@ -161,15 +163,15 @@ static int take_frequency(void *settings, const char *value, struct error *err)
 
 static void list_part(struct text *out, const struct part *part)
 {
-    text_addf(out, "--%s takes a list of these, by name or by number:\n\n", part->option);
+    text_addf(out, "--%s takes a list of these, by name or number:\n\n", part->option);
     for (size_t i = 0; i < part->count; i++) {
         const struct collect_counter *event = &collect_counters[part->first + i];
         int with_kernel, error = collect_counter_probe(event, 0, &with_kernel);
         text_addf(out, "  %2zu  %-24s %s", i, event->name, event->about);
         text_addf(out,
-                  error         ? "\n      %-24s not here: %s\n"
+                  error         ? "\n      %-24s not available: %s\n"
                   : with_kernel ? "\n"
-                                : "; in user space alone\n",
+                                : "; user space only\n",
                   "", error ? collect_counter_refusal(event, error) : "");
     }
     text_add_char(out, '\n');
@@ -177,7 +179,7 @@ static void list_part(struct text *out, const struct part *part)
 
 static void list_metrics(struct text *out)
 {
-    text_add(out, "--cpu-core-metrics takes a list of these, by name or by number:\n\n");
+    text_add(out, "--cpu-core-metrics takes a list of these, by name or number:\n\n");
     for (size_t i = 0; i < CPU_METRICS; i++)
         text_addf(out, "  %2zu  %-24s %s / %s\n", i, cpu_metrics[i].name, cpu_metrics[i].of, cpu_metrics[i].per);
     text_add_char(out, '\n');
@@ -216,14 +218,13 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 
     if (counters->scope_given && counters->scope == COLLECT_SCOPE_NONE) {
         if (asked)
-            text_add(&settings->warnings, "--event-sample=none: nothing is counted\n");
+            text_add(&settings->warnings, "no events are counted: --event-sample is none\n");
         return 0;
     }
     if (!asked && !counters->scope_given) {
         if (counters->interval_ms)
-            text_add(
-                &settings->warnings,
-                "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n");
+            text_add(&settings->warnings,
+                     "--event-sampling-interval has no effect: add --event-sample, --os-events or --cpu-core-events\n");
         return 0;
     }
     collect->counters = (struct collect_counter_options){
@@ -239,16 +240,16 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 static const struct option options[] = {
     { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_scope,
-      .help = "Count events of the kernel and the CPU: process-tree, system-wide, none. Default: process-tree with one "
-              "of the next three." },
+      .help = "Count kernel and CPU events of: process-tree (the program and its descendants), system-wide, none. "
+              "Default: process-tree if one of the next three options is given, else none." },
     { .name = "os-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_os,
-      .help = "Which of the kernel; help lists them." },
+      .help = "Kernel events to count, by name or number (`help` lists them)." },
     { .name = "cpu-core-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_core,
-      .help = "Which of the CPU's cores; help lists them." },
+      .help = "CPU core events to count, by name or number (`help` lists them)." },
     { .name = "cpu-core-metrics", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_metrics,
-      .help = "Those that such a metric is made of; help lists them." },
+      .help = "CPU core metrics to record the events of, by name or number (`help` lists them)." },
     { .name = "event-sampling-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_interval,
-      .help = "How often they are read: each 1 to 1000 ms. Default: 10." },
+      .help = "Read the event counters every MS ms, 1 to 1000. Default: 10." },
     { .name = "event-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ",
       .take = take_frequency, .hidden = 1,
       .help = "Old spelling of --event-sampling-interval." },

@@ -13,9 +13,9 @@ static void allow_perf(struct finding *finding, int level, int is_level)
     if (!is_level)
         text_addf(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=%d\n", level);
     text_add(&finding->allow,
-             "docker: --cap-add=PERFMON (with kernels before 5.8 --cap-add=SYS_ADMIN), and a seccomp profile that "
-             "allows perf_event_open\n"
-             "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a seccompProfile\n");
+             "docker: --cap-add=PERFMON (kernels before 5.8: --cap-add=SYS_ADMIN), and a seccomp profile that allows "
+             "perf_event_open\nKubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a "
+             "seccompProfile\n");
 }
 
 static void explain_refusal(struct finding *finding, int error)
@@ -24,14 +24,14 @@ static void explain_refusal(struct finding *finding, int error)
 
     system_file_read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
     finding->verdict = VERDICT_PARTLY;
-    text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the "
-                            "kernel's part; of context switches there are sums alone. ");
+    text_add(&finding->why, "Timers in the program's threads take the samples instead: a few hundred per second, user "
+                            "space only, and context switches only as totals. ");
     if (!*paranoid) {
-        text_add(&finding->why, "This kernel has no perf events.");
+        text_add(&finding->why, "This kernel does not support perf events.");
         return;
     }
     text_addf(&finding->why, "Perf events are refused: %s (perf_event_paranoid is %s%s).", strerror(error), paranoid,
-              atoi(paranoid) <= 2 ? "; what refuses them is a seccomp filter or another guard of the container" : "");
+              atoi(paranoid) <= 2 ? "; a seccomp filter or another restriction of the container denies them" : "");
     allow_perf(finding, 2, atoi(paranoid) <= 2);
 }
 
@@ -43,11 +43,11 @@ static void look(struct finding *finding)
         explain_refusal(finding, probe.error);
         return;
     }
-    text_addf(&finding->why, "Samples come from the kernel's perf events (%s)", probe.event);
-    text_add(&finding->why, probe.kernel ? ", with what the kernel does for the program" : ", of user space alone");
-    text_add(&finding->why, probe.switches ? "; context switches too." : ".");
-    text_add(&finding->why, probe.system_wide ? " The whole machine may be sampled (-s system-wide)." : "");
-    text_add(&finding->why, probe.branches ? " The CPU's own record of calls may be used (-b lbr)." : "");
+    text_addf(&finding->why, "perf events work: samples (%s)", probe.event);
+    text_add(&finding->why, probe.kernel ? ", with kernel frames" : ", user space only");
+    text_add(&finding->why, probe.switches ? ", and context switches." : ".");
+    text_add(&finding->why, probe.system_wide ? " System-wide sampling works too (-s system-wide)." : "");
+    text_add(&finding->why, probe.branches ? " Last branch records work too (-b lbr)." : "");
     if (!probe.kernel) {
         finding->verdict = VERDICT_PARTLY;
         allow_perf(finding, 1, 0);

@@ -55,7 +55,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
             own(settings)->backtrace = backtraces[i].backtrace;
             return 0;
         }
-    return error_set(err, ERR_BAD_ARGUMENT, "--backtrace is dwarf, fp, lbr or none, not '%s'", value);
+    return error_set(err, ERR_BAD_ARGUMENT, "--backtrace must be dwarf, fp, lbr or none, not '%s'", value);
 }
 
 struct number {
@@ -69,8 +69,11 @@ static int read_number(const struct number *number, const char *value, uint64_t 
     unsigned long long read = (errno = 0, strtoull(value, &end, 10));
 
     if (!isdigit((unsigned char)*value) || *end || errno || read < number->least || read > number->most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from %llu to %llu, not '%s'", number->option,
-                         number->unit, (unsigned long long)number->least, (unsigned long long)number->most, value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--%s must be a number of %s from %llu to %llu, not "
+                         "'%s'",
+                         number->option, number->unit, (unsigned long long)number->least,
+                         (unsigned long long)number->most, value);
     *out = read;
     return 0;
 }
@@ -95,7 +98,7 @@ static int read_small(const struct number *number, const char *value, uint32_t *
 
 static int take_frequency(void *settings, const char *value, struct error *err)
 {
-    static const struct number frequency = { "sampling-frequency", "samples a second", 1, MOST_FREQUENCY };
+    static const struct number frequency = { "sampling-frequency", "samples per second", 1, MOST_FREQUENCY };
 
     return read_small(&frequency, value, &own(settings)->frequency, err);
 }
@@ -123,7 +126,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     if (!cpu.switches_asked)
         cpu.switches = cpu.samples;
     if (cpu.period && cpu.frequency)
-        text_add(&settings->warnings, "--sampling-frequency has no effect beside --sampling-period\n");
+        text_add(&settings->warnings, "--sampling-frequency has no effect: --sampling-period is given\n");
     collect->cpu = cpu;
     return 0;
 }
@@ -137,25 +140,28 @@ static int is_expected(struct profile_settings *settings, const struct collect_r
 static const struct option options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_sample,
-      .help = "Sample what CPUs do: process-tree (the program and all that it starts, the default), system-wide, "
-              "none." },
+      .help = "Sample the CPU call stacks of: process-tree (the program and its descendants), system-wide, none. "
+              "Default: process-tree." },
     { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = backtraces,
       .take = take_backtrace,
-      .help = "How the stack of a sample is found: dwarf (the default), fp (frame pointers), lbr (the CPU's own "
-              "record), none." },
+      .help = "Method to unwind the call stack of a sample: dwarf (call frame information), fp (frame pointers), lbr "
+              "(last branch records of Intel CPUs), none. Default: dwarf." },
     { .name = "sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "Samples a second of running time. Default: 1000." },
+      .help = "Take HZ CPU samples per second of CPU time, 1 to 100000. Default: 1000." },
     { .name = "sampling-period", .kind = OPTION_CUSTOM, .value = "EVENTS", .take = take_period,
-      .help = "Instead: a sample each so many CPU cycles, or ns where cycles cannot be counted." },
+      .help = "Take a CPU sample every EVENTS CPU cycles, or ns where the CPU cannot count cycles, instead of "
+              "--sampling-frequency. At least 10000." },
     { .name = "samples-per-backtrace", .kind = OPTION_CUSTOM, .value = "N",
       .take = take_samples_per_backtrace,
-      .help = "Of so many samples one has a stack, the others an address alone. Default: 1." },
+      .help = "Record a backtrace with one of every N samples, 1 to 32; the other samples have only an address. "
+              "Default: 1." },
     { .name = "backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = take_stack_size,
-      .help = "How much of a thread's stack is copied with a sample for dwarf, up to 65528. Default: as much as the "
-              "rings allow." },
+      .help = "Copy at most BYTES of the stack with each sample for --backtrace=dwarf, 512 to 65528. Default: 65528, "
+              "less where ulimit -l keeps the ring buffers small." },
     { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_switches,
-      .help = "Record context switches: process-tree, system-wide, none. Default: as --sample." },
+      .help = "Record context switches of: process-tree (the program and its descendants), system-wide, none. Default: "
+              "the value of --sample." },
     { 0 },
 };
 /* clang-format on */

@@ -168,9 +168,9 @@ static void look_for_others(struct finding *finding)
     static const struct {
         const char *variable, *what;
     } others[] = {
-        { "NSYS_PROFILING_SESSION_ID", "Nsight Systems runs this shell: only one of both can trace CUDA." },
-        { "CUDA_INJECTION64_PATH", "It names another tool's library; tacho profile puts its own in that place, so that "
-                                   "tool will not see CUDA." },
+        { "NSYS_PROFILING_SESSION_ID", "Nsight Systems runs this shell, and only one tool can trace CUDA at a time." },
+        { "CUDA_INJECTION64_PATH", "It names the library of another tool. tacho profile replaces it, so that tool will "
+                                   "not see CUDA." },
     };
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -189,8 +189,8 @@ static void explain_no_driver(struct finding *finding, const char *version)
     text_addf(&finding->why, "The driver%s%s is loaded, but its libcuda.so.1 or its device files are not here.",
               *version ? " " : "", version);
     text_add(&finding->allow,
-             "docker: --gpus all; where an image sets NVIDIA_DRIVER_CAPABILITIES, it must name compute\n"
-             "Kubernetes: resources.limits: nvidia.com/gpu: 1\n");
+             "docker: --gpus all; if an image sets NVIDIA_DRIVER_CAPABILITIES, it must include compute\nKubernetes: "
+             "resources.limits: nvidia.com/gpu: 1\n");
 }
 
 static void explain_no_cupti(struct finding *finding)
@@ -199,12 +199,15 @@ static void explain_no_cupti(struct finding *finding)
 
     finding->verdict = VERDICT_PARTLY;
     if (chosen && *chosen)
-        text_addf(&finding->why, " TACHO_CUPTI names '%s', which cannot be read, and then no other is used.", chosen);
+        text_addf(&finding->why,
+                  " TACHO_CUPTI names '%s', which cannot be read. CUDA is not traced, because no other "
+                  "CUPTI is tried.",
+                  chosen);
     else
-        text_add(&finding->why, " No CUPTI that goes with this driver was found: programs that bring one along "
-                                "(PyTorch from pip does) are traced, others are not.");
-    text_add(&finding->allow, "with pip: pip install nvidia-cuda-cupti-cu12 (for CUDA 13: nvidia-cuda-cupti)\n"
-                              "or name one: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
+        text_add(&finding->why, " No CUPTI for this driver was found. Only programs that bring one along (PyTorch from "
+                                "pip does) are traced.");
+    text_add(&finding->allow, "with pip: pip install nvidia-cuda-cupti-cu12 (CUDA 13: nvidia-cuda-cupti)\nor name a "
+                              "library: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
 }
 
 void cuda_doctor_look(const char *root, struct finding *finding)
@@ -225,7 +228,7 @@ void cuda_doctor_look(const char *root, struct finding *finding)
     read_driver_version(root, version);
     if (!*version && !has_library && !has_device) {
         finding->verdict = VERDICT_NOTE;
-        text_add(&finding->why, "There is no NVIDIA driver here, so there is no CUDA to trace.");
+        text_add(&finding->why, "There is no CUDA to trace: this machine has no NVIDIA driver.");
         return;
     }
     if (!has_library || !has_device) {
@@ -238,7 +241,7 @@ void cuda_doctor_look(const char *root, struct finding *finding)
         text_addf(&finding->why, " CUPTI for programs that bring none along: %s (%s).", cupti, from);
     else
         explain_no_cupti(finding);
-    text_add(&finding->why, " Kernels, copies and calls need no permission.");
+    text_add(&finding->why, " Tracing kernels, copies and API calls needs no permission.");
     look_for_others(finding);
 }
 
@@ -256,12 +259,12 @@ void cuda_doctor_look_at_counters(const char *root, struct finding *finding)
     if (params)
         fclose(params);
     finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "They are not in this version yet.");
+    text_add(&finding->why, "This version does not record GPU counters.");
     if (restricted == 0)
-        text_add(&finding->why, " The driver would allow them to every user.");
+        text_add(&finding->why, " The driver permits them for every user.");
     else if (restricted > 0)
-        text_add(&finding->why, " The driver would allow them to administrators only (RmProfilingAdminOnly). Kernels, "
-                                "copies and calls are not concerned.");
+        text_add(&finding->why, " The driver permits them for administrators only (RmProfilingAdminOnly). Tracing "
+                                "kernels, copies and API calls does not need them.");
 }
 
 static void look_at_cuda(struct finding *finding)

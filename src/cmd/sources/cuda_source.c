@@ -77,11 +77,12 @@ static int take_graph_trace(void *context, const char *value, struct error *err)
 
     if ((!is_node && !is_graph) || (strcmp(origin, "host-only") != 0 && strcmp(origin, "host-and-device") != 0))
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, not '%s'",
+                         "--cuda-graph-trace must be graph or node, optionally followed by :host-only or "
+                         ":host-and-device, not '%s'",
                          value);
     if (strcmp(origin, "host-and-device") == 0)
-        text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device is taken as host-only: graphs that the GPU "
-                                      "launches itself are not told apart from what they run\n");
+        text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device has the effect of host-only: graphs that "
+                                      "the GPU launches itself are not told apart from the kernels in them\n");
     own(settings)->graph_nodes = is_node;
     return 0;
 }
@@ -91,7 +92,7 @@ static int take_event_trace(void *settings, const char *value, struct error *err
     int wanted = strcmp(value, "auto") == 0 ? 1 : option_bool(value);
 
     if (wanted < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-event-trace is auto, true or false, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-event-trace must be auto, true or false, not '%s'", value);
     own(settings)->events = wanted;
     return 0;
 }
@@ -102,7 +103,7 @@ static int take_flush_interval(void *settings, const char *value, struct error *
 
     if (read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--cuda-flush-interval is a number of milliseconds, at most an hour, not '%s'", value);
+                         "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '%s'", value);
     own(settings)->flush_interval_ms = (uint32_t)ms;
     return 0;
 }
@@ -132,14 +133,18 @@ static int take_group(struct settings *cuda, const char *text, struct error *err
 
     if (!bits)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not '%s'", text);
+                         "--cudabacktrace must be all, none, or a list of kernel, memory, sync and other, not "
+                         "'%s'",
+                         text);
     cuda->backtrace_groups |= bits;
     if (!text[length]) {
         cuda->backtrace_unset = 1;
         return 0;
     }
     if (read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "the threshold of --cudabacktrace is a number of nanoseconds, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "the threshold in --cudabacktrace must be a number of nanoseconds, not "
+                         "'%s'",
                          text + length + 1);
     cuda->least_ns = ns < cuda->least_ns ? ns : cuda->least_ns;
     cuda->most_ns = ns > cuda->most_ns ? ns : cuda->most_ns;
@@ -177,7 +182,7 @@ free_groups:
 static int take_backtrace_threshold(void *settings, const char *value, struct error *err)
 {
     if (read_number(value, LONGEST_BACKTRACE_NS, &own(settings)->backtrace_ns) != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold is a number of nanoseconds, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold must be a number of nanoseconds, not '%s'",
                          value);
     return 0;
 }
@@ -193,7 +198,7 @@ static uint64_t backtrace_threshold(const struct settings *cuda, struct text *wa
     }
     if (least < most)
         text_addf(warnings,
-                  "--cudabacktrace has one threshold for all groups: the smallest of those given, %llu ns, is used\n",
+                  "--cudabacktrace has one threshold for all groups: the smallest that was given, %llu ns, is used\n",
                   (unsigned long long)least);
     return least;
 }
@@ -220,7 +225,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         collect->cuda_flags |= flags[i].given ? flags[i].flag : 0;
     if (!(collect->sources & WIRE_BIT(CUDA))) {
         if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms)
-            text_add(&settings->warnings, "the options for CUDA have no effect: --trace does not name cuda\n");
+            text_add(&settings->warnings, "the CUDA options have no effect: add cuda to --trace\n");
         return 0;
     }
     if (python_has_backtrace(settings) && !cuda->backtrace_given) { /* Python frames stand beside the native ones */
@@ -243,28 +248,30 @@ static int is_expected(struct profile_settings *settings, const struct collect_r
 /* clang-format off */
 static const struct option options[] = {
     { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = graph_traces,
-      .take = take_graph_trace, .help = "CUDA graphs as a whole (the default), or each of their nodes." },
+      .take = take_graph_trace, .help = "Trace CUDA graphs as a whole (graph), or each of their nodes (node). Default: "
+                                        "graph." },
     { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = event_traces,
-      .take = take_event_trace, .help = "When the GPU reached each CUDA event. Default: false." },
+      .take = take_event_trace, .help = "Record the time when the GPU reaches each CUDA event; auto means true. "
+                                        "Default: false." },
     { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory_usage),
-      .help = "Allocations of GPU memory, and memory pools." },
+      .help = "Record allocations of GPU memory, and memory pools. Default: false." },
     { .name = "cuda-um-cpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, cpu_faults),
-      .help = "Page faults of the CPU in unified memory." },
+      .help = "Record CPU page faults in unified memory. Default: false." },
     { .name = "cuda-um-gpu-page-faults", .kind = OPTION_BOOL, .offset = offsetof(struct settings, gpu_faults),
-      .help = "Page faults of the GPU in unified memory." },
+      .help = "Record GPU page faults in unified memory. Default: false." },
     { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = offsetof(struct settings, all_calls),
-      .help = "Every call into CUDA, not only those that matter for performance." },
+      .help = "Trace all CUDA API calls, not only those that matter for performance. Default: false." },
     { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = backtraces,
       .take = take_backtrace,
-      .help = "Who made CUDA calls that took long: all, none (the default), or kernel, memory, sync, other; :NS behind "
-              "it is the threshold (80000)." },
+      .help = "Record a backtrace for CUDA calls that take at least 80000 ns: all, none, or a list of kernel, memory, "
+              "sync, other. Append :NS for another threshold (kernel:500). Default: none." },
     { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
-      .help = "How often records are fetched from the GPU. Default: 0, as Tacho thinks best." },
+      .help = "Fetch GPU records from CUPTI every MS ms; 0 means 100. Default: 0." },
     { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),
-      .help = "cudaProfilerStop() waits until the records of what went before are there. Default: true." },
+      .help = "Let cudaProfilerStop() wait until the records of all preceding GPU work are flushed. Default: true." },
     { .name = "cuda-yield", .kind = OPTION_BOOL, .offset = offsetof(struct settings, yield),
-      .help = "Leave CUPTI to a program that uses it itself (torch.profiler): then it has the GPU's events, and the "
-              "report has not." },
+      .help = "Release CUPTI to a program that uses it itself (torch.profiler). The program then gets the GPU events, "
+              "and the report does not. Default: false." },
     { .name = "cudabacktrace-threshold", .kind = OPTION_CUSTOM, .value = "NS",
       .take = take_backtrace_threshold, .hidden = 1,
       .help = "Old spelling of a threshold in --cudabacktrace." },

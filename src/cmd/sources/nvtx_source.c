@@ -45,14 +45,18 @@ static size_t names_length(const struct collect_options *collect)
 static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     if (collect->range == COLLECT_RANGE_NVTX && !(collect->sources & WIRE_BIT(NVTX)))
-        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs --trace=nvtx");
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs NVTX: add nvtx to --trace");
     if (collect->range == COLLECT_RANGE_NVTX && !collect->range_text)
-        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs the name of a range: --nvtx-capture=NAME");
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--capture-range=nvtx needs the name of a range: add "
+                         "--nvtx-capture=NAME");
     if (collect->nvtx_domain_include && collect->nvtx_domain_exclude)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--nvtx-domain-include and --nvtx-domain-exclude cannot be used together");
     if (names_length(collect) > LONGEST_NAMES)
-        return error_set(err, ERR_BAD_ARGUMENT, "the names of NVTX domains and ranges take more than %d bytes",
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "too many NVTX names: the names of domains and ranges take more than "
+                         "%d bytes",
                          LONGEST_NAMES);
     return 0;
 }
@@ -60,9 +64,9 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 /* clang-format off */
 static const struct option options[] = {
     { .name = "nvtx-domain-include", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_include,
-      .help = "Record only these NVTX domains; 'default' is the default domain." },
+      .help = "Record only these NVTX domains; 'default' is the default domain. Default: all domains." },
     { .name = "nvtx-domain-exclude", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_exclude,
-      .help = "Record all NVTX domains but these." },
+      .help = "Record all NVTX domains except these." },
     { 0 },
 };
 /* clang-format on */
@@ -73,7 +77,7 @@ static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
-                 "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
+                 "Marks and ranges arrive through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
 }
 
 static const struct doctor_examination examinations[] = { { "NVTX", look }, { 0 } };

@@ -28,7 +28,7 @@ static int take_threshold(void *settings, const char *value, struct error *err)
     unsigned long long ns = strtoull(value, &end, 10);
 
     if (!isdigit((unsigned char)*value) || *end || ns > LONGEST_NS)
-        return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold is a number of nanoseconds, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold must be a number of nanoseconds, not '%s'", value);
     own(settings)->threshold_ns = ns;
     return 0;
 }
@@ -40,7 +40,7 @@ static int read_number(const char *option, const char *unit, const char *value, 
 
     *number = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || *number > most)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s up to %llu, not '%s'", option, unit,
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number of %s up to %llu, not '%s'", option, unit,
                          (unsigned long long)most, value);
     return 0;
 }
@@ -87,13 +87,15 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 /* clang-format off */
 static const struct option options[] = {
     { .name = "osrt-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_threshold,
-      .help = "Calls shorter than this are counted only. Default: 1000." },
+      .help = "Record OS calls that take at least NS ns; count shorter ones. 0 records all. Default: 1000." },
     { .name = "osrt-backtrace-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_backtrace_threshold,
-      .help = "Who made calls that took at least so long is recorded with them. Default: 80000." },
+      .help = "Record a backtrace for OS calls that take at least NS ns. Default: 80000." },
     { .name = "osrt-backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = take_stack_size,
-      .help = "How much of the stack is copied for that; 0: none. Default: 16384." },
+      .help = "Copy at most BYTES of the stack for such a backtrace, up to 65528; 0 turns these backtraces off. "
+              "Default: 16384." },
     { .name = "osrt-backtrace-depth", .kind = OPTION_CUSTOM, .value = "FRAMES", .take = take_depth,
-      .help = "How many of the callers are kept. Default: all that are found." },
+      .help = "Keep at most FRAMES frames of such a backtrace, up to 1024; 0 turns these backtraces off. Default: all "
+              "frames." },
     { 0 },
 };
 /* clang-format on */
@@ -103,7 +105,7 @@ static const struct cmd_source_trace traces[] = { { .name = "osrt", .by_default 
 static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
+        text_add(&finding->why, "Hooks time the blocking and I/O calls of libc and pthread; LD_PRELOAD loads them.");
 }
 
 static const struct doctor_examination examinations[] = { { "OS runtime", look }, { 0 } };

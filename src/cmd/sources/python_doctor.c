@@ -39,13 +39,13 @@ static void look(struct finding *finding)
 
     finding->verdict = error ? VERDICT_FAILS : VERDICT_WORKS;
     if (!error) {
-        text_add(&finding->why,
-                 "Stacks of Python programs can be read from outside (--python-sampling): CPython 3.9 to 3.14.");
+        text_add(&finding->why, "--python-sampling can read the call stacks of CPython 3.9 to 3.14.");
         return;
     }
     system_file_read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
     text_addf(&finding->why,
-              "Stacks of Python programs cannot be sampled: process_vm_readv of a child: %s; ptrace_scope is %s.",
+              "--python-sampling cannot read the call stacks of Python programs: process_vm_readv of a child: %s; "
+              "ptrace_scope is %s.",
               strerror(error), *scope ? scope : "not set");
     text_add(&finding->allow, "on the machine: sudo sysctl kernel.yama.ptrace_scope=1\ndocker: --cap-add=SYS_PTRACE\n"
                               "Kubernetes: securityContext.capabilities.add: [\"SYS_PTRACE\"]\n");

@@ -35,7 +35,7 @@ static int take_frequency(void *settings, const char *value, struct error *err)
     unsigned long frequency = strtoul(value, &end, 10);
 
     if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
-        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency must be a number from 1 to %d, not '%s'",
                          HIGHEST_FREQUENCY, value);
     own(settings)->frequency = (unsigned)frequency;
     return 0;
@@ -53,7 +53,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
     int is_none = strcmp(value, "none") == 0 || option_bool(value) == 0;
 
     if (!is_none && strcmp(value, "cuda") != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--python-backtrace is cuda, none or false, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-backtrace must be cuda, none or false, not '%s'", value);
     own(settings)->backtrace = !is_none;
     return 0;
 }
@@ -64,7 +64,7 @@ static int take_functions(void *settings, const char *value, struct error *err)
     static char path[PATH_MAX];
 
     if (!realpath(value, path) || access(path, R_OK) != 0) {
-        error_set_errno(err, "cannot read '%s', which --python-functions-trace names", value);
+        error_set_errno(err, "cannot read '%s', the file of --python-functions-trace", value);
         return err->code = ERR_BAD_ARGUMENT;
     }
     ((struct profile_settings *)settings)->collect.python_functions = path;
@@ -84,7 +84,7 @@ static int take_sampling(struct collect_options *collect, const char *value, int
     int is_wanted = is_automatic || !*value ? 1 : option_bool(value);
 
     if (is_wanted < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling is auto, true or false, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling must be auto, true or false, not '%s'", value);
     collect->python_is_automatic = is_automatic && !is_gil_traced;
     return is_wanted || is_gil_traced;
 }
@@ -102,7 +102,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         text_add(&settings->warnings, "--python-sampling-frequency has no effect with --python-sampling=false\n");
     collect->python_backtrace = python->backtrace;
     if (python->backtrace && !(collect->sources & (WIRE_BIT(CUDA) | WIRE_BIT(OSRT))))
-        text_add(&settings->warnings, "--python-backtrace has no effect: --trace names neither cuda nor osrt\n");
+        text_add(&settings->warnings, "--python-backtrace has no effect: add cuda or osrt to --trace\n");
     return 0;
 }
 
@@ -110,21 +110,21 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 static const struct option options[] = {
     { .name = "python-sampling", .kind = OPTION_TEXT, .value = "[auto|true|false]",
       .offset = offsetof(struct settings, sampling), .choices = samplings,
-      .help = "Sample the stacks of all Python threads, without stopping the program. auto: in programs that run "
+      .help = "Sample the call stacks of all Python threads, without stopping the program. auto: in programs that run "
               "CPython 3.9 to 3.14. Default: auto." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "Python samples per second, 1 to 2000. Default: 1000." },
+      .help = "Take HZ Python samples per second, 1 to 2000. Default: 1000." },
     { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = backtraces,
       .take = take_backtrace,
-      .help = "cuda: the Python code that CUDA and OS calls came from, of those whose call chain is recorded; of "
-              "CUDA's all that took long, unless --cudabacktrace says which." },
+      .help = "Add Python frames to the backtraces of CUDA and OS calls (cuda). Sets --cudabacktrace=all unless that "
+              "option is given. Default: none." },
     { 0 },
 };
 
 static const struct option late_options[] = {
     { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_functions,
-      .help = "Calls of the Python functions that this JSON names are ranges: [{\"module\": …, \"functions\": [\"f\", "
-              "\"Class.method\"]}]." },
+      .help = "Record the calls of the Python functions that the JSON file lists as NVTX ranges: [{\"module\": …, "
+              "\"functions\": [\"f\", \"Class.method\"]}]." },
     { 0 },
 };
 /* clang-format on */

@@ -58,7 +58,7 @@ static int take_one(struct settings *pytorch, const char *name, struct error *er
         return 0;
     }
     return error_set(err, ERR_BAD_ARGUMENT,
-                     "--pytorch is off, auto, replace, or a list of autograd-nvtx, autograd-shapes-nvtx and "
+                     "--pytorch must be off, auto, replace, or a list of autograd-nvtx, autograd-shapes-nvtx and "
                      "functions-trace, not '%s'",
                      name);
 }
@@ -80,7 +80,10 @@ static int take(void *settings, const char *value, struct error *err)
         if ((code = take_one(pytorch, *name, err)) != 0)
             goto free_names;
         if (pytorch->mode == OFF && names[1]) {
-            code = error_set(err, ERR_BAD_ARGUMENT, "--pytorch=%s: %s stands alone", value, *name);
+            code = error_set(err, ERR_BAD_ARGUMENT,
+                             "--pytorch=%s: %s cannot be combined with other "
+                             "values",
+                             value, *name);
             goto free_names;
         }
     }
@@ -104,7 +107,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 
     if (!is_wanted(settings)) {
         if (pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules)
-            text_add(&settings->warnings, "the options for PyTorch have no effect: --pytorch is off\n");
+            text_add(&settings->warnings, "the PyTorch options have no effect: --pytorch is off\n");
         return 0;
     }
     collect->sources |= WIRE_BIT(TORCH);
@@ -127,18 +130,18 @@ static int is_expected(struct profile_settings *settings, const struct collect_r
 static const struct option options[] = {
     { .name = "pytorch", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = mode_names,
       .take = take,
-      .help = "Operators of PyTorch: off, auto (where a program uses it; the default without --trace), autograd-nvtx "
-              "(as NVTX ranges too), autograd-shapes-nvtx (with shapes), functions-trace (Python functions of torch "
-              "too), replace (torch.profiler is ours)." },
+      .help = "Record PyTorch operators: off, auto (in programs that load PyTorch), autograd-nvtx (also as NVTX "
+              "ranges), autograd-shapes-nvtx (with input shapes), functions-trace (also the Python functions of "
+              "torch), replace (Tacho stands in for torch.profiler). Default: auto, or off if --trace is given." },
     { .name = "pytorch-shapes", .kind = OPTION_BOOL, .offset = offsetof(struct settings, shapes),
-      .help = "Shapes, types and values of the operators' inputs." },
+      .help = "Record shapes, types and values of operator inputs. Default: false." },
     { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = offsetof(struct settings, memory),
-      .help = "What PyTorch's allocators take and give back, on the CPU and on GPUs." },
+      .help = "Record the allocations of PyTorch on the CPU and on GPUs. Default: false." },
     { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = offsetof(struct settings, stacks),
-      .help = "The Python frames that operators are called from." },
+      .help = "Record the Python call stack of each operator. Default: false." },
     { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = offsetof(struct settings, modules),
-      .help = "Calls of nn.Module, and so the module of each operator and kernel. With autograd-nvtx and "
-              "autograd-shapes-nvtx it is so." },
+      .help = "Record nn.Module calls, which attribute operators and kernels to modules. Default: false, or true with "
+              "autograd-nvtx and autograd-shapes-nvtx." },
     { 0 },
 };
 /* clang-format on */
@@ -147,8 +150,8 @@ static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
-                 "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. "
-                 "Older versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
+                 "Operators of programs that load PyTorch 1.8 or later are recorded, with shapes and memory on "
+                 "request. For older versions use torch.autograd.profiler.emit_nvtx: it makes them NVTX ranges.");
 }
 
 static const struct doctor_examination examinations[] = { { "PyTorch", look }, { 0 } };

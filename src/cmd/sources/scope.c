@@ -30,5 +30,5 @@ int scope_read(const char *option, const char *value, enum collect_scope *out, s
             *out = scopes[i].scope;
             return 0;
         }
-    return error_set(err, ERR_BAD_ARGUMENT, "--%s is process-tree, system-wide or none, not '%s'", option, value);
+    return error_set(err, ERR_BAD_ARGUMENT, "--%s must be process-tree, system-wide or none, not '%s'", option, value);
 }

@@ -40,9 +40,9 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 /* clang-format off */
 static const struct option options[] = {
     { .name = "debug-symbols", .kind = OPTION_CUSTOM, .value = "PATHS", .take = take_debug_symbols,
-      .help = "Folders with debug information, with colons between them; /usr/lib/debug is looked at in any case." },
+      .help = "Directories with debug information, separated by colons, to search in addition to /usr/lib/debug." },
     { .name = "resolve-symbols", .kind = OPTION_BOOL, .offset = offsetof(struct settings, resolve_symbols),
-      .help = "Look up the names of functions in call chains. Default: true." },
+      .help = "Resolve the addresses in call stacks to function names. Default: true." },
     { 0 },
 };
 /* clang-format on */
