@@ -107,18 +107,18 @@ if(api_sources)
   install(FILES ${CMAKE_BINARY_DIR}/tacho.pc DESTINATION lib/pkgconfig)
 endif()
 
-# ---- share/man: the program prints its own manual pages.
+# ---- share/: the program prints its own manual pages and completion scripts.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
-  set(man_folder ${CMAKE_BINARY_DIR}/share/man/man1)
+  set(share ${CMAKE_BINARY_DIR}/share)
   add_custom_command(
-    OUTPUT ${man_folder}/tacho.1
-    COMMAND ${CMAKE_SOURCE_DIR}/cmake/man-pages ${man_folder} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tacho>
-    DEPENDS tacho ${CMAKE_SOURCE_DIR}/cmake/man-pages
-    COMMENT "Making the manual pages")
-  add_custom_target(tacho_man ALL DEPENDS ${man_folder}/tacho.1)
-  install(DIRECTORY ${man_folder} DESTINATION share/man)
+    OUTPUT ${share}/man/man1/tacho.1
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/share-files ${share} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:tacho>
+    DEPENDS tacho ${CMAKE_SOURCE_DIR}/cmake/share-files
+    COMMENT "Making manual pages and completion scripts")
+  add_custom_target(tacho_share ALL DEPENDS ${share}/man/man1/tacho.1)
+  install(DIRECTORY ${share}/man ${share}/bash-completion ${share}/zsh ${share}/fish DESTINATION share)
 else()
-  message(WARNING "No manual pages: qemu-user, which would run the program on this machine, is not installed")
+  message(WARNING "No manual pages and no completion: qemu-user, which would run the program on this machine, is not installed")
 endif()
 
 # ---- lib/tacho/python: the package `tacho`, and what Python programs under `tacho profile` find first. Nothing is built.
@@ -129,5 +129,4 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tacho ${CMAKE_SOURCE_DIR}/python/si
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tacho DESTINATION include)
 install(FILES LICENSE NOTICE README.md CONTRIBUTING.md DESTINATION share/tacho)
-install(FILES cmake/tacho.bash DESTINATION share/bash-completion/completions RENAME tacho)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/tacho)

@@ -33,7 +33,7 @@ def options(command):
 
 def ignored(command):
     """The options of nsys that are accepted and have no effect."""
-    return re.findall(r"--([\w-]+)", section(help_of(command), "options of nsys that have no effect (accepted with a warning):"))
+    return re.findall(r"--([\w-]+)", " ".join(re.findall(r"^  --.*$", help_of(command), re.M)))
 
 
 def on_terminal(columns, *command):

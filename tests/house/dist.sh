@@ -10,7 +10,8 @@ tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-"$ARCH".tar.gz || exit 1
 home=$(echo "$folder"/tacho-*)
 
 for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libraries.so lib/libtacho.so lib/pkgconfig/tacho.pc include/tacho/tacho.h share/tacho/LICENSE \
-    share/tacho/NOTICE share/tacho/README.md share/tacho/docs/api.md share/bash-completion/completions/tacho; do
+    share/tacho/NOTICE share/tacho/README.md share/tacho/docs/api.md share/bash-completion/completions/tacho share/zsh/site-functions/_tacho \
+    share/fish/vendor_completions.d/tacho.fish share/man/man1/tacho.1 share/man/man1/tacho-profile.1; do
     [ -e "$home/$file" ] || complain "the tarball lacks $file"
 done
 [ -e "$SOURCE/dist/$(basename "$home" "-$ARCH")-py3-none-manylinux_2_28_$ARCH.whl" ] || complain "there is no wheel beside the tarball"

@@ -298,9 +298,12 @@ static void add_main_page(struct text *out)
 
 static void add_command_page(struct text *out, const struct command *command)
 {
+    struct text name = { 0 };
+
+    text_addf(&name, "tacho-%s - %s", command->name, command->summary);
     add_section(out, "NAME");
-    text_addf(out, "tacho\\-%s \\- ", command->name);
-    add_text(out, command->summary);
+    add_text(out, text_string(&name));
+    text_free(&name);
     add_synopsis(out, command);
     add_section(out, "DESCRIPTION");
     add_text(out, command->about ? command->about : command->summary);
