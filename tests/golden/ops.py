@@ -250,8 +250,8 @@ def main():
         made_nvtx()
         made_kernels()
         nvtx()
-        for arguments, words in ((["--filter-pid", "99", "infer.tacho"], "part of the report that was asked for"),
-                                 (["resnet18.sqlite"], "tacho profile records them")):
+        for arguments, words in ((["--filter-pid", "99", "infer.tacho"], "selected part of the report"),
+                                 (["resnet18.sqlite"], "tacho profile --pytorch=auto")):
             check(f"why there is no table: {arguments}", True, words in lib.refusal("ops", *arguments))
         output("ops", status=2)
         output("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)

@@ -38,7 +38,9 @@ int option_number(const struct analysis_request *request, const char *name, int6
     errno = 0;
     *out = strtoll(option->value ? option->value : "", &end, 10);
     if (errno || *end || !option->value || !*option->value || *out < least || *out > greatest)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no value for '%s': a whole number from %lld to %lld is",
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "invalid value '%s' for option '%s': use a whole number from %lld to "
+                         "%lld",
                          option->value ? option->value : "", name, (long long)least, (long long)greatest);
     return 0;
 }

@@ -340,7 +340,7 @@ int table_diff_make(struct table *const *tables, size_t before, size_t after, co
 
     *out = (struct table_diff){ 0 };
     if (before > MOST_RUNS || after > MOST_RUNS)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs on a side", MOST_RUNS);
     if ((code = diff_columns_choose(&matching.columns, tables, matching.runs, request->report, request->column, err)) !=
         0)
         return code;

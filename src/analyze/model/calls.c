@@ -61,7 +61,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     if (!table || !table->rows)
         return 0;
     if (table->rows >= NO_CALL)
-        return error_set(err, ERR_UNSUPPORTED, "the report has more CUDA calls than can be matched with their work");
+        return error_set(err, ERR_UNSUPPORTED, "the report has too many CUDA calls to match with their GPU work");
     for (int i = 0; i < CALL_COLUMNS; i++)
         wanted[i] = report_column(table, names[i]);
     int code = report_read(report, table, wanted, CALL_COLUMNS, &calls->columns, err);
@@ -76,7 +76,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     calls->next = malloc((calls->count + 1) * sizeof *calls->next);
     if (!calls->next || hash_index_reserve(&calls->index, calls->count) != 0) {
         calls_free(calls);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their work");
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their GPU work");
     }
     calls->run_bits = calls->count ? (unsigned)__builtin_ctzll(calls->index.slot_count) : 0;
     fill_index(calls);

@@ -38,7 +38,7 @@ int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name,
     if (!table || !table->rows)
         return 0;
     if (table->rows >= UINT32_MAX)
-        return error_set(err, ERR_UNSUPPORTED, "the table %s has more rows than can be joined", table->name);
+        return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to join", table->name);
     for (; count < OP_COLUMNS; count++)
         wanted[count] = report_column(table, names[count]);
     for (; extra && *extra && count < GPU_MOST_COLUMNS; extra++)

@@ -89,7 +89,10 @@ int nvtx_span_find(struct report *report, const char *range, struct report_span 
     int code;
 
     if (!parse_name(range, &name))
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' names no NVTX range: RANGE, RANGE@DOMAIN or RANGE/INDEX", range);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "invalid NVTX range '%s': use RANGE, RANGE@DOMAIN or "
+                         "RANGE/INDEX",
+                         range);
     if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &everything, err)) != 0)
         return code;
     /* Without a domain the default one is meant, and any if that has no such range. */
@@ -99,10 +102,10 @@ int nvtx_span_find(struct report *report, const char *range, struct report_span 
     if (name.index < count)
         *out = (struct report_span){ ranges.list[name.index].start_ns, ranges.list[name.index].end_ns };
     else if (count)
-        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s': there are %zu of that name, counted from 0",
+        code = error_set(err, ERR_NOT_FOUND, "no NVTX range '%s': the report has %zu of that name, counted from 0",
                          range, count);
     else
-        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s'", range);
+        code = error_set(err, ERR_NOT_FOUND, "the report has no NVTX range '%s'", range);
     ranges_free(&ranges);
     return code;
 }

@@ -141,7 +141,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
     if (!table || !table->rows)
         return 0;
     if (table->rows >= NO_RANGE)
-        return error_set(err, ERR_UNSUPPORTED, "the report has more NVTX ranges than can be nested");
+        return error_set(err, ERR_UNSUPPORTED, "the report has too many NVTX ranges to nest");
     nvtx_columns(table, wanted);
     wanted[END_THREAD] = report_column(table, "endGlobalTid");
     int code = report_read(report, table, wanted, COLUMNS, &reading.columns, err);

@@ -234,7 +234,7 @@ static int complain(const struct steps *steps, const char *part, size_t length, 
         least = steps->list[i].number < least ? steps->list[i].number : least;
         greatest = steps->list[i].number > greatest ? steps->list[i].number : greatest;
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "there is no step %.*s: %s are numbered %lld to %lld", (int)length, part,
+    return error_set(err, ERR_BAD_ARGUMENT, "no step %.*s: %s are numbered %lld to %lld", (int)length, part,
                      steps->source, (long long)least, (long long)greatest);
 }
 
@@ -244,7 +244,9 @@ int steps_check(const char *list, struct error *err)
         size_t length = strcspn(part, ",");
         int64_t first, last;
         if (!parse_part(part, length, &first, &last))
-            return error_set(err, ERR_BAD_ARGUMENT, "--steps is N, N-M or N-, several with commas (3,5,9-), not '%s'",
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "--steps must be N, N-M or N-, or several separated by commas "
+                             "(3,5,9-), not '%s'",
                              list);
         if (!part[length])
             return 0;

@@ -44,7 +44,7 @@ static int open_trace(struct api_trace *trace, struct report *report, const stru
 
     trace->report = report;
     if (table->rows >= UINT32_MAX)
-        return error_set(err, ERR_UNSUPPORTED, "the table %s has more rows than can be sorted", table->name);
+        return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to sort", table->name);
     if ((code = filter_open(&trace->filter, report, request, err)) != 0)
         return code;
     if ((code = columns_read(report, name, column_names, COLUMNS, &trace->columns, err)) != 0)
@@ -190,8 +190,8 @@ const struct analysis analysis_cuda_api_trace = {
     .old_name = "cudaapitrace",
     .title = "CUDA API Trace",
     .usage = "",
-    .help = "Every CUDA call in order of its start: what it returned, the id that it shares with its work on the GPU, "
-            "and the thread that made it.",
+    .help = "All CUDA API calls by start time, with the result, the thread, and the correlation ID that links a call "
+            "to its GPU work.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_trace,
 };
@@ -202,7 +202,7 @@ const struct analysis analysis_vulkan_api_trace = {
     .old_name = "vulkanapitrace",
     .title = "Vulkan API Trace",
     .usage = "",
-    .help = "Every Vulkan call in order of its start.",
+    .help = "All Vulkan API calls by start time.",
     .needs = { { "Vulkan API data", vulkan_tables } },
     .run = vulkan_api_trace,
 };

@@ -227,8 +227,8 @@ const struct analysis analysis_cpu_event_sum = {
     .name = "cpu_event_sum",
     .title = "CPU Event Summary",
     .usage = "",
-    .help = "What counters of the kernel and the CPU counted: in all, a second, and a second in the busiest of the "
-            "intervals at which they were read. Metrics that are quotients of two of them have a row too.",
+    .help = "Kernel and CPU events that were counted: total, events per second, and events per second in the busiest "
+            "interval. A metric that divides one event by another has a row of its own.",
     .needs = { { "counters (--event-sample, --os-events, --cpu-core-events)", tables } },
     .overlap = "events have different units",
     .run = cpu_event_sum,

@@ -285,18 +285,18 @@ static int cpu_bottomup(struct report *report, const struct analysis_request *re
     return show_tree(report, request, 1, out, err);
 }
 
-#define OPTIONS_HELP                                                                                           \
-    " Where Python was sampled too, its functions stand for the interpreter's frames, as far as the two fit "  \
-    "together; native leaves those as they are. python takes the samples of Python code (the default where "   \
-    "there are no others), lines tells lines apart, and waiting counts samples of threads that did not run too."
+#define OPTIONS_HELP \
+    " If Python was sampled too, its functions replace the frames of the interpreter. native: keep those frames. " \
+    "python: use the Python samples (the default if there are no CPU samples). lines: a row for each line. waiting: " \
+    "count the samples of waiting threads too."
 
 const struct analysis analysis_cpu_sample_sum = {
     .name = "cpu_sample_sum",
     .title = "CPU Sample Summary",
     .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
-    .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. "
-            "Shares are of what the samples weigh; Self Time is the time that they stand for. By module or by thread "
-            "with these options." OPTIONS_HELP,
+    .help = "CPU samples by function. Self: the function itself ran. Total: the function or one of its callees ran. "
+            "Self Time is the time that the samples stand for. module, thread: a row for each module or "
+            "thread." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .by_default = 21,
     .default_where = "TACHO_SAMPLING",
@@ -309,8 +309,8 @@ const struct analysis analysis_cpu_topdown = {
     .title = "CPU Samples Top-Down",
     .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
     .help =
-        "Samples of threads along the calls: each function below the one that called it, the one with the most samples "
-        "first, down to min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
+        "CPU samples as a call tree: each function below its caller, the one with the most samples first, down to min "
+        "percent (default: 1) of all samples. thread: the thread above its calls." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .overlap = "callers contain the functions that they call",
     .run = cpu_topdown,
@@ -320,8 +320,8 @@ const struct analysis analysis_cpu_bottomup = {
     .name = "cpu_bottomup",
     .title = "CPU Samples Bottom-Up",
     .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
-    .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often "
-            "first, down to min percent (1) of all samples." OPTIONS_HELP,
+    .help = "CPU samples by the function that ran, and below it its callers, the most frequent one first, down to min "
+            "percent (default: 1) of all samples. thread: the thread above them." OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .overlap = "callers contain the functions that they call",
     .run = cpu_bottomup,

@@ -62,8 +62,8 @@ const struct analysis analysis_cuda_gpu_busy = {
     .title = "CUDA GPU Busy Time",
     .usage = "",
     .help =
-        "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts "
-        "once), its share of the span from the first work to the last, and the longest time in between without any.",
+        "For each GPU: the time in which it had work (kernels, copies, fills, graphs; overlapping work counts once), "
+        "the share of the time from its first work to its last, and the longest gap without work.",
     .needs = { { "CUDA trace data", gpu_busy_tables } },
     .run = cuda_gpu_busy,
 };

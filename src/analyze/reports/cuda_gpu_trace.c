@@ -327,7 +327,7 @@ const struct analysis analysis_cuda_gpu_trace = {
     .old_name = "gputrace",
     .title = "CUDA GPU Trace",
     .usage = "[:nvtx-name][:base|:mangled]",
-    .help = "Every kernel, copy and fill on the GPU in order of its start: launch configuration, bytes and throughput, "
+    .help = "All kernels, copies and fills on the GPU by start time, with launch configuration, bytes, throughput, "
             "device, context and stream.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = cuda_gpu_trace,

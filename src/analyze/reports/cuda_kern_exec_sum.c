@@ -229,9 +229,9 @@ const struct analysis analysis_cuda_kern_exec_sum = {
     .old_name = "kernexecsum",
     .title = "CUDA Kernel Launch & Exec Time Summary",
     .usage = "[:nvtx-name][:base|:mangled]",
-    .help = "Launches and their kernels by thread, device, call and kernel: T is from the start of the call to the end "
-            "of the kernel, A the call, Q the wait between the end of the call and the start of the kernel (only where "
-            "there was one, QCount times), K the kernel.",
+    .help = "Kernel launches by thread, device, API call and kernel. T (total): from the start of the API call to the "
+            "end of the kernel. A: the API call. Q (queue): from the end of the API call to the start of the kernel, "
+            "if positive; QCount is the number of those. K: the kernel.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables } },
     .run = cuda_kern_exec_sum,
 };

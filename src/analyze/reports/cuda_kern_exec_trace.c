@@ -140,8 +140,8 @@ const struct analysis analysis_cuda_kern_exec_trace = {
     .title = "CUDA Kernel Launch & Exec Time Trace",
     .usage = "[:nvtx-name][:base|:mangled]",
     .help =
-        "Every kernel with the call that launched it. The wait between the end of the call and the start of the kernel "
-        "is shown where there was one; the total goes from the start of the call to the end of the later of both.",
+        "All kernels with the API call that launched them. The queue time is from the end of the call to the start of "
+        "the kernel, if positive. The total time is from the start of the call to the end of the later of the two.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables } },
     .run = cuda_kern_exec_trace,
 };

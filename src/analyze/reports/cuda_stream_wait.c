@@ -179,7 +179,7 @@ static int work_read(struct stream_work *work, struct report *report, const stru
         work->count += work->ops[kind].count;
         work->first[kind + 1] = work->count;
     }
-    return put_in_order(work) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    return put_in_order(work) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
 }
 
 static void work_free(struct stream_work *work)
@@ -416,13 +416,13 @@ done:
 static const char *const wait_tables[] = { SYNCHRONIZATION, NULL };
 const struct analysis analysis_cuda_stream_wait = {
     .name = "cuda_stream_wait",
-    .title = "CUDA Streams that Waited for Others",
+    .title = "CUDA Stream Waits",
     .usage = "[:base|:mangled]",
-    .help = "Every wait of a stream for an event (cudaStreamWaitEvent) with what it held up, the first work behind it "
-            "on its stream, and what it waited for, the last work before the event on the other. Held Up is from when "
-            "the work could have run (its call had returned, and the work before it on its stream was done) to its "
-            "start; 0 where the other stream was done by then. Latency is from the end of the one to the start of the "
-            "other: of several waits before the same work, the least tells which of them it was held up by last.",
+    .help = "All waits of a stream for an event of another stream (cudaStreamWaitEvent), with the first work that "
+            "waited and the last work before the event. Held Up: from the time when the work could have started (its "
+            "call had returned, and its stream was free) to its start; 0 if the other stream was done by then. "
+            "Latency: from the end of the work waited for to the start of the work that waited. If several waits "
+            "precede the same work, the one with the least latency held it up last.",
     .needs = { { "CUDA synchronization data", wait_tables }, { "CUDA trace data", gpu_tables } },
     .run = cuda_stream_wait,
 };

@@ -228,7 +228,7 @@ static int add_gaps(struct idle_summary *idle, const struct analysis_request *re
     if (!busy.device_count) {
         code = error_set(
             err, ERR_NO_DATA,
-            "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
+            "the report has no GPU work; to show what a thread did, name it: gpu_idle_sum:thread=<number or name>");
         goto done;
     }
     if (busy.gap_count && (code = calls_read(&calls, idle->report, err)) != 0)
@@ -299,7 +299,7 @@ static int add_threads(struct idle_summary *idle, const char *wanted, const stru
             goto free_names;
         }
     if (!idle->stretch_count)
-        code = error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
+        code = error_set(err, ERR_NO_DATA, "the report has no thread '%s'", wanted);
     for (size_t i = 0; i < idle->stretch_count && span; i++) {
         struct idle_stretch *stretch = &idle->stretches[i];
         stretch->start_ns = stretch->start_ns < span->from_ns ? span->from_ns : stretch->start_ns;
@@ -448,11 +448,12 @@ const struct analysis analysis_gpu_idle_sum = {
     .name = "gpu_idle_sum",
     .title = "GPU Idle Summary",
     .usage = "[:gap=<µs>][:thread=<number or name>]",
-    .help = "Why GPUs had nothing to do: for each gap of at least gap microseconds (50) what the thread did that "
-            "launched the work which ended it, summed by cause. Of several things known of a moment the first of these "
-            "counts: the launch had returned; a CUDA call that waits; another; an OS call; off the CPU; a line of "
-            "Python; a native function; a range or operator. Where is the line of Python or the function that it came "
-            "from, Range the innermost range around the longest. thread: what that thread did all the time instead.",
+    .help = "Causes of idle GPU time: for each gap of at least gap µs (default: 50), the activity of the thread that "
+            "launched the work after the gap, summed by cause. If several activities overlap, the first of these "
+            "counts: the launch had returned; a CUDA call that waits; another CUDA call; an OS call; off CPU; a Python "
+            "line; a native function; a range or operator. Where: the Python line or function of the activity. Range: "
+            "the innermost range around the longest gap. thread: the activities of that thread over the whole capture "
+            "instead.",
     .needs = { { "trace data of GPUs or threads", idle_tables } },
     .is_of_gpus = 1,
     .run = gpu_idle_sum,

@@ -209,7 +209,7 @@ const struct analysis analysis_mpi_event_sum = {
     .name = "mpi_event_sum",
     .title = "MPI Event Summary",
     .usage = "",
-    .help = "Time in MPI calls, by function and by the table that it is in.",
+    .help = "MPI time by function, with the kind of the call.",
     .needs = { { "MPI event data", mpi_tables } },
     .run = mpi_event_sum,
 };
@@ -218,7 +218,7 @@ const struct analysis analysis_mpi_event_trace = {
     .name = "mpi_event_trace",
     .title = "MPI Event Trace",
     .usage = "",
-    .help = "Every MPI call in order of its start, with its ranks and sizes.",
+    .help = "All MPI calls by start time, with their ranks and sizes.",
     .needs = { { "MPI event data", mpi_tables } },
     .run = mpi_event_trace,
 };
@@ -227,7 +227,7 @@ const struct analysis analysis_mpi_msg_size_sum = {
     .name = "mpi_msg_size_sum",
     .title = "MPI Message Size Summary",
     .usage = "",
-    .help = "Bytes in messages of MPI, by function.",
+    .help = "Sizes of MPI messages by function.",
     .needs = { { "MPI message data", message_tables } },
     .run = mpi_msg_size_sum,
 };

@@ -132,8 +132,8 @@ const struct analysis analysis_network_congestion = {
     .name = "network_congestion",
     .title = "Network Devices Congestion",
     .usage = "[:ticks_threshold=<ticks_per_ms>]",
-    .help = "Spans in which a network interface had to wait before it could send, for more than so many ticks a "
-            "millisecond (10000 unless ticks_threshold says otherwise).",
+    .help = "Time spans in which a network interface waited to send for more than ticks_threshold ticks per "
+            "millisecond (default: 10000).",
     .needs = { { "network metrics data", tables } },
     .run = network_congestion,
 };

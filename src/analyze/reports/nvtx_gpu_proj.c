@@ -418,9 +418,8 @@ const struct analysis analysis_nvtx_gpu_proj_trace = {
     .old_name = "nvtxgpuproj",
     .title = "NVTX GPU Projection Trace",
     .usage = "",
-    .help =
-        "NVTX ranges as the GPU saw them: from the start of the first to the end of the last kernel, copy or fill that "
-        "was launched inside the range, by the thread of the range. Levels and children are among the ranges shown.",
+    .help = "NVTX ranges projected on the GPU: from the start of the first to the end of the last kernel, copy or fill "
+            "that the thread of the range launched inside it. Levels and children refer to the ranges shown.",
     .needs = NEEDS,
     .overlap = "ranges contain each other",
     .run = nvtx_gpu_proj_trace,
@@ -430,7 +429,7 @@ const struct analysis analysis_nvtx_gpu_proj_sum = {
     .name = "nvtx_gpu_proj_sum",
     .title = "NVTX GPU Projection Summary",
     .usage = "",
-    .help = "The ranges of nvtx_gpu_proj_trace by name: time on the GPU beside time on the CPU.",
+    .help = "The ranges of nvtx_gpu_proj_trace by name, with their GPU time and CPU time.",
     .needs = NEEDS,
     .overlap = "ranges contain each other",
     .run = nvtx_gpu_proj_sum,

@@ -280,8 +280,8 @@ const struct analysis analysis_nvtx_kern_sum = {
     .old_name = "nvtxkernsum",
     .title = "NVTX Range Kernel Summary",
     .usage = "[:base|:mangled]",
-    .help = "Kernels by the NVTX ranges that they were launched in. A kernel counts for every range around its launch, "
-            "so the times of ranges that nest must not be added up; kernels launched outside of all ranges come first.",
+    .help = "Kernels by the NVTX ranges around their launch. A kernel counts for every range around it, so times of "
+            "nested ranges must not be added up. Kernels that were launched outside of all ranges come first.",
     .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .overlap = "ranges contain each other",
     .run = nvtx_kern_sum,

@@ -144,8 +144,8 @@ const struct analysis analysis_nvtx_pushpop_trace = {
     .old_name = "nvtxpptrace",
     .title = "NVTX Push/Pop Range Trace",
     .usage = "",
-    .help = "Every NVTX push/pop range in order of its start: how deep it lies, in which range, and how much of its "
-            "time is its own. RangeId is the range's row in NVTX_EVENTS.",
+    .help = "All NVTX push/pop ranges by start time, with their nesting level, their parent range, and their self time "
+            "(without child ranges). RangeId is the row of the range in NVTX_EVENTS.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .overlap = "ranges contain each other",
     .run = nvtx_pushpop_trace,

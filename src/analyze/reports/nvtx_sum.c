@@ -203,8 +203,8 @@ const struct analysis analysis_nvtx_sum = {
     .old_name = "nvtxsum",
     .title = "NVTX Range Summary",
     .usage = "",
-    .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the "
-            "shares are of the sum of all ranges, not of wall time.",
+    .help = "Time in NVTX ranges (push/pop and start/end) by name. Ranges nest and overlap, so the shares refer to the "
+            "sum of all ranges, not to wall time.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .by_default = 1,
     .overlap = "ranges contain each other",

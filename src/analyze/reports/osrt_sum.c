@@ -36,8 +36,8 @@ const struct analysis analysis_osrt_sum = {
     .old_name = "osrtsum",
     .title = "OS Runtime Summary",
     .usage = "",
-    .help = "Time in the blocking and I/O calls of the C library and pthread, by function, over all threads. Calls "
-            "shorter than the capture's threshold are counted in `tacho info`, not here.",
+    .help = "Time in blocking and I/O calls of libc and pthread by function, over all threads. `tacho info` has the "
+            "number of calls below the threshold, which are not recorded.",
     .needs = { { "OS Runtime trace data", osrt_tables } },
     .by_default = 2,
     .run = osrt_sum,
@@ -48,7 +48,7 @@ const struct analysis analysis_syscall_sum = {
     .name = "syscall_sum",
     .title = "Syscall Summary",
     .usage = "",
-    .help = "Time in system calls, by call, over all threads.",
+    .help = "System call time by call, over all threads.",
     .needs = { { "syscall data", syscall_tables } },
     .by_default = 20,
     .run = syscall_sum,

@@ -160,9 +160,9 @@ const struct analysis analysis_python_sample_sum = {
     .name = "python_sample_sum",
     .title = "Python Sample Summary",
     .usage = "[:module|:thread][:lines][:waiting]",
-    .help = "Samples of Python code by function: Self where it was the innermost Python function (C functions that it "
-            "called count for it), Total where it or something that it called was. lines tells the lines of a function "
-            "apart; by file or by thread with module and thread; waiting counts threads that did not run too.",
+    .help = "Python samples by function. Self: the function was the innermost Python function (time in C functions "
+            "counts for their caller). Total: the function or one of its callees was. lines: a row for each line. "
+            "module, thread: a row for each file or thread. waiting: count the samples of waiting threads too.",
     .needs = { { "Python samples", tables } },
     .run = python_sample_sum,
 };
@@ -171,9 +171,9 @@ const struct analysis analysis_python_topdown = {
     .name = "python_topdown",
     .title = "Python Samples Top-Down",
     .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>]",
-    .help = "Samples of Python code along the calls: each function below the one that called it, the one with the most "
-            "samples first, down to min percent (1) of all. lines tells the lines of a function apart; thread puts "
-            "each thread's name above its calls; waiting counts threads that did not run too.",
+    .help = "Python samples as a call tree: each function below its caller, the one with the most samples first, down "
+            "to min percent (default: 1) of all samples. lines: a node for each line. thread: the thread above its "
+            "calls. waiting: count the samples of waiting threads too.",
     .needs = { { "Python samples", tables } },
     .overlap = "callers contain the functions that they call",
     .run = python_topdown,
@@ -183,8 +183,8 @@ const struct analysis analysis_python_gil_sum = {
     .name = "python_gil_sum",
     .title = "Python GIL Summary",
     .usage = "",
-    .help = "For each thread that ran Python code, at which share of its samples it held the GIL, waited for it, or "
-            "ran on a CPU without it (in code that had given it back).",
+    .help = "For each Python thread, the share of samples in which it held the GIL, waited for the GIL, or ran on a "
+            "CPU without the GIL (in code that had released it).",
     .needs = { { "Python samples", tables } },
     .run = python_gil_sum,
 };

@@ -94,11 +94,10 @@ const struct analysis analysis_sched_sum = {
     .name = "sched_sum",
     .title = "Thread Scheduling Summary",
     .usage = "",
-    .help = "Where the time of each thread went: on a CPU, ready to run but without one, or blocked; the three add up "
-            "to its wall time. A thread that was preempted was runnable; one that was woken waits for its CPU too, "
-            "which switches do not show: over its whole life the kernel's sum of time in run queues counts. With a "
-            "part of the time alone (--filter-time), runnable is what preemption tells. Without context switches there "
-            "are the kernel's sums alone, and no migrations.",
+    .help = "Time of each thread on a CPU (running), ready but without a CPU (runnable), and blocked; the three add up "
+            "to its wall time. Runnable time comes from the kernel's run queue statistics over the life of the thread; "
+            "with --filter-time, only from preemptions. Without context switches, the table has only the kernel's "
+            "totals, and no migrations.",
     .needs = { { "context switches", sched_tables } },
     .by_default = 0,
     .run = sched_sum,
@@ -162,9 +161,9 @@ const struct analysis analysis_cpu_util = {
     .name = "cpu_util",
     .title = "CPU Utilization",
     .usage = "",
-    .help = "How busy each CPU was: with threads of the program (from context switches, of the time from its first "
-            "thread's begin to its last one's end), and with all that ran on the machine (from the kernel's own "
-            "counters, in steps of some hundred milliseconds).",
+    .help = "Utilization of each CPU: by threads of the program (from context switches, from the start of its first "
+            "thread to the end of its last), and by everything on the machine (from the kernel's counters, at "
+            "intervals of some hundred milliseconds).",
     .needs = { { "context switches", util_tables } },
     .by_default = 0,
     .run = cpu_util,

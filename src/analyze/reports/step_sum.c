@@ -282,11 +282,10 @@ const struct analysis analysis_step_sum = {
     .name = "step_sum",
     .title = "Step Summary",
     .usage = "",
-    .help = "For each step (ProfilerStep#N, ranges 'iteration N' or 'step N', or what --step-range and --step-op name) "
-            "its time and what it went to. Of the work that the step launched: GPU Busy, Kernel, Copy, Communication "
-            "(kernels of NCCL) and its Overlap with other kernels. Of the step's own time: GPU Idle, in which no work "
-            "ran; Data Loading, Optimizer, and CPU Only, in which operators ran on the CPU and nothing on a GPU. What "
-            "ran side by side counts once.",
+    .help = "Time of each step, and its parts. Steps are ProfilerStep#N, ranges 'iteration N' or 'step N', or those of "
+            "--step-range or --step-op. Of the GPU work that the step launched: GPU Busy, Kernel, Copy, Communication "
+            "(NCCL kernels) and its Overlap with other kernels. Of the step's own time: GPU Idle (no work ran), Data "
+            "Loading, Optimizer, and CPU Only (operators on the CPU, nothing on a GPU). Overlapping work counts once.",
     .needs = { { "steps", step_tables } },
     .run = step_sum,
 };
@@ -295,8 +294,8 @@ const struct analysis analysis_step_stats = {
     .name = "step_stats",
     .title = "Step Statistics",
     .usage = "",
-    .help = "The quantities of step_sum over all steps of a process: share of the steps' time, total, mean, median, "
-            "least, greatest and deviation.",
+    .help = "The columns of step_sum over all steps of a process: share of the time of the steps, total, mean, median, "
+            "minimum, maximum and standard deviation.",
     .needs = { { "steps", step_tables } },
     .overlap = "quantities overlap",
     .run = step_stats,

@@ -165,10 +165,9 @@ const struct analysis analysis_torch_events = {
     .name = "torch_events",
     .title = "PyTorch Events",
     .usage = "",
-    .help = "Operators of PyTorch, annotations, CUDA calls and work on GPUs one by one, in order of time, under the "
-            "names that torch's own profiler has for them. Parent is the number of the row, from 1 on, of the operator "
-            "around one, Launched By of the one whose work on a GPU it is; GPU Launched is the time of what it "
-            "launched itself, without what its children did.",
+    .help = "PyTorch operators, annotations, CUDA calls and GPU work by start time, with the names of torch.profiler. "
+            "Parent: the row, counted from 1, of the enclosing operator. Launched By: the row that launched this GPU "
+            "work. GPU Launched: the time of the work that the event itself launched, without its children.",
     .needs = { { "PyTorch operators", tables } },
     .overlap = "operators contain each other",
     .run = run,

@@ -192,9 +192,9 @@ const struct analysis analysis_torch_fwd_bwd_sum = {
     .name = "torch_fwd_bwd_sum",
     .title = "PyTorch Forward and Backward Summary",
     .usage = "",
-    .help = "Forward operators of PyTorch and the backward ones that autograd ran for them, matched by their sequence "
-            "numbers: how many, and the time of both on the CPU and of what they launched on GPUs, with all that they "
-            "called. Time is the share of the GPUs' time, or of the CPU's where nothing ran on a GPU.",
+    .help = "PyTorch forward operators with their backward operators, matched by sequence number: count, CPU time and "
+            "GPU time of both, including their callees. Time is the share of GPU time, or of CPU time if nothing ran "
+            "on a GPU.",
     .needs = { { "PyTorch operators", tables } },
     .run = run,
 };

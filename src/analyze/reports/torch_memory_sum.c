@@ -460,19 +460,19 @@ const struct analysis analysis_torch_memory_sum = {
     .name = "torch_memory_sum",
     .title = "PyTorch Memory Summary",
     .usage = "",
-    .help = "For each operator and device, memory that it took and gave back, itself (Self) and with the operators "
-            "that it called (Total), and how much of what it took was in use when the device's memory was at its peak. "
-            "A row without a name is what happened in no operator.",
+    .help = "Memory that each operator allocated and freed on each device, by itself (Self) and with its callees "
+            "(Total), and how much of it was in use when the memory of the device was at its peak. The row without a "
+            "name has allocations outside of operators.",
     .needs = { { "memory events", torch_memory_tables } },
     .run = torch_memory_sum,
 };
 
 const struct analysis analysis_torch_memory_peak = {
     .name = "torch_memory_peak",
-    .title = "PyTorch Memory at its Peak",
+    .title = "PyTorch Peak Memory",
     .usage = "",
-    .help = "What was in use on each device when it was most: by the operator that the program called, the one inside "
-            "it that took the memory, its shapes, module and line of Python, as far as they are known.",
+    .help = "Memory in use on each device at its peak, by the operator that the program called, the inner operator "
+            "that allocated the memory, its shapes, module and Python line, as far as they were recorded.",
     .needs = { { "memory events", torch_memory_tables } },
     .run = torch_memory_peak,
 };
@@ -481,8 +481,8 @@ const struct analysis analysis_torch_memory_trace = {
     .name = "torch_memory_trace",
     .title = "PyTorch Memory Trace",
     .usage = "",
-    .help = "Every time that memory was taken or given back: how much is allocated and reserved after it, how long it "
-            "was in use, and in which operator it happened.",
+    .help = "All allocations and frees by time: allocated and reserved memory after each, the lifetime of the memory, "
+            "and the operator.",
     .needs = { { "memory events", torch_memory_tables } },
     .run = torch_memory_trace,
 };

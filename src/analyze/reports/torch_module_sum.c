@@ -329,9 +329,9 @@ const struct analysis analysis_torch_module_sum = {
     .name = "torch_module_sum",
     .title = "PyTorch Module Summary",
     .usage = "",
-    .help = "For each nn.Module, time of its calls on the CPU and of the work on GPUs that its operators launched, "
-            "with and without the modules inside it; and the time of the backward operators that belong to its forward "
-            "ones. Needs Python functions (with_stack=True).",
+    .help = "For each nn.Module: CPU time of its calls and GPU time of the work that its operators launched, with and "
+            "without submodules, and the time of the matching backward operators. Needs --pytorch-modules=true, or "
+            "with_stack=True in torch.profiler.",
     .needs = { { "PyTorch operators", operator_tables }, { "Python functions", python_tables } },
     .run = torch_module_sum,
 };
@@ -340,9 +340,9 @@ const struct analysis analysis_torch_kern_sum = {
     .name = "torch_kern_sum",
     .title = "PyTorch Kernel Summary",
     .usage = "",
-    .help = "Kernels, copies and fills by the operator that launched them and, where Python functions or stacks were "
-            "recorded, by its module and the innermost line of Python that is not PyTorch's own; of backward "
-            "operators, that of the forward one.",
+    .help = "Kernels, copies and fills by the operator that launched them and, if Python functions or call stacks were "
+            "recorded, by its module and the innermost Python line outside PyTorch. For backward operators, those of "
+            "the forward operator.",
     .needs = { { "PyTorch operators", operator_tables }, { "CUDA kernel data", kernel_tables } },
     .run = torch_kern_sum,
 };

@@ -339,8 +339,8 @@ const struct analysis analysis_um_sum = {
     .old_name = "unifiedmemory",
     .title = "Unified Memory Analysis Summary",
     .usage = "[:rows=<limit>]",
-    .help = "Managed memory by address: what moved to the GPU and back, faults, and how fast it moved. The ten "
-            "fastest, or as many as rows says; -1 is all.",
+    .help = "Managed memory by address: bytes that migrated to the GPU and back, page faults, and migration "
+            "throughput. The table has the rows with the highest throughput: 10, or the number in rows (-1: all).",
     .needs = { { "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED },
     .by_default = 16,
     .run = um_sum,
@@ -351,7 +351,7 @@ const struct analysis analysis_um_total_sum = {
     .old_name = "unifiedmemorytotals",
     .title = "Unified Memory Totals Summary",
     .usage = "",
-    .help = "Managed memory in all: what moved, faults of CPU and GPU, and the addresses between which it lies.",
+    .help = "Totals of managed memory: migrated bytes, CPU and GPU page faults, and the address range.",
     .needs = { { "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED },
     .by_default = 17,
     .run = um_total_sum,
@@ -362,7 +362,7 @@ const struct analysis analysis_um_cpu_page_faults_sum = {
     .old_name = "umcpupagefaults",
     .title = "Unified Memory CPU Page Faults Summary",
     .usage = "",
-    .help = "Faults of the CPU on managed memory, by the place in the program.",
+    .help = "CPU page faults on managed memory, by code location.",
     .needs = { FAULTS_NEEDED },
     .by_default = 18,
     .run = um_cpu_page_faults_sum,

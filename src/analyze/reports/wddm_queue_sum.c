@@ -5,7 +5,7 @@
 static int wddm_queue_sum(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    return error_set(err, ERR_NO_DATA, "the queues of the Windows display driver are not analysed");
+    return error_set(err, ERR_NO_DATA, "Tacho does not analyze the queues of the Windows display driver");
 }
 
 static const char *const no_tables[] = { NULL };
@@ -14,7 +14,7 @@ const struct analysis analysis_wddm_queue_sum = {
     .old_name = "wddmqueuesdetails",
     .title = "WDDM Queue Utilization Summary",
     .usage = "",
-    .help = "Windows only, and always skipped: Tacho makes no figures of the queues of the Windows display driver.",
+    .help = "Windows only, and always skipped: Tacho does not analyze the queues of the Windows display driver.",
     .needs = { { "WDDM context data", no_tables } },
     .by_default = 15,
     .run = wddm_queue_sum,

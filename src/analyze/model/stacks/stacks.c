@@ -115,7 +115,7 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
             0)
         goto done;
     if (rows.rows >= UINT32_MAX) {
-        code = error_set(err, ERR_UNSUPPORTED, "there are more samples than can be put in order");
+        code = error_set(err, ERR_UNSUPPORTED, "the report has too many samples to sort");
         goto done;
     }
     if (rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)

@@ -84,10 +84,10 @@ void operators_fill_name(struct text *out, int64_t memory_kind)
 static int fail_empty(int is_of_torch, struct error *err)
 {
     if (is_of_torch)
-        return error_set(err, ERR_NO_DATA, "the part of the report that was asked for has no operators of PyTorch");
+        return error_set(err, ERR_NO_DATA, "the selected part of the report has no PyTorch operators");
     return error_set(err, ERR_NO_DATA,
-                     "the report has no operators of PyTorch: tacho profile records them, traces of torch.profiler "
-                     "have them, and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
+                     "the report has no PyTorch operators: record them with tacho profile --pytorch=auto, or use a "
+                     "trace of torch.profiler, or NVTX ranges of torch.autograd.profiler.emit_nvtx");
 }
 
 static int read_filtered(struct operators *operators, struct report *report, const struct filter *filter,

@@ -133,7 +133,7 @@ static int add_kind(struct work *work, enum gpu_kind kind, struct error *err)
         return code;
     for (size_t row = 0; row < work->ops.count; row++)
         if (gpu_counts(&work->ops, row, work->names->filter) && add_row(work, row) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work on GPUs");
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
             goto free_ops;
         }
 free_ops:

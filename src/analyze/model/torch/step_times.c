@@ -176,7 +176,7 @@ static int read_work_table(struct sweep *sweep, const struct work_table *table, 
     if ((code = gpu_read_table(&ops, sweep->report, table->name, table->extra, err)) != 0)
         return code;
     if (add_work(sweep, &ops, calls, table->is_copy, table->extra != NULL) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
     gpu_free(&ops);
     return code;
 }

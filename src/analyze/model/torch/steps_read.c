@@ -218,25 +218,23 @@ static int open_search(struct search *search, const struct steps_request *reques
     if (!request->range)
         return 0;
     if (request->op)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "steps are made by ranges or by an operator: give --step-range or --step-op, not both");
+        return error_set(err, ERR_BAD_ARGUMENT, "--step-range and --step-op cannot be used together");
     search->pattern = regex_compile(request->range, strlen(request->range), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
     if (!search->pattern)
-        return error_set(err, reason.code, "'%s' is no pattern of range names: %s", request->range, reason.text);
+        return error_set(err, reason.code, "invalid pattern '%s' for --step-range: %s", request->range, reason.text);
     return 0;
 }
 
 static int find_none(const struct steps_request *request, struct error *err)
 {
     if (request->op)
-        return error_set(err, ERR_NO_DATA, "the report has no steps: there is no call of the operator '%s'",
-                         request->op);
+        return error_set(err, ERR_NO_DATA, "the report has no steps: the operator '%s' was never called", request->op);
     if (request->range)
         return error_set(err, ERR_NO_DATA, "the report has no steps: no range or annotation matches '%s'",
                          request->range);
     return error_set(err, ERR_NO_DATA,
-                     "the report has no steps: there is no ProfilerStep of PyTorch and no range called 'iteration N' "
-                     "or 'step N'; --step-range and --step-op make them of others");
+                     "the report has no steps: neither a ProfilerStep of PyTorch nor ranges named 'iteration N' or "
+                     "'step N'; define steps with --step-range or --step-op");
 }
 
 /* Searches the tables in the order that steps_request gives. Both ranges and annotations may hold named steps. */
