@@ -2,10 +2,12 @@
 #include "command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cmd/print/display.h"
 
 #define NAME_COLUMNS 60 /* of a command that we do not know */
@@ -48,24 +50,43 @@ int command_fail(const struct command *self, const struct error *err)
     return err->code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* The reader of stdout has what it wanted: ends as every program of a pipe does, without a word. Where SIGPIPE is
+ * ignored, as in the children of Python, the kernel does not do so. */
+static void end_with_pipe(void)
+{
+    sigset_t pipe;
+
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigprocmask(SIG_UNBLOCK, &pipe, NULL);
+    raise(SIGPIPE);
+}
+
+int command_print(const struct text *text)
+{
+    fflush(stdout);
+    for (size_t at = 0; at < text->length;) {
+        ssize_t written = write(STDOUT_FILENO, text->bytes + at, text->length - at);
+        if (written < 0 && errno == EPIPE)
+            end_with_pipe();
+        if (written < 0 && errno != EINTR)
+            return -1;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
 int command_write(const struct command *self, const struct text *text)
 {
     if (text_failed(text)) {
         fprintf(stderr, "tacho %s: out of memory\n", self->name);
         return EXIT_FAILED;
     }
-    fflush(stdout);
-    for (size_t at = 0; at < text->length;) {
-        ssize_t written = write(STDOUT_FILENO, text->bytes + at, text->length - at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            fprintf(stderr, "tacho %s: cannot write the output: %s\n", self->name, strerror(errno));
-            return EXIT_FAILED;
-        }
-        at += (size_t)written;
-    }
-    return EXIT_OK;
+    if (command_print(text) == 0)
+        return EXIT_OK;
+    fprintf(stderr, "tacho %s: cannot write the output: %s\n", self->name, strerror(errno));
+    return EXIT_FAILED;
 }
 
 const struct option *command_option_table(const struct command *command)
@@ -104,25 +125,42 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     return !parse.wants_help;
 }
 
-/* Commands of nsys that have no counterpart of the same name, and what to use. */
+/* Commands of other profilers that have no counterpart of the same name, and what to use. */
 static const struct {
-    const char *name, *advice;
-} known_from_nsys[] = {
-    { "status", "use 'tacho doctor' to check what can be recorded on this machine" },
-    { "sessions", "'tacho profile' has no sessions: a capture ends with its tacho process" },
-    { "launch", "use 'tacho profile -c api' or '-c nvtx' to start a program and record on its request" },
-    { "start", "use 'tacho profile' with --delay, -c nvtx or -c api to set when recording starts" },
-    { "stop", "use 'tacho profile' with --duration, -c nvtx or -c api to set when recording stops, or press Ctrl-C" },
-    { "cancel", "press Ctrl-C to end 'tacho profile', and delete the report" },
-    { "shutdown", "press Ctrl-C, or send SIGTERM to 'tacho profile', to end a capture" },
-    { "recipe", "use 'tacho stats', 'tacho analyze' or 'tacho diff'" },
+    const char *name, *tool, *advice;
+} known_elsewhere[] = {
+    { "status", "nsys", "use 'tacho doctor' to check what can be recorded on this machine" },
+    { "sessions", "nsys", "'tacho profile' has no sessions: a capture ends with its tacho process" },
+    { "launch", "nsys", "use 'tacho profile -c api' or '-c nvtx' to start a program and record on its request" },
+    { "start", "nsys", "use 'tacho profile' with --delay, -c nvtx or -c api to set when recording starts" },
+    { "stop", "nsys",
+      "use 'tacho profile' with --duration, -c nvtx or -c api to set when recording stops, or press Ctrl-C" },
+    { "cancel", "nsys", "press Ctrl-C to end 'tacho profile', and delete the report" },
+    { "shutdown", "nsys", "press Ctrl-C, or send SIGTERM to 'tacho profile', to end a capture" },
+    { "recipe", "nsys", "use 'tacho stats', 'tacho analyze' or 'tacho diff'" },
+    { "record", "perf or py-spy", "use 'tacho profile PROGRAM' to record samples with their stacks, and more" },
+    { "report", "perf",
+      "use 'tacho stats -r cpu_sample_sum FILE' to list functions, and '-r cpu_topdown' for the call tree" },
+    { "annotate", "perf", "use 'tacho stats -r cpu_sample_sum:lines FILE' to list samples by source line" },
+    { "script", "perf",
+      "use 'tacho export -t folded FILE' to write stacks for flame graphs, or 'tacho sql FILE' to read every sample" },
+    { "top", "perf or py-spy",
+      "use 'tacho profile PROGRAM' to print the top functions, and 'tacho stats -r cpu_sample_sum FILE' to list all" },
+    { "dump", "py-spy", "use 'tacho stats -r python_topdown FILE' to print the Python stacks of a capture" },
+    { "stat", "perf",
+      "use 'tacho profile --cpu-core-events=LIST PROGRAM' to count events, or 'tacho stats FILE' to print tables" },
+    { "trace", "perf",
+      "use 'tacho profile -t osrt PROGRAM' to record OS calls, and 'tacho stats -r osrt_sum FILE' to sum them up" },
+    { "sched", "perf", "use 'tacho stats -r sched_sum,thread_wait_sum FILE' to list when threads ran and waited" },
+    { "lock", "perf", "use 'tacho stats -r thread_wait_sum FILE' to list waits and who held the lock" },
 };
 
 static int run_unknown(const char *name)
 {
-    for (size_t i = 0; i < sizeof known_from_nsys / sizeof known_from_nsys[0]; i++)
-        if (strcmp(name, known_from_nsys[i].name) == 0) {
-            fprintf(stderr, "tacho: tacho has no command '%s' like nsys; %s\n", name, known_from_nsys[i].advice);
+    for (size_t i = 0; i < sizeof known_elsewhere / sizeof known_elsewhere[0]; i++)
+        if (strcmp(name, known_elsewhere[i].name) == 0) {
+            fprintf(stderr, "tacho: tacho has no command '%s' like %s; %s\n", name, known_elsewhere[i].tool,
+                    known_elsewhere[i].advice);
             return EXIT_USAGE;
         }
     const char *names[32];

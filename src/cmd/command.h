@@ -48,7 +48,10 @@ int command_options(const struct command *self, int argc, char **argv, void *set
 /* Prints "tacho NAME: sentence" to stderr; returns EXIT_FAILED, or EXIT_USAGE for ERR_BAD_ARGUMENT. */
 int command_fail(const struct command *self, const struct error *err);
 
-/* Writes all of the text to stdout; EXIT_OK, or EXIT_FAILED after a message on stderr. */
+/* Writes all of the text to stdout; 0, or -1 with errno. If nobody reads it any more, tacho ends with SIGPIPE. */
+int command_print(const struct text *text);
+
+/* The same for a command: EXIT_OK, or EXIT_FAILED after a message on stderr. */
 int command_write(const struct command *self, const struct text *text);
 
 /* The command's options: `options`, or the result of make_options(). */

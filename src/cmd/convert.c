@@ -7,6 +7,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
+#include "base/nearest.h"
 #include "command.h"
 #include "export/export.h"
 #include "import/import.h"
@@ -37,22 +38,33 @@ struct settings {
     { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), \
       .help = "Print nothing on success. Default: false." }
 
-/* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
-static char *with_ending(const char *path, const char *separator, const char *ending)
+/* The length of a path without its ending: of "dir/.name.json", the length of "dir/.name". */
+static size_t without_ending(const char *path, size_t length)
 {
-    const char *name = strrchr(path, '/');
-    const char *dot = strrchr(name ? name : path, '.');
-    size_t length = dot && dot != (name ? name + 1 : path) ? (size_t)(dot - path) : strlen(path);
-    char *out = malloc(length + strlen(separator) + strlen(ending) + 1);
+    size_t at = length;
 
-    if (out)
-        sprintf(out, "%.*s%s%s", (int)length, path, separator, ending);
-    return out;
+    while (at > 1 && path[at - 1] != '.' && path[at - 1] != '/')
+        at--;
+    return at > 1 && path[at - 1] == '.' && path[at - 2] != '/' ? at - 1 : length;
 }
 
 static int ends_with(const char *name, const char *ending)
 {
     return strlen(name) > strlen(ending) && strcmp(name + strlen(name) - strlen(ending), ending) == 0;
+}
+
+/* "dir/name.sqlite" or "dir/name.json.gz" to "dir/name.tacho"; allocated. NULL when memory is short. */
+static char *with_ending(const char *path, const char *separator, const char *ending)
+{
+    int is_packed = ends_with(path, ".gz") || ends_with(path, ".zst");
+    size_t length = without_ending(path, strlen(path));
+
+    length = is_packed ? without_ending(path, length) : length;
+    char *out = malloc(length + strlen(separator) + strlen(ending) + 1);
+
+    if (out)
+        sprintf(out, "%.*s%s%s", (int)length, path, separator, ending);
+    return out;
 }
 
 /* Parses the options and checks that there is one file. Returns 1 to go on. */
@@ -309,14 +321,27 @@ static int take_parts(const struct option_list *list, struct export_options *opt
     return 0;
 }
 
+static void complain_type(const char *type, struct error *err)
+{
+    const char *nearest = nearest_name(type, type_names());
+    struct text known = { 0 };
+
+    for (const char *const *name = type_names(); *name; name++)
+        text_addf(&known, "%s%s", known.length ? ", " : "", *name);
+    if (nearest)
+        error_set(err, ERR_BAD_ARGUMENT, "unknown type '%s'; did you mean %s? The types are %s.", type, nearest,
+                  text_string(&known));
+    else
+        error_set(err, ERR_BAD_ARGUMENT, "unknown type '%s'; the types are %s", type, text_string(&known));
+    text_free(&known);
+}
+
 static int take_export_options(struct settings *settings, const struct exporter **exporter, struct error *err)
 {
     *exporter = exporter_find(settings->type);
     if (!*exporter) {
-        const char *near = nearest_name(settings->type, type_names());
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--type %s cannot be written%s%s%s; 'tacho help export' lists the types", settings->type,
-                         near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        complain_type(settings->type, err);
+        return err->code;
     }
     settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
     int code;
@@ -340,6 +365,23 @@ static int names_a_table(const struct export_options *options, const struct repo
         if (export_wants_table(options, schema_enums[i].name))
             return 1;
     return 0;
+}
+
+static int complain_tables(const char *pattern, const struct report *report, struct error *err)
+{
+    size_t count = report_table_count(report);
+    const char **names = calloc(count + 1, sizeof *names);
+
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = report_table_at(report, i)->name;
+    const char *nearest = names ? nearest_name(pattern, names) : NULL;
+    if (nearest)
+        error_set(err, ERR_BAD_ARGUMENT, "no table matches --tables=%s; did you mean %s?", pattern, nearest);
+    else
+        error_set(err, ERR_BAD_ARGUMENT, "no table matches --tables=%s; 'tacho sql FILE .tables' lists the tables",
+                  pattern);
+    free(names);
+    return err->code;
 }
 
 /* Exports the whole report, or the requested part. */
@@ -391,7 +433,7 @@ static int write_export(const char *file, const char *output, const struct expor
     if (names_a_table(&settings->export, report))
         code = write_part(report, output, exporter, settings, err);
     else
-        code = error_set(err, ERR_BAD_ARGUMENT, "no table matches --tables; 'tacho sql FILE .tables' lists the tables");
+        code = complain_tables(settings->tables.values[0], report, err);
     close_report(report, file);
     return code;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 int option_bool(const char *value)
 {
     static const struct {
@@ -66,52 +68,6 @@ char **option_split(const char *value, size_t *count)
     if (count)
         *count = parts;
     return list;
-}
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t smaller = a < b ? a : b;
-
-    return smaller < c ? smaller : c;
-}
-
-size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t rows[3][LONGEST + 1];
-    size_t a_length = strlen(a), b_length = strlen(b);
-
-    if (a_length > LONGEST || b_length > LONGEST)
-        return a_length + b_length;
-    for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_above[j - 2] + 1 < row[j])
-                row[j] = two_above[j - 2] + 1;
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-const char *nearest_name(const char *name, const char *const *names)
-{
-    const char *nearest = NULL;
-    size_t best = strlen(name) / 3 + 2; /* further away than this is another word */
-
-    for (; *names; names++) {
-        size_t distance = edit_distance(name, *names);
-        if (strlen(name) >= 3 && strncmp(name, *names, strlen(name)) == 0)
-            distance = 1; /* the beginning of a name is as good as a slip of the finger */
-        if (distance < best) {
-            best = distance;
-            nearest = *names;
-        }
-    }
-    return nearest;
 }
 
 static const struct option *find_long(const struct option *options, const char *name, size_t length)

@@ -65,9 +65,4 @@ uint64_t option_size(const char *value, unsigned thousand);
  * Returns a NULL-terminated list that one free() releases, or NULL if out of memory. */
 char **option_split(const char *value, size_t *count);
 
-/* The name of a NULL-terminated list that is closest in spelling, or NULL if none is close. */
-const char *nearest_name(const char *name, const char *const *names);
-/* The number of insertions, deletions, changes and swaps of neighbours between two names. */
-size_t edit_distance(const char *a, const char *b);
-
 #endif

@@ -260,6 +260,5 @@ int output_deliver(const struct output_delivery *delivery, const struct output_d
         return pipe_to(destination->output + 1, text, err);
     if (!output_is_console(destination))
         return write_file(file, delivery->overwrite, text, err);
-    fflush(stdout);
-    return write_all(STDOUT_FILENO, text) == 0 ? 0 : error_set_errno(err, "cannot write the output");
+    return command_print(text) == 0 ? 0 : error_set_errno(err, "cannot write the output");
 }

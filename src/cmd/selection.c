@@ -8,6 +8,7 @@
 #include "analyze/model/nvtx_span.h"
 #include "analyze/model/torch/steps_read.h"
 #include "base/human.h"
+#include "base/nearest.h"
 
 static const struct analysis *find(const struct analysis *const *registry, const char *name)
 {

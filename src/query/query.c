@@ -8,6 +8,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "query_state.h"
 #include "report/schema/schema.h"
 
@@ -127,6 +128,24 @@ void query_close(struct query *query)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
+/* Names the table that was meant, of those that have rows. */
+static int no_such_table(const struct query *query, const char *name, struct error *err)
+{
+    size_t count = report_table_count(query->tables.report), with_rows = 0;
+    const char **names = calloc(count + 1, sizeof *names);
+
+    for (size_t i = 0; names && i < count; i++)
+        if (report_table_at(query->tables.report, i)->rows)
+            names[with_rows++] = report_table_at(query->tables.report, i)->name;
+    const char *nearest = names ? nearest_name(name, names) : NULL;
+    if (nearest)
+        error_set(err, ERR_NOT_FOUND, "no such table: %s; did you mean %s?", name, nearest);
+    else
+        error_set(err, ERR_NOT_FOUND, "no such table: %s; .tables lists those that there are", name);
+    free(names);
+    return err->code;
+}
+
 /* SQLite's message, with advice for the most common ones. */
 static int explain(const struct query *query, struct error *err)
 {
@@ -145,7 +164,7 @@ static int explain(const struct query *query, struct error *err)
     if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
         return error_set(err, ERR_NOT_FOUND, "the report has no rows of %s", words + sizeof no_table - 1);
     if (strncmp(words, no_table, sizeof no_table - 1) == 0)
-        return error_set(err, ERR_NOT_FOUND, "%s; .tables lists those that there are", words);
+        return no_such_table(query, words + sizeof no_table - 1, err);
     return error_set(err, ERR_BAD_ARGUMENT, "%s", words);
 }
 
@@ -297,7 +316,7 @@ int query_schema(const struct query *query, const char *name, struct text *out, 
             add_enum_schema(out, &schema_enums[i]);
             found = 1;
         }
-    return found ? 0 : error_set(err, ERR_NOT_FOUND, "no such table: %s; .tables lists those that there are", name);
+    return found ? 0 : no_such_table(query, name, err);
 }
 
 void query_tables(const struct query *query, struct text *out)

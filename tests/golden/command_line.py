@@ -1,6 +1,9 @@
 """The command line itself: exit statuses, help and completion from the table, files that exist already, recovery."""
 
+import gzip
 import os
+import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -25,11 +28,25 @@ def check(what, truth, *shown):
 def check_usage():
     status, out, err = run()
     check("no command is a usage error", status == 2 and out == "" and "usage: tacho COMMAND" in err, status, err)
-    status, out, err = run("stat")
+    status, out, err = run("stast")
     check("a slip is named", status == 2 and "did you mean 'stats'?" in err, status, err)
-    for name, advice in (("status", "tacho doctor"), ("launch", "-c api"), ("start", "--delay"), ("stop", "--duration"), ("shutdown", "SIGTERM")):
+    for name, advice in (("status", "tacho doctor"), ("launch", "-c api"), ("start", "--delay"), ("stop", "--duration"), ("shutdown", "SIGTERM"),
+                         ("record", "tacho profile PROGRAM"), ("report", "-r cpu_sample_sum"), ("top", "-r cpu_sample_sum"), ("dump", "-r python_topdown"),
+                         ("annotate", "cpu_sample_sum:lines"), ("script", "-t folded"), ("stat", "tacho stats"), ("trace", "-t osrt")):
         status, out, err = run(name)
-        check(f"nsys {name}", status == 2 and advice in err and err.count("\n") == 1, status, err)
+        check(f"{name} of another profiler", status == 2 and advice in err and err.count("\n") == 1, status, err)
+    for words, nearest in ((["stats", "-r", "cuda_kern_sum", "x"], "cuda_gpu_kern_sum"), (["analyze", "-r", "memcpy_async", "x"], "cuda_memcpy_async"),
+                           (["stats", "--filter-range", "x"], "--filter-"), (["export", "-t", "perfeto", "x"], "perfetto"), (["profile", "-t", "cudnnn", "x"], "cudnn"),
+                           (["diff", "-r", "kernel_gpu_sum", "x", "y"], "cuda_gpu_kern_sum")):
+        status, out, err = run(*words)
+        check(f"{words} is answered with a suggestion", status == 2 and f"did you mean {nearest}" in err and err.count("\n") == 1, status, err)
+    status, out, err = run("export", "--type", "nosuch", "x")
+    types = re.search(r"--type=TYPE +(.*?) Default", " ".join(run("help", "export")[1].split())).group(1)
+    named = re.findall(r"[a-z]+", types.partition(":")[2].replace(" or ", " "))
+    check("an unknown type lists those that there are", status == 2 and len(named) > 10 and all(name in err for name in named), err, named)
+    for words in (["-p", "4711"], ["--pid", "4711"], ["--pid=4711", "ls"]):
+        status, out, err = run("profile", *words)
+        check(f"{words}: a process that runs", status == 2 and "cannot attach" in err and "4711" in err and err.count("\n") == 1, status, err)
     status, out, err = run("--version")
     check("the version", status == 0 and out.startswith("tacho "), out)
     for command in ("profile", "stats", "analyze", "sql", "diff", "info", "doctor", "export", "import", "recover", "completion"):
@@ -104,6 +121,31 @@ def check_files():
     check("nothing is left over", not [name for name in os.listdir(".") if "unfinished" in name], os.listdir("."))
 
 
+def check_names():
+    """What a file is called that was not given a name, and what a misspelt table is answered with."""
+    trace = b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}'
+    for name, made in (("one.json", "one.tacho"), ("two.pt.trace.json.gz", "two.pt.trace.tacho"), (".three.json.gz", ".three.tacho")):
+        with (gzip.open if name.endswith(".gz") else open)(name, "wb") as out:
+            out.write(trace)
+        status, out, err = run("import", name)
+        check(f"the import of {name}", (status, out) == (0, made + "\n"), status, out, err)
+    for words in (["sql", "r.tacho", "SELECT * FROM OSRT_APIS"], ["sql", "r.tacho", ".schema osrt"], ["export", "--tables=OSRT_CALLS", "r.tacho"]):
+        status, out, err = run(*words)
+        check(f"{words}: the table that was meant", status in (1, 2) and "did you mean OSRT_API?" in err, status, err)
+
+
+def check_closed_pipe():
+    """A reader that has enough ends tacho without a word, also where SIGPIPE is ignored, as in Python's children."""
+    for words in (["stats", "r.tacho"], ["stats", "-f", "json", "r.tacho"], ["analyze", "r.tacho"], ["info", "r.tacho"], ["sql", "r.tacho", "SELECT * FROM OSRT_API"],
+                  ["diff", "r.tacho", "r.tacho"], ["help", "profile"], ["completion", "bash"], ["doctor"]):
+        for is_ignored in (False, True):
+            read_end, write_end = os.pipe()
+            os.close(read_end)
+            done = subprocess.run([TACHO, *words], stdout=write_end, stderr=subprocess.PIPE, restore_signals=not is_ignored)
+            os.close(write_end)
+            check(f"{words}, SIGPIPE {'ignored' if is_ignored else 'as usual'}", (done.returncode, done.stderr) == (-signal.SIGPIPE, b""), done.returncode, done.stderr)
+
+
 def check_nsys_rep():
     open("other.nsys-rep", "w").close()
     env = dict(os.environ, PATH="/nowhere")
@@ -137,6 +179,8 @@ def main():
         check_usage()
         check_completion()
         check_files()
+        check_names()
+        check_closed_pipe()
         check_recovery()
         check_nsys_rep()
     sys.exit(failures != 0)

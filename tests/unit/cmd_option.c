@@ -158,14 +158,6 @@ static void known_but_without_effect(void **state)
     assert_int_equal(operand_count, 1);
 }
 
-static void distances(void **state)
-{
-    assert_int_equal(edit_distance("", "abc"), 3);
-    assert_int_equal(edit_distance("kitten", "sitting"), 3);
-    assert_int_equal(edit_distance("output", "outptu"), 1); /* neighbours swapped */
-    assert_int_equal(edit_distance("same", "same"), 0);
-}
-
 static void splitting_at_commas(void **state)
 {
     size_t count;
@@ -199,7 +191,6 @@ int main(void)
         cmocka_unit_test(lists_grow),
         cmocka_unit_test(slips_of_the_finger),
         cmocka_unit_test(known_but_without_effect),
-        cmocka_unit_test(distances),
         cmocka_unit_test(splitting_at_commas),
     };
 

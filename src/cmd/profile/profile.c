@@ -17,6 +17,7 @@
 #include "export/export.h"
 #include "output_name.h"
 #include "profile_options.h"
+#include "profile_program.h"
 #include "summary.h"
 
 /* One argument as a shell would need it. */
@@ -325,7 +326,7 @@ static int run(const struct command *self, int argc, char **argv)
             error_set(&err, ERR_BAD_ARGUMENT,
                       "--attach=caller takes no program: it records the process that starts tacho");
         else if (count == 0 && !settings->attach)
-            error_set(&err, ERR_BAD_ARGUMENT, "no program given: tacho profile PROGRAM …");
+            profile_program_lacking(settings, &err);
         else
             profile_options_finish(settings, &err);
         print_warnings(self, &settings->warnings);

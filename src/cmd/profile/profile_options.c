@@ -161,6 +161,8 @@ static const struct option last_options[] = {
               "the Python package does. caller-temporary: delete the report at the end." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
       .help = "Do not print the summary." },
+    { .name = "pid", .kind = OPTION_CUSTOM, .value = "PID", .take = profile_program_take_pid, .hidden = 1,
+      .help = "Known from perf and py-spy; refused." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL",
       .take = profile_window_take_stop_on_range_end, .hidden = 1,
       .help = "Old spelling of --capture-range-end." },

@@ -54,3 +54,22 @@ int profile_program_take_variables(void *context, const char *value, struct erro
     }
     return 0;
 }
+
+/* As perf, py-spy and gdb have it. */
+int profile_program_take_pid(void *settings, const char *value, struct error *err)
+{
+    return error_set(
+        err, ERR_BAD_ARGUMENT,
+        "tacho cannot attach to a process that runs (%s): start it with 'tacho profile PROGRAM …'; with -c "
+        "api, -c nvtx or --delay, recording begins later",
+        value);
+}
+
+int profile_program_lacking(const struct profile_settings *settings, struct error *err)
+{
+    const char *range = settings->collect.range_text;
+
+    if (range && range[strspn(range, "0123456789")] == 0) /* -p 4711 */
+        return profile_program_take_pid(NULL, range, err);
+    return error_set(err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
+}

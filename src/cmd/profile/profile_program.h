@@ -8,6 +8,10 @@
 int profile_program_take_kill(void *settings, const char *value, struct error *err);
 int profile_program_take_wait(void *settings, const char *value, struct error *err);
 int profile_program_take_variables(void *settings, const char *value, struct error *err);
+int profile_program_take_pid(void *settings, const char *value, struct error *err);
+
+/* The error of a command line without a program. */
+int profile_program_lacking(const struct profile_settings *settings, struct error *err);
 
 /* Values for completion. */
 const char *const *profile_program_signals(void);

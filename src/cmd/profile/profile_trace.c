@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cmd/cmd_source.h"
 
 /* What nsys records besides, and this version does not. */

@@ -1,0 +1,15 @@
+/* The name that someone meant: suggestions for names of commands, options, reports and tables that do not exist. */
+#ifndef TACHO_BASE_NEAREST_H
+#define TACHO_BASE_NEAREST_H
+
+#include <stddef.h>
+
+/* Of a NULL-terminated list, the name that is closest to `name`, or NULL if none is close. A name is close if it
+ * differs by few letters, starts with `name`, or has all of its words: cuda_kern_sum is close to cuda_gpu_kern_sum.
+ * Upper and lower case are the same. */
+const char *nearest_name(const char *name, const char *const *names);
+
+/* The number of insertions, deletions, changes and swaps of neighbours between two names. */
+size_t nearest_distance(const char *a, const char *b);
+
+#endif
