@@ -104,7 +104,7 @@ restore_mask:
 static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                         const struct export_options *options, const struct stat *old, struct error *err)
 {
-    const char *ending = exporter->folder ? exporter->name : exporter->extension;
+    const char *ending = exporter->folder ? exporter->folder : exporter->extension;
     char folder[4096], unfinished[4096 + 16];
     int code;
 

@@ -8,7 +8,8 @@ struct exporter {
     const char *name;      /* "sqlite" */
     const char *help;
     const char *extension; /* of the file, or of the folder if `folder` is set */
-    int folder;            /* writes a folder of files, or one file if the options select a single table */
+    const char *folder;    /* writes a folder of files with this ending, or one file if the options select a single
+                            * table; NULL: writes one file */
     int gzips;             /* supports export_options.gzip */
     int limits;            /* supports export_options.max_bytes */
     int appends;           /* supports export_options.append: path is then a copy of the existing file */

@@ -1,6 +1,7 @@
 /* Parses the options that select a part of a report: patterns of tables, ranges of time, a shift of all times. */
 #include "export_options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,17 @@ int export_wants_table(const struct export_options *options, const char *name)
         if (regex_matches(options->patterns[i], name, strlen(name)))
             return 1;
     return options->pattern_count == 0;
+}
+
+int export_table_path(struct text *out, const char *folder, const char *table, const char *ending, struct error *err)
+{
+    enum { NAME_MOST = 127 };
+
+    text_addf(out, "%s/", folder);
+    for (const char *c = table; *c && c - table < NAME_MOST; c++)
+        text_add_char(out, isalnum((unsigned char)*c) ? *c : '_');
+    text_addf(out, ".%s", ending);
+    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
 }
 
 int export_wants_time(const struct export_options *options, int64_t start_ns, int64_t end_ns)

@@ -41,6 +41,9 @@ int export_parse_time(const char *text, int64_t *out, struct error *err);
 void export_options_free(struct export_options *options);
 
 int export_wants_table(const struct export_options *options, const char *name);
+/* The path of a table's file in a folder. Names of tables come from the report, and may be anything: only letters,
+ * digits and _ go into the path. */
+int export_table_path(struct text *out, const char *folder, const char *table, const char *ending, struct error *err);
 /* Whether an event from start to end overlaps one of the ranges; times are the report's own. */
 int export_wants_time(const struct export_options *options, int64_t start_ns, int64_t end_ns);
 /* The number to add to the report's times: shift_ns, and with normalize the begin of the capture in UTC. */

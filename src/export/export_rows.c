@@ -11,6 +11,7 @@
 
 #include "analyze/model/gpu.h"
 #include "base/array.h"
+#include "last_rows.h"
 
 #define WINDOW_ROWS 131072
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
@@ -37,6 +38,7 @@ struct export_rows {
     size_t column_count;
     const struct export_options *options;
     int64_t shift_ns;
+    struct last_rows last;
     int start, end;                                         /* columns of its times, or -1 */
     int of_thread, of_process, correlation, device, stream; /* columns for the filter, or -1 */
     struct window windows[2];
@@ -238,7 +240,7 @@ int export_rows_next(struct export_rows *rows, struct error *err)
             rows->at = 0;
             rows->run++;
         }
-        if (in_ranges(rows, &window->view))
+        if (in_ranges(rows, &window->view) && !last_rows_is_replaced(&rows->last, window->first + window->view.at))
             return 1;
     }
 }
@@ -290,6 +292,7 @@ int export_rows_open(struct report *report, const struct report_table *table, co
                      struct error *err)
 {
     struct export_rows *rows = calloc(1, sizeof *rows);
+    int code;
 
     if (!rows)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -306,13 +309,18 @@ int export_rows_open(struct report *report, const struct report_table *table, co
     pthread_cond_init(&rows->changed, NULL);
     find_times(rows);
     find_places(rows);
+    if ((code = last_rows_find(report, table, &rows->last, err)) != 0)
+        goto close_rows;
     if (!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) {
-        export_rows_close(rows);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto close_rows;
     }
     rows->started = table->rows >= AHEAD_ROWS && pthread_create(&rows->thread, NULL, fill_ahead, rows) == 0;
     *out = rows;
     return 0;
+close_rows:
+    export_rows_close(rows);
+    return code;
 }
 
 void export_rows_close(struct export_rows *rows)
@@ -334,5 +342,6 @@ void export_rows_close(struct export_rows *rows)
     }
     pthread_cond_destroy(&rows->changed);
     pthread_mutex_destroy(&rows->lock);
+    last_rows_free(&rows->last);
     free(rows);
 }

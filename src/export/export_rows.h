@@ -1,5 +1,6 @@
 /* The rows of a table in order, for exporters: decoded a window at a time, ahead of the caller, so that memory is
- * bounded and decoding costs no wall time. Applies time ranges and the shift of times. */
+ * bounded and decoding costs no wall time. Applies time ranges and the shift of times. Of the rows about one object
+ * that schema_last_row_key() describes, only the last one is returned. */
 #ifndef TACHO_EXPORT_EXPORT_ROWS_H
 #define TACHO_EXPORT_EXPORT_ROWS_H
 

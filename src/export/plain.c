@@ -2,7 +2,6 @@
  * same walk.
  *
  * Strings appear in place of their ids unless ids are requested. Bytes that are not UTF-8 become U+FFFD. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,22 +307,24 @@ close_rows:
     return code;
 }
 
-/* Names of tables come from the file, and may be anything: only letters, digits and _ go into a path. With a table the
- * path is that of a folder. */
+/* With a table the path is that of a folder. */
 static int open_output(struct plain *plain, const char *folder, const char *table, struct error *err)
 {
-    char path[4096], name[128];
-    size_t length = 0;
+    struct text path = { 0 };
+    int code = 0;
 
-    for (const char *c = table; c && *c && length + 1 < sizeof name; c++)
-        name[length++] = isalnum((unsigned char)*c) ? *c : '_';
-    name[length] = '\0';
-    int written = table ? snprintf(path, sizeof path, "%s/%s.%s", folder, name, plain->style->name)
-                        : snprintf(path, sizeof path, "%s", folder);
-    if (written >= (int)sizeof path)
-        return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
-    plain->file = fopen(path, "we");
-    return plain->file ? 0 : error_set_errno(err, "cannot write '%s'", path);
+    if (table)
+        code = export_table_path(&path, folder, table, plain->style->name, err);
+    else
+        text_add(&path, folder);
+    if (code != 0)
+        goto free_path;
+    plain->file = fopen(text_string(&path), "we");
+    if (!plain->file)
+        code = error_set_errno(err, "cannot write '%s'", text_string(&path));
+free_path:
+    text_free(&path);
+    return code;
 }
 
 /* Writes the last lines. After an error the file stays open, and export_plain() closes it. */
@@ -448,7 +449,7 @@ const struct exporter export_csv = {
     .name = "csv",
     .help = "a folder with a csv file for each table",
     .extension = "csv",
-    .folder = 1,
+    .folder = "csv",
     .export_report = export_to_csv,
 };
 const struct exporter export_json = {

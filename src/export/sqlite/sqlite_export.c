@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/row_cursor.h"
-#include "report/schema/enums.h"
+#include "export/nsys_tables.h"
 #include "report/schema/schema.h"
 
 static int fail(const struct sqlite_export *export, struct error *err)
@@ -39,8 +38,10 @@ static int execute_text(const struct sqlite_export *export, char *sql, struct er
     return code;
 }
 
-static int has_table(const struct sqlite_export *export, const char *name)
+static int has_table(void *context, const char *name)
 {
+    const struct sqlite_export *export = context;
+
     return sqlite3_table_column_metadata(export->database, "main", name, NULL, NULL, NULL, NULL, NULL, NULL) ==
            SQLITE_OK;
 }
@@ -62,14 +63,6 @@ struct shape {
 static const char *sql_type(enum column_type type)
 {
     return type == COLUMN_REAL ? "REAL" : type == COLUMN_TEXT ? "TEXT" : "INTEGER";
-}
-
-static const struct schema_column *find_note(const struct schema_table *known, const char *name)
-{
-    for (size_t i = 0; known && i < known->column_count; i++)
-        if (strcmp(known->columns[i].name, name) == 0)
-            return &known->columns[i];
-    return NULL;
 }
 
 static char *table_sql(const struct sqlite_export *export, const struct shape *shape)
@@ -111,21 +104,6 @@ static void shape_empty(struct shape *shape, const struct schema_table *known)
 }
 
 /* ---- properties of the rows ------------------------------------------------------------------------------------ */
-
-static int find_value(void *context, int worker, const struct report_block *block)
-{
-    for (size_t r = 0; r < block->rows; r++)
-        if (!block_is_null(block, 0, r))
-            return ERR_CANCELLED; /* enough is known */
-    return 0;
-}
-
-static int has_values(const struct sqlite_export *export, const struct report_table *table, int column)
-{
-    struct error err;
-
-    return report_scan(export->report, table, &column, 1, NULL, find_value, NULL, &err) != 0;
-}
 
 struct key {
     int64_t first, second;
@@ -172,14 +150,11 @@ static void shape_table(const struct sqlite_export *export, const struct report_
     int id = schema_find(table->name);
 
     *shape = (struct shape){ .name = table->name, .known = id < 0 ? NULL : &schema_tables[id], .table = table };
-    for (size_t c = 0; c < table->column_count && shape->count < EXPORT_COLUMNS_MAX; c++) {
-        const struct schema_column *note = find_note(shape->known, table->columns[c].name);
-        if (note && note->extra && !has_values(export, table, (int)c))
-            continue;
-        if (note && note->key)
-            shape->keys[shape->key_count++] = shape->count;
-        shape->notes[shape->count] = note;
-        shape->columns[shape->count++] = (int)c;
+    shape->count = nsys_columns(export->report, table, shape->columns, EXPORT_COLUMNS_MAX);
+    for (size_t c = 0; c < shape->count; c++) {
+        shape->notes[c] = nsys_column(shape->known, table->columns[shape->columns[c]].name);
+        if (shape->notes[c] && shape->notes[c]->key)
+            shape->keys[shape->key_count++] = c;
     }
     if (shape->key_count && !is_key(export, shape))
         shape->key_count = 0;
@@ -305,16 +280,14 @@ static int add_table(struct sqlite_export *export, const struct report_table *ta
     return there ? 0 : promise_not_null(export, &shape, nulls, err);
 }
 
-/* All tables of the schema that are not there yet; with lazy only the one that nsys never leaves out. */
+/* All tables of the schema that are not there yet. */
 static int add_empty_tables(struct sqlite_export *export, struct error *err)
 {
     struct shape shape;
     int code;
 
     for (size_t i = 0; i < TABLE_COUNT; i++) {
-        const char *name = schema_tables[i].name;
-        if (strncmp(name, "TACHO_", 6) == 0 || has_table(export, name) || !export_wants_table(export->options, name) ||
-            (export->options->lazy && i != TABLE_META_DATA_CAPTURE))
+        if (has_table(export, schema_tables[i].name) || !nsys_wants_empty(export->options, (enum table_id)i))
             continue;
         shape_empty(&shape, &schema_tables[i]);
         if ((code = execute_text(export, table_sql(export, &shape), err)) != 0)
@@ -324,33 +297,6 @@ static int add_empty_tables(struct sqlite_export *export, struct error *err)
 }
 
 /* ---- enums and metadata ---------------------------------------------------------------------------------------- */
-
-/* nsys writes these whether a table refers to them or not. */
-static int always_there(const char *name)
-{
-    static const char *const starts[] = { "ENUM_NSYS_",     "ENUM_CUDA_",       "ENUM_CUPTI_",     "ENUM_STACK_",
-                                          "ENUM_SAMPLING_", "ENUM_SCHEDULING_", "ENUM_DIAGNOSTIC_" };
-
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-            return 1;
-    return 0;
-}
-
-static int is_referred_to(const struct sqlite_export *export, const char *name)
-{
-    char reference[128];
-
-    snprintf(reference, sizeof reference, "REFERENCES %s(", name);
-    for (size_t i = 0; i < TABLE_COUNT; i++) {
-        if (!has_table(export, schema_tables[i].name))
-            continue;
-        for (size_t c = 0; c < schema_tables[i].column_count; c++)
-            if (strncmp(schema_tables[i].columns[c].note, reference, strlen(reference)) == 0)
-                return 1;
-    }
-    return 0;
-}
 
 static int create_enum(const struct sqlite_export *export, const char *name, const char *note, struct error *err)
 {
@@ -371,8 +317,9 @@ static int put_enum_value(const struct sqlite_export *export, const char *list, 
                         err);
 }
 
-static int add_enum(const struct sqlite_export *export, const struct schema_enum *list, struct error *err)
+static int put_enum(void *context, const struct schema_enum *list, struct error *err)
 {
+    const struct sqlite_export *export = context;
     int code;
 
     if ((code = create_enum(export, list->name, list->note, err)) != 0)
@@ -384,65 +331,25 @@ static int add_enum(const struct sqlite_export *export, const struct schema_enum
     return 0;
 }
 
-/* NULL for a NULL. */
-static const char *text_or_null(const struct sqlite_export *export, const struct row_cursor *rows, size_t column)
-{
-    return row_is_null(rows, column) ? NULL : report_string(export->report, row_int(rows, column), NULL);
-}
-
-/* Values of an imported file that our own enums lack. */
-static int add_foreign_enums(const struct sqlite_export *export, struct error *err)
-{
-    enum { LIST, ID, NAME, LABEL };
-    static const char *const names[] = { "enumName", "id", "name", "label", NULL };
-    struct row_cursor rows;
-    int code;
-
-    if ((code = row_cursor_open(&rows, export->report, "TACHO_ENUM", names, err)) != 0)
-        return code;
-    while (row_cursor_next(&rows)) {
-        const char *list = text_or_null(export, &rows, LIST);
-        if (!list || strncmp(list, "ENUM_", 5) != 0 || !export_wants_table(export->options, list))
-            continue;
-        if ((code = create_enum(export, list, "Of the imported file.", err)) != 0)
-            goto close_rows;
-        if ((code = put_enum_value(export, list, row_int(&rows, ID), text_or_null(export, &rows, NAME),
-                                   text_or_null(export, &rows, LABEL), err)) != 0)
-            goto close_rows;
-    }
-close_rows:
-    row_cursor_close(&rows);
-    return code;
-}
-
-static int add_enums(const struct sqlite_export *export, struct error *err)
-{
-    int code;
-
-    for (size_t i = 0; i < ENUM_COUNT; i++) {
-        const char *name = schema_enums[i].name;
-        if (!export_wants_table(export->options, name) ||
-            (export->options->lazy && !always_there(name) && !is_referred_to(export, name)))
-            continue;
-        if ((code = add_enum(export, &schema_enums[i], err)) != 0)
-            return code;
-    }
-    return add_foreign_enums(export, err);
-}
-
 static int add_metadata(const struct sqlite_export *export, struct error *err)
 {
+    int code;
+
     if (!export_wants_table(export->options, "META_DATA_EXPORT"))
         return 0;
-    return execute(export,
-                   "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- The schema that this file follows.\n\n"
-                   "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
-                   "DELETE FROM main.META_DATA_EXPORT;"
-                   "INSERT INTO main.META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'Tacho'),"
-                   " ('EXPORT_PRODUCT_VERSION', '" TACHO_VERSION "'), ('EXPORT_SCHEMA_VERSION', '3.20.3'),"
-                   " ('EXPORT_SCHEMA_VERSION_MAJOR', '3'), ('EXPORT_SCHEMA_VERSION_MINOR', '20'),"
-                   " ('EXPORT_SCHEMA_VERSION_MICRO', '3'), ('EXPORT_SCHEMA_VERSION_CKSUM', '4021079525 170230')",
-                   err);
+    if ((code = execute(export,
+                        "CREATE TABLE IF NOT EXISTS main.META_DATA_EXPORT (\n    -- " NSYS_METADATA_NOTE "\n\n"
+                        "    name TEXT NOT NULL, -- What.\n    value TEXT -- Value.\n);"
+                        "DELETE FROM main.META_DATA_EXPORT",
+                        err)) != 0)
+        return code;
+    for (const struct nsys_metadata *row = nsys_metadata; row->name; row++)
+        if ((code = execute_text(export,
+                                 sqlite3_mprintf("INSERT INTO main.META_DATA_EXPORT VALUES (%Q, %Q)", row->name,
+                                                 row->value),
+                                 err)) != 0)
+            return code;
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
@@ -479,25 +386,6 @@ static int begin(struct sqlite_export *export, struct error *err)
                                                                                                   : fail(export, err);
 }
 
-/* A report has a row for a process when it begins and another when it ends; only the last one is exported. */
-static int keep_last_rows(struct sqlite_export *export, struct error *err)
-{
-    int code;
-
-    for (size_t i = 0; i < report_table_count(export->report); i++) {
-        const struct report_table *table = report_table_at(export->report, i);
-        const char *key = schema_last_row_key(table->name);
-        char sql[256];
-        if (!key || !table->rows || !export_wants_table(export->options, table->name))
-            continue;
-        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
-                 table->name, table->name, key);
-        if ((code = execute(export, sql, err)) != 0)
-            return code;
-    }
-    return 0;
-}
-
 static int add_tables(struct sqlite_export *export, struct error *err)
 {
     int code;
@@ -510,7 +398,7 @@ static int add_tables(struct sqlite_export *export, struct error *err)
         if ((code = add_table(export, table, err)) != 0)
             return code;
     }
-    return export->options->append ? 0 : keep_last_rows(export, err);
+    return 0;
 }
 
 static int finish_strings(struct sqlite_export *export, struct error *err)
@@ -524,6 +412,7 @@ static int finish_strings(struct sqlite_export *export, struct error *err)
 
 static int add_all(struct sqlite_export *export, struct error *err)
 {
+    const struct nsys_enum_sink enums = { has_table, put_enum, export };
     int code;
 
     if ((code = export_shift(export->options, export->report, &export->shift_ns, err)) != 0)
@@ -538,7 +427,7 @@ static int add_all(struct sqlite_export *export, struct error *err)
         return code;
     if ((code = add_empty_tables(export, err)) != 0)
         return code;
-    if ((code = add_enums(export, err)) != 0)
+    if ((code = nsys_enums(export->report, export->options, &enums, err)) != 0)
         return code;
     if ((code = add_metadata(export, err)) != 0)
         return code;
