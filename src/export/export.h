@@ -29,6 +29,6 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
 
 extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome,
     export_perfetto, export_stacks, export_folded, export_speedscope, export_pprof, export_svg, export_tacho,
-    export_html;
+    export_html, export_arrow, export_arrowdir;
 
 #endif
