@@ -321,11 +321,26 @@ static int take_parts(const struct option_list *list, struct export_options *opt
     return 0;
 }
 
+/* Types that nsys writes and tacho does not, and what to do instead. */
+static const struct {
+    const char *type, *instead;
+} types_of_nsys[] = {
+    { "parquetdir", "Parquet is written by the Python package: tacho.Report(FILE).to_parquet(FOLDER), or read the "
+                    "files of --type arrowdir" },
+    { "hdf", "HDF5 is not written; --type arrowdir makes files that pandas and MATLAB read" },
+    { "info", "tacho info FILE prints what is in a report" },
+};
+
 static void complain_type(const char *type, struct error *err)
 {
     const char *nearest = nearest_name(type, type_names());
     struct text known = { 0 };
 
+    for (size_t i = 0; i < sizeof types_of_nsys / sizeof *types_of_nsys; i++)
+        if (strcmp(types_of_nsys[i].type, type) == 0) {
+            error_set(err, ERR_BAD_ARGUMENT, "%s", types_of_nsys[i].instead);
+            return;
+        }
     for (const char *const *name = type_names(); *name; name++)
         text_addf(&known, "%s%s", known.length ? ", " : "", *name);
     if (nearest)

@@ -121,7 +121,7 @@ def plain(original):
 
 
 def mistakes():
-    for arguments, word in ((["-t", "parquetdir"], "tacho help export"), (["-t", "sqlit"], "sqlite"), (["--tables=a\\{"], "a\\{"),
+    for arguments, word in ((["-t", "parquetdir"], "to_parquet"), (["-t", "hdf"], "arrowdir"), (["-t", "nosuch"], "sqlite, csv, json"), (["-t", "sqlit"], "sqlite"), (["--tables=a\\{"], "a\\{"),
                             (["--times=5"], "START/END"), (["--times=a/b"], "'a'"), (["--ts-shift=soon"], "soon")):
         status, said = run("export", *arguments, "-o", "no.sqlite", "mix.sqlite")
         check(f"{arguments}: status 2, one line, the word '{word}'", (2, 1, True), (status, said.count("\n"), word in said))

@@ -300,7 +300,7 @@ def options():
         check(f"--metadata={wrong}", True, "JSON object" in lib.refusal("export", "-t", "chrome", "-f", "true", "-o", "none.json", f"--metadata={wrong}", path))
     shutil.copy(path, "named.json.gz")
     lib.output("export", "-q", "-t", "chrome", "--gzip", "named.json.gz")
-    check("a name that TensorBoard finds", True, os.path.exists("named.json.pt.trace.json.gz"))
+    check("a name that TensorBoard finds", True, os.path.exists("named.pt.trace.json.gz"))
 
 
 def hostile():
