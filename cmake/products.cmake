@@ -128,5 +128,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tacho ${CMAKE_SOURCE_DIR}/python/si
   PATTERN __pycache__ EXCLUDE)
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tacho DESTINATION include)
-install(FILES LICENSE NOTICE README.md CONTRIBUTING.md DESTINATION share/tacho)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/tacho)
+install(FILES LICENSE NOTICE DESTINATION share/tacho)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/tacho PATTERN *.md EXCLUDE)
+install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/install-pages ${CMAKE_SOURCE_DIR} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/tacho
+  COMMAND_ERROR_IS_FATAL ANY)")

@@ -7,13 +7,13 @@ export DEBIAN_FRONTEND=noninteractive
 # What each job needs. Libraries come with their static archives, because bin/tacho is fully static.
 packages_libraries="libzstd-dev zlib1g-dev libxxhash-dev libevent-dev libsqlite3-dev libiberty-dev libdw-dev libelf-dev liblzma-dev libbz2-dev"
 packages_build="cmake ninja-build gcc libc6-dev binutils $packages_libraries"
-# For building the other architecture's tarball, and for trying it under emulation.
+# For building the other architecture's tarball: its program prints its manual pages under emulation, and is tried so.
 case $(uname -m) in
-x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
-aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
+x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
+aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user" ;;
 *) packages_cross="" ;;
 esac
-packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
+packages_test="$packages_build $packages_cross g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
 # The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"
@@ -26,7 +26,7 @@ packages_compared="linux-perf linux-tools-generic"
 # Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
-packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython pypy3 libc6-dbg pkg-config"
+packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
 pypi_environment="numpy pandas ipython py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
@@ -36,6 +36,8 @@ pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+project_version() { sed -nE 's/^project\(tacho VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt"; }
 
 # Prints those of the packages given that dpkg does not have.
 missing_packages() {
