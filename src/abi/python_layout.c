@@ -22,11 +22,10 @@ const char *python_status_text(enum python_status status)
     static const char *const texts[] = {
         [PYTHON_OK] = "it can be read",
         [PYTHON_UNREADABLE] = "its memory cannot be read",
-        [PYTHON_TORN] = "its interpreter was not set up",
+        [PYTHON_TORN] = "its interpreter is not initialized",
         [PYTHON_TOO_OLD] = "its Python is older than 3.9",
-        [PYTHON_TOO_NEW] = "its Python is newer than 3.14, which this version of Tacho does not know",
-        [PYTHON_FREE_THREADED] =
-            "it is a free-threaded build of Python, whose stacks this version of Tacho does not read",
+        [PYTHON_TOO_NEW] = "its Python is newer than 3.14, which this version of Tacho does not support",
+        [PYTHON_FREE_THREADED] = "it is a free-threaded build of Python, which this version of Tacho does not support",
     };
     return texts[status];
 }

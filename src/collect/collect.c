@@ -89,7 +89,7 @@ static void flush(struct collector *collector)
     if (writer_flush(collector->writer, &err) == 0 || capture->flush_failed)
         return;
     capture->flush_failed = 1;
-    collector_warn(collector, 0, "The report could not be written completely: %s.", err.text);
+    collector_warn(collector, 0, "The report is incomplete: %s.", err.text);
 }
 
 static void tick(evutil_socket_t unused, short what, void *argument)
@@ -132,7 +132,7 @@ static int not_started(struct collector *collector, int error, struct error *err
     result->start_errno = error;
     result->exit_status = error == ENOENT ? 127 : 126;
     if (error == ENOENT)
-        return error_set(err, ERR_NOT_FOUND, "cannot run %s: the interpreter that it asks for is not there",
+        return error_set(err, ERR_NOT_FOUND, "cannot run %s: its interpreter does not exist",
                          collector->options->argv[0]);
     return error_set(err, ERR_DENIED, "cannot run %s: %s", collector->options->argv[0], strerror(error));
 }
@@ -145,7 +145,7 @@ static int prepare_program(struct collector *collector, struct launch *launch, c
                                            session_agent_path(&capture->session, agent_path),
                                            capture->session.variable);
     if (!environment)
-        return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+        return error_set(err, ERR_NO_MEMORY, "out of memory while starting the program");
     int failed = launch_prepare(launch, collector, program, environment);
     environment_free(environment); /* the child has its own copy */
     return failed ? not_started(collector, -failed, err) : 0;
@@ -165,7 +165,7 @@ static int start_program(struct collector *collector, struct launch *launch, str
     capture->children_left = 1;
     collector->primary = process_add(collector, launch->pid, getpid(), "launch");
     if (!collector->primary)
-        return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+        return error_set(err, ERR_NO_MEMORY, "out of memory while starting the program");
     collector->primary->start_ns = capture->launch_ns;
     collector->primary->cpu_before_ns = capture->launch_cpu_ns;
     collector->primary->is_primary = collector->primary->is_child = 1;
@@ -226,10 +226,16 @@ static void tell_which_range(struct collector *collector)
     else
         snprintf(where, sizeof where, "in domain '%.60s'", domain);
     if (strcmp(elsewhere, "default") == 0)
-        snprintf(hint, sizeof hint, " One began in the default domain: -p '%.100s'.", range);
+        snprintf(hint, sizeof hint, " A range of that name started in the default domain: use -p '%.100s'.", range);
     else if (*elsewhere)
-        snprintf(hint, sizeof hint, " One began in domain '%s': -p '%.100s@%s'.", elsewhere, range, elsewhere);
-    collector_warn(collector, 0, "Nothing was recorded: no NVTX range called '%.100s' began %s.%s", range, where, hint);
+        snprintf(hint, sizeof hint,
+                 " A range of that name started in domain '%s': use -p "
+                 "'%.100s@%s'.",
+                 elsewhere, range, elsewhere);
+    collector_warn(collector, 0,
+                   "Nothing was recorded: no NVTX range named '%.100s' started "
+                   "%s.%s",
+                   range, where, hint);
 }
 
 static void tell_if_nothing_was_recorded(struct collector *collector)
@@ -240,11 +246,11 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
     if (options->range == COLLECT_RANGE_NVTX)
         tell_which_range(collector);
     else if (options->range == COLLECT_RANGE_API)
-        collector_warn(
-            collector, 0,
-            "Nothing was recorded: no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen.");
+        collector_warn(collector, 0,
+                       "Nothing was recorded: the program called neither cudaProfilerStart(), cuProfilerStart() nor "
+                       "tacho_start().");
     else if (options->delay_ns > 0)
-        collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
+        collector_warn(collector, 0, "Nothing was recorded: the program exited before --delay had passed.");
 }
 
 static void finish(struct collector *collector)
@@ -290,7 +296,7 @@ static void close_report(struct collector *collector)
     collector->writer = NULL;
     if (result->report_error && !capture->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
         char text[600];
-        snprintf(text, sizeof text, "The report could not be written completely: %s.", err.text);
+        snprintf(text, sizeof text, "The report is incomplete: %s.", err.text);
         result->warnings[result->warning_count] = strdup(text);
         result->warning_count += result->warnings[result->warning_count] != NULL;
     }
@@ -312,14 +318,14 @@ static int set_up(struct collector *collector, struct error *err)
 {
     collector->base = event_base_new();
     if (!collector->base || start_clock(collector) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+        return error_set(err, ERR_NO_MEMORY, "out of memory while starting the capture");
     int failed = session_open(collector, err);
     if (failed)
         return failed;
     if (recording_init(collector) != 0 || drain_rounds_init(collector) != 0 || shutdown_init(collector) != 0)
-        return error_set_errno(err, "the capture could not be set up");
+        return error_set_errno(err, "cannot start the capture");
     if (collector->options->hide_output && program_output_open(&capture_of(collector)->streams) != 0)
-        return error_set_errno(err, "no memory file could be made for the program's output");
+        return error_set_errno(err, "cannot create a memory file for the program's output");
     return 0;
 }
 
@@ -341,7 +347,7 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
         return failed;
     failed = writer_open(capture->output_path, &how, &collector->writer, err);
     if (failed == ERR_EXISTS)
-        return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true",
+        return error_set(err, ERR_EXISTS, "'%.400s' exists already: choose another name, or overwrite it with -f true",
                          capture->output_path);
     if (failed)
         return failed;
@@ -359,7 +365,7 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     recording_begin(collector);
     int failed = launch ? start_program(collector, launch, err) : self_capture_start(collector, err);
     if (!failed && start_timers(collector) != 0)
-        failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+        failed = error_set(err, ERR_NO_MEMORY, "out of memory while starting the program");
     if (failed) {
         SOURCES_CALL(stop, collector);
         discard_report(collector);
@@ -455,7 +461,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
         return ERR_NOT_FOUND;
     struct capture *capture = capture_new(options, result);
     if (!capture)
-        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+        return error_set(err, ERR_NO_MEMORY, "out of memory while starting the capture");
     struct collector *collector = &capture->collector;
     shutdown_block_signals(collector); /* before the writer starts threads, which inherit the mask */
     failed = options->announce ? capture_caller(collector, agent_path, err)

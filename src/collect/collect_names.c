@@ -30,7 +30,9 @@ const char *collect_agent_path(struct error *err)
     }
     if (access(path, R_OK) == 0)
         return path;
-    error_set(err, ERR_NOT_FOUND, "the agent is not at %.300s: unpack or install Tacho whole, or set TACHO_AGENT",
+    error_set(err, ERR_NOT_FOUND,
+              "cannot find the agent at %.300s: unpack or install all of Tacho, or set TACHO_AGENT "
+              "to the path of libtacho-agent.so",
               path);
     return NULL;
 }

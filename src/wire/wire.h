@@ -299,10 +299,10 @@ _Static_assert(WIRE_TYPE_COUNT <= 256, "wire_record.type is a byte");
 #define WIRE_TYPES_END_AT(id, last) _Static_assert((int)(last) == (int)WIRE_LAST_##id, "the row has another number")
 
 /* Limits that a process sets itself and that silence the agent: name, and the sentence about it in messages. */
-#define WIRE_LIMITS(X)                                                                                               \
-    X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                              \
-    X(PRIVILEGES, "it set no_new_privs")                                                                              \
-    X(CLOCK, "it forbade itself the time stamp counter (PR_SET_TSC)")
+#define WIRE_LIMITS(X)                                                                                                 \
+    X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                               \
+    X(PRIVILEGES, "it set no_new_privs")                                                                               \
+    X(CLOCK, "it disabled the time stamp counter for itself (PR_SET_TSC)")
 
 enum wire_limit {
 #define WIRE_LIMIT_ID(name, text) WIRE_LIMIT_##name,

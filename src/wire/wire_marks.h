@@ -16,13 +16,13 @@
     X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                               \
     X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                       \
     X(FILTERED, "filtered", "a seccomp filter was installed during the capture")                                       \
-    X(FOREIGN, "foreign", "32-bit programs and programs for other architectures take no agent")                        \
-    X(UNREADABLE, "unreadable", "the agent cannot be read by another user or in another root")                         \
-    X(STATIC, "static", "static programs take no agent")                                                               \
+    X(FOREIGN, "foreign", "the agent cannot be loaded into 32-bit programs and programs for other architectures")      \
+    X(UNREADABLE, "unreadable", "the agent's file cannot be read by this user or from this root directory")            \
+    X(STATIC, "static", "static programs cannot load the agent")                                                       \
     X(NO_MEMORY, "no-memory", "no address space was left for a buffer (ulimit -v)")                                    \
     X(NO_SHARED_MEMORY, "no-shared-memory", "the collector could not create shared memory for a buffer")               \
     X(NOT_ATTACHED, "not-attached",                                                                                    \
-      "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
+      "no agent was loaded, or it could not reach the collector (setuid programs, namespaces, containers)")
 
 enum wire_cause {
     WIRE_CAUSE_UNKNOWN, /* or no cause: the process may well be recorded */

@@ -132,9 +132,9 @@ class Ranges(lib.Case):
     def test_range_in_another_domain(self):
         """The note says where was looked, and what would have found the range."""
         self.assertEqual(self.phases("-p", "work@nowhere"), [])
-        self.assertIn("no NVTX range called 'work' began in domain 'nowhere'", self.output.stderr)
+        self.assertIn("no NVTX range named 'work' started in domain 'nowhere'", self.output.stderr)
         self.profile(CAPTURE, "domains", options=["-c", "nvtx", "-p", "in two"])
-        self.assertIn("no NVTX range called 'in two' began in the default domain. One began in domain 'two': -p 'in two@two'.", self.output.stderr)
+        self.assertIn("no NVTX range named 'in two' started in the default domain. A range of that name started in domain 'two': use -p 'in two@two'.", self.output.stderr)
 
 
 class CudaProfilerApi(lib.Case):
@@ -179,7 +179,7 @@ class CudaProfilerApi(lib.Case):
     def test_calls_that_cannot_be_seen(self):
         program = self.program('((int (*)(void))dlsym(dlopen("libcudart.so", RTLD_NOW), "cudaProfilerStart"))();')
         self.profile(program, options=["-c", "cudaProfilerApi"])
-        self.assertIn("no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen", self.output.stderr)
+        self.assertIn("called neither cudaProfilerStart(), cuProfilerStart() nor tacho_start()", self.output.stderr)
 
 
 class WhatToRecord(lib.Case):
@@ -298,7 +298,7 @@ class TheProgram(lib.Case):
     def test_who_is_waited_for_is_named(self):
         """The program leaves a child that waits for us; that is said while it lasts."""
         tacho = subprocess.Popen(self.command("sh", "-c", "exec 3<&0; cat <&3 >/dev/null & exit 0"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertRegex(tacho.stderr.readline(), r"waiting for 1 process: (cat|sh) \(pid \d+\); Ctrl-C ends the capture")
+        self.assertRegex(tacho.stderr.readline(), r"waiting for 1 process: (cat|sh) \(pid \d+\)\. Press Ctrl-C to end the capture")
         tacho.communicate()
         self.assertEqual(tacho.returncode, 0)
 

@@ -82,7 +82,7 @@ print(sum(resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_SELF, re
         """Where there are no perf events the program runs on, and the reason is told."""
         report = self.count("--os-events=page-faults", preexec_fn=lib.refuse_perf_events)
         self.assertFalse(report.has("PMU_EVENTS"))
-        self.assertIn("page-faults is not counted: perf_event_open is not allowed here", self.output.stderr)
+        self.assertIn("page-faults is not counted: the kernel denies perf_event_open", self.output.stderr)
 
     def test_help(self):
         done = subprocess.run([lib.TACHO, "profile", "--os-events=help"], capture_output=True, text=True)

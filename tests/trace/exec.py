@@ -146,7 +146,7 @@ class Exec(lib.Case):
             self.assertEqual((done.returncode, done.stdout), (4, "here\n"), done.stderr)
             self.assertRegex(done.stderr, r"^tacho: ")
             if not more:
-                self.assertIn("the agent cannot be read", done.stderr)
+                self.assertIn("the agent's file cannot be read", done.stderr)
 
 
 if __name__ == "__main__":

@@ -258,7 +258,7 @@ class Stacks(OnEachPython):
 
     def test_nothing_to_sample(self):
         self.sampled("/bin/true")
-        self.assertIn("No Python was found", self.output.stderr)
+        self.assertIn("does not run Python", self.output.stderr)
 
 
 SPINS = """import os, sys

@@ -265,7 +265,7 @@ class ByTimer(Sampled):
 
     def test_who_asks_is_told(self):
         self.sample(options=["-s", "process-tree"])
-        self.assertIn("the kernel refuses perf events", self.output.stderr)
+        self.assertIn("the kernel denies perf events", self.output.stderr)
 
     def test_a_program_that_uses_the_signal(self):
         report = self.sample("0.2", "signal")

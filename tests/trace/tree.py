@@ -186,7 +186,7 @@ class Tree(TreeCase):
         report, _, told = self.profile_tree("forks-amid-a-load", python, "librt.so.1", "2", options=["-t", "osrt", "--python-backtrace=cuda"])
         (child, status, _), = said(told, "exit")
         self.assertEqual(status, 0)
-        refused = {process for process, in report.rows("SELECT globalPid FROM DIAGNOSTIC_EVENT WHERE text LIKE '%this Python is not known here%'")}
+        refused = {process for process, in report.rows("SELECT globalPid FROM DIAGNOSTIC_EVENT WHERE text LIKE '%Tacho does not support this Python%'")}
         self.assertIn(global_pid(child), refused)
         self.assertEqual(len(refused), 2, "its parent says so, too")
 

@@ -47,8 +47,7 @@ static void cuda_that_cannot_be_started_is_told(void **state)
     assert_int_equal(InitializeInjection(), 1);
     cuda_unlock();
     host_drain();
-    assert_true(
-        host_was_warned("CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time."));
+    assert_true(host_was_warned("CUDA is not recorded: another thread kept CUPTI locked for too long."));
     assert_int_equal(host_end(), 0);
 }
 

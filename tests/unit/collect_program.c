@@ -71,7 +71,7 @@ static void what_cannot_be_run_is_126(void **state)
     make_file("plain", "text", 4, 0644);
     expect_failure(in_folder("plain"), NULL, ERR_DENIED, 126, "not executable");
     expect_failure("plain", folder, ERR_DENIED, 126, "not executable");
-    expect_failure(folder, NULL, ERR_DENIED, 126, "folder");
+    expect_failure(folder, NULL, ERR_DENIED, 126, "directory");
 }
 
 static void builtins_get_a_hint(void **state)

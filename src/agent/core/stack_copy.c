@@ -21,9 +21,8 @@ static void refuse(long error)
     if (!atomic_exchange(&refused, 1))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
                   error == -EPERM || error == -ENOSYS
-                      ? "Calls have no call chains: process_vm_readv() is not allowed here, as the rules of old "
-                        "container runtimes have it."
-                      : "Calls have no call chains: a copy of the stack could not be made.");
+                      ? "Calls have no backtraces: process_vm_readv() is denied, as old container runtimes do."
+                      : "Calls have no backtraces: the stack could not be copied.");
 }
 
 /* One piece for each page, so that the kernel copies all pages before the end of the stack. */

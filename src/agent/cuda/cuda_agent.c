@@ -77,7 +77,7 @@ static const char *sentence_of(int result)
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (sentences[i].number == result && sentences[i].sentence[0])
             return sentences[i].sentence;
-    return "CUPTI refused to work here.";
+    return "CUPTI failed to start.";
 }
 
 static void refuse(int result, const char *detail)
@@ -259,7 +259,7 @@ static int subscribe_or_refuse(void)
         name_of_other(name, sizeof name);
         strcat(detail, " ");
         strcat(detail, name[0] ? name : "It");
-        strcat(detail, " must be switched off, or the program run without tacho.");
+        strcat(detail, " must be turned off, or run the program without tacho.");
     }
     refuse(result, detail);
     return 0;
@@ -350,7 +350,7 @@ static void set_up(void)
         return;
     cuda.pid = agent.pid;
     const char *failure = __tsan_init
-                              ? "The program is built with ThreadSanitizer, which allows no threads but the program's."
+                              ? "The program is built with ThreadSanitizer, which does not allow a thread of Tacho."
                               : cuda_library_load();
     if (failure) {
         refuse(0, failure);
@@ -371,15 +371,14 @@ static void set_up(void)
     change_state(wanted_state(), 0);
     if (cuda_in_use() && cuda_thread_start() != 0) {
         cuda_stop_for_good();
-        refuse(0, "No thread could be made for it.");
+        refuse(0, "Its flush thread could not be started.");
     }
 }
 
 static void set_up_alone(void)
 {
     if (!cuda_lock()) {
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                  "CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time.");
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CUDA is not recorded: another thread kept CUPTI locked for too long.");
         return;
     }
     sigset_t before;

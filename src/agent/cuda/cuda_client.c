@@ -22,7 +22,7 @@ static void yield_to_program(void)
     cuda_stop_for_good();
     cuda_show(self);
     cuda_unlock();
-    tell_once("The program began to use CUPTI itself: CUDA was not recorded from then on (--cuda-yield).");
+    tell_once("The program started to use CUPTI itself: CUDA was not recorded after that (--cuda-yield).");
 }
 
 /* True if the program's call may go on to CUPTI. */
@@ -36,8 +36,8 @@ static int may_pass(void)
         return atomic_load(&cuda.state) == CUDA_OVER;
     }
     tell_once(
-        "The program's own profiler (torch.profiler, or another that uses CUPTI) saw no GPU events, since CUPTI serves "
-        "one profiler at a time: --cuda-yield lets the program have it, -t without cuda leaves CUDA to it as well.");
+        "The program's own profiler (torch.profiler, or another user of CUPTI) got no GPU events: CUPTI serves one "
+        "profiler at a time. To leave CUPTI to the program, use --cuda-yield=true, or -t without cuda.");
     return 0;
 }
 

@@ -283,8 +283,8 @@ const char *cuda_library_load(void)
     else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
              try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
              try_folder(&search, "", "") && try_installed(&search))
-        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, for "
-                  "CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), or name its file in TACHO_CUPTI.";
+        failure = "No CUPTI for this driver was found: install one (pip install nvidia-cuda-cupti-cu12, for CUDA 13 "
+                  "nvidia-cuda-cupti, or the CUDA toolkit), or name its file in TACHO_CUPTI.";
     loader.dlerror(); /* the program must not see this error */
     return failure;
 }

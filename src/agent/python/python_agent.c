@@ -110,8 +110,8 @@ static void objects_changed(void)
     if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED &&
         !(wire_python(agent.arena)->flags & WIRE_PYTHON_SILENT))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                  "Calls and samples have no Python stacks: this Python is not known here (CPython 3.9 to 3.14 with a "
-                  "GIL is).");
+                  "Calls and samples have no Python frames: Tacho does not support this Python, only CPython 3.9 to "
+                  "3.14 with a GIL.");
 }
 
 /* A new arena has no stacks yet. */

@@ -153,15 +153,15 @@ static int take_signal(void)
     }
     if (atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_PROGRAMS)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                  "CPU samples were not taken in a program that uses SIGURG itself, the signal that they come by.");
+                  "No CPU samples: the program uses SIGURG, the signal of the sampling timers.");
     return -1;
 }
 
 /* ---- Threads without samples ----------------------------------------------------------------------------------- */
 
 static const char *const reasons[WIRE_FATE_COUNT] = {
-    [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals "
-                             "that the user may have pending (ulimit -i), or they could not get a signal stack.",
+    [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the user's "
+                             "pending signals (ulimit -i), or they could not allocate a signal stack.",
 };
 static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* pid of the process that has written this diagnostic: once is enough */
 
@@ -329,9 +329,8 @@ void sample_give_signal_back(void)
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
     /* The kernel drops pending signals when the action is the default, which is to do nothing. */
     sys_call6(SYS_rt_sigaction, SAMPLE_SIGNAL, (long)none, 0, 8, 0, 0);
-    emit_note(
-        WIRE_DIAGNOSTIC, 2, NULL, 0,
-        "No more CPU samples were taken in a program that began to use SIGURG itself, the signal that they come by.");
+    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
+              "No more CPU samples: the program started to use SIGURG, the signal of the sampling timers.");
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------------------------ */

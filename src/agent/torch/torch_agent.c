@@ -167,8 +167,8 @@ static __attribute__((noinline)) void give_up_inputs(void)
 {
     if (atomic_exchange(&with_inputs, 0))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                  "Shapes of PyTorch's operators are not recorded any more: tensors are not as this version of it "
-                  "should have them.");
+                  "Shapes of PyTorch operators are no longer recorded: tensors are not laid out as in this version of "
+                  "PyTorch.");
 }
 
 static uint32_t read_inputs(uint64_t *words, const void *fields)
@@ -409,14 +409,15 @@ static void find_version(const char *library)
 
 /* ---- Installing ------------------------------------------------------------------------------------------------ */
 
-static const char too_old[] = "This PyTorch has no observers of the kind known here (releases 1.8 and later have): its "
-                              "own NVTX annotation, torch.autograd.profiler.emit_nvtx, is recorded.";
+static const char too_old[] = "Operators of PyTorch are not recorded: this version lacks the observers that releases "
+                              "from 1.8 on have. Use torch.autograd.profiler.emit_nvtx, whose NVTX ranges are "
+                              "recorded.";
 
 static const char *look_up(const char *path)
 {
     void *library = LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
     if (!library)
-        return "libtorch_cpu.so is loaded in a way that its functions cannot be found.";
+        return "Operators of PyTorch are not recorded: the functions of libtorch_cpu.so cannot be found.";
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
         if (!*symbols[i].function && !symbols[i].is_optional) {
@@ -431,7 +432,7 @@ static const char *look_up(const char *path)
         return too_old;
     return calls.before_text || calls.before
                ? NULL
-               : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
+               : "Operators of PyTorch are not recorded: this PyTorch is newer than this version of Tacho.";
 }
 
 /* True if inputs are to be recorded, and can be. */
@@ -444,7 +445,7 @@ static int wants_inputs(void)
         known = torch_inputs_prepare(&version, calls.undefined) == 0;
         if (!known)
             emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                      "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
+                      "Shapes of PyTorch operators are not recorded: Tacho does not know this version of PyTorch.");
     }
     return known && !torch_inputs_are_refuted();
 }
@@ -458,7 +459,8 @@ static int wants_stacks(void)
         return 1;
     if (!told++)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0,
-                  "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
+                  "The Python frames of PyTorch operators are not recorded: Tacho does not know this version of "
+                  "Python.");
     return 0;
 }
 
@@ -511,8 +513,8 @@ static const char *install(const char *path)
     if (!generation)
         return too_old;
     if (find_layout(our_callback()) != 0)
-        return "The operators of this PyTorch are laid out in a way not known here: its own NVTX annotation, "
-               "torch.autograd.profiler.emit_nvtx, is recorded.";
+        return "Operators of PyTorch are not recorded: Tacho does not know their layout in this version of PyTorch. "
+               "Use torch.autograd.profiler.emit_nvtx, whose NVTX ranges are recorded.";
     observe(our_callback());
     return NULL;
 }
@@ -589,7 +591,8 @@ static void attached(enum wire_origin origin)
         return;
     atomic_store(&asked, 0); /* the thread that was working on it is not in this process */
     if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* that thread may hold a lock of PyTorch */
-        refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
+        refusal = "Operators of PyTorch are not recorded in this process: it was forked while PyTorch was being "
+                  "loaded.";
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;
     follow_wanted();

@@ -88,8 +88,8 @@ static void tell_if_partly_mapped(struct process *process)
     uint32_t error = process->arena ? atomic_load_explicit(&process->arena->map_error, memory_order_relaxed) : 0;
     if (error)
         collector_warn(process->collector, process->global_pid,
-                       "Process %d (%s) could not map more of its buffer (%s), and events may be lost: %s. A larger "
-                       "--buffer-limit does not help.",
+                       "Process %d (%s) may have dropped events: it could not map more of its buffer (%s). To allow "
+                       "it, %s; a larger --buffer-limit does not help.",
                        (int)process->pid, process->name, strerror((int)error),
                        error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
 }

@@ -64,7 +64,7 @@ static void store(struct collector *collector, struct capture_stream *stream, co
     writer_append(collector->writer, TABLE_ProcessStreams, &row);
     if (stream->dropped)
         collector_warn(collector, collector->primary->global_pid,
-                       "The last %llu bytes of the program's %s were not stored: the report keeps %u MiB.",
+                       "The last %llu bytes of the program's %s are not in the report, which keeps %u MiB of it.",
                        (unsigned long long)stream->dropped, name, STREAM_LIMIT >> 20);
 }
 

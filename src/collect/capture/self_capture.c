@@ -28,7 +28,7 @@ int self_capture_start(struct collector *collector, struct error *err)
     collector->primary = process_add(collector, getppid(), 0, "attach");
     capture->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, hear, collector);
     if (!collector->primary || !capture->hang_up || event_add(capture->hang_up, NULL) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+        return error_set(err, ERR_NO_MEMORY, "out of memory while starting the capture");
     collector->primary->is_primary = 1;
     collector->primary->start_ns = capture->launch_ns;
     process_describe(collector->primary);

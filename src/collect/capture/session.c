@@ -536,12 +536,12 @@ int session_open(struct collector *collector, struct error *err)
     collector->buffer_bytes = buffer_bytes(collector->options->buffer_limit_bytes);
     if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
         getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return error_set_errno(err, "the capture could not get random numbers for its name");
+        return error_set_errno(err, "cannot start the capture: the kernel returned no random numbers for its name");
     snprintf(name, sizeof name, "tacho-%d-%016llx", (int)getpid(), (unsigned long long)number);
     session->listener = listen_at(name, 1);
     open_file_socket(session);
     if (session->listener < 0 && session->file_listener < 0)
-        return error_set_errno(err, "the capture could not open a socket for the program's agents");
+        return error_set_errno(err, "cannot start the capture: the socket for the agents could not be opened");
     write_variable(session, collector->filters, name);
     struct {
         int listener;
@@ -556,7 +556,7 @@ int session_open(struct collector *collector, struct error *err)
         *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all,
                                         collector);
         if (!*listeners[i].event || event_add(*listeners[i].event, NULL) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+            return error_set(err, ERR_NO_MEMORY, "out of memory while starting the capture");
     }
     return 0;
 }

@@ -116,14 +116,15 @@ static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argu
     if (ending_waits_for_time(collector)) {
         some = 1;
         text_addf(&sentence,
-                  "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
+                  "the program has exited; the capture continues until %.3g s have passed (--duration). Press Ctrl-C "
+                  "to end it",
                   (double)options->duration_ns / 1e9);
     } else {
         text_add(&sentence, "waiting for ");
         some = add_running(collector, &sentence) > 0;
         text_add(&sentence, capture->shutting_down || collector->result->interrupted
-                                ? "; a few seconds at most, Ctrl-C leaves at once"
-                                : "; Ctrl-C ends the capture");
+                                ? "; at most a few seconds. Press Ctrl-C to stop at once"
+                                : ". Press Ctrl-C to end the capture");
     }
     if (some)
         options->tell(options->tell_context, text_string(&sentence));

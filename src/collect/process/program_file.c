@@ -56,10 +56,10 @@ static int cannot_run(const char *name, int error, int *exit_status, struct erro
 {
     *exit_status = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG ? 127 : 126;
     if (error == EISDIR)
-        return error_set(err, ERR_DENIED, "cannot run %s: it is a folder", name);
+        return error_set(err, ERR_DENIED, "cannot run %s: it is a directory", name);
     if (*exit_status == 126)
         return error_set(err, ERR_DENIED, "cannot run %s: %s", name,
-                         error == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(error));
+                         error == EACCES ? "it is not executable; run chmod +x on it" : strerror(error));
     return error_set(err, ERR_NOT_FOUND, "cannot run %s: no such program", name);
 }
 
@@ -99,8 +99,8 @@ int program_file_find(struct program_file *program, const char *name, const char
     }
     if (error == ENOENT && is_builtin(name)) {
         *exit_status = 127;
-        return error_set(err, ERR_NOT_FOUND,
-                         "cannot run %s: it is a builtin of the shell, not a program; try sh -c '%s …'", name, name);
+        return error_set(err, ERR_NOT_FOUND, "cannot run %s: it is a shell builtin, not a program; try sh -c '%s …'",
+                         name, name);
     }
     return error ? cannot_run(name, error, exit_status, err) : 0;
 }
@@ -174,8 +174,8 @@ static void inspect_interpreter(struct program_file *program, const struct image
         return;
     program->cause = WIRE_CAUSE_STATIC;
     warn(program, "a static program",
-         "it takes no agent, so its calls and ranges are not recorded; CPU samples are, and dynamic programs that it "
-         "starts");
+         "it cannot load the agent. CPU samples are recorded, and dynamic programs that it starts; its calls and "
+         "ranges are not");
 }
 
 static int read_parts(struct image *image)
@@ -206,14 +206,16 @@ static void inspect_elf(struct program_file *program, int file)
         return;
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
         program->cause = WIRE_CAUSE_FOREIGN;
-        warn(program, "a 32-bit program", "the agent is 64-bit, so only its start, end and CPU time are recorded");
+        warn(program, "a 32-bit program",
+             "it cannot load the 64-bit agent. Only its start, end and CPU time are "
+             "recorded");
         program->no_preload = 1; /* the loader would complain about the agent on stderr */
         return;
     }
     if (image.header.e_machine != OWN_MACHINE) {
         program->cause = WIRE_CAUSE_FOREIGN;
-        warn(program, "made for another architecture",
-             "the agent cannot be loaded into it, so only its start, end and CPU time are recorded");
+        warn(program, "built for another architecture",
+             "it cannot load the agent. Only its start, end and CPU time are recorded");
         program->no_preload = 1;
         return;
     }
@@ -236,8 +238,8 @@ static void inspect_rights(struct program_file *program, int file)
         return;
     program->cause = WIRE_CAUSE_NOT_ATTACHED;
     warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
-         "the loader keeps the agent out, so its calls and ranges are not recorded; run tacho as that user to record "
-         "it");
+         "the loader ignores LD_PRELOAD for it, so its calls and ranges are not recorded. Run tacho as that user to "
+         "record them");
 }
 
 /* Finds the program behind "#!": the first word, or the command that env is to run. 0 if there is one. */

@@ -40,7 +40,9 @@ static void check(struct collector *collector, const char *agent_path)
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
         collector_warn(
             collector, 0,
-            "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
+            "CUDA_INJECTION64_PATH named another tool (%.256s). Tacho replaced it, so CUDA did not load that "
+            "tool.",
+            other);
 }
 
 /* Writes the version that is known once a program has used CUDA. */

@@ -34,8 +34,8 @@ static void check(struct collector *collector, const char *agent_path)
     if (wanted && !find_stubs(&path, collector->options, agent_path))
         collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
                        collector->options->no_preload
-                           ? "--preload=no keeps out what would stand before them"
-                           : "libtacho-libraries.so is not beside the agent; install Tacho whole");
+                           ? "--preload=no keeps tacho from interposing them"
+                           : "libtacho-libraries.so is not beside the agent; install all of Tacho");
     text_free(&path);
 }
 

@@ -24,25 +24,27 @@ enum {
 #define OS(number, name, about, in_kernel) {name, about, PERF_TYPE_SOFTWARE, number, in_kernel}
 #define CORE(number, name, about) {name, about, PERF_TYPE_HARDWARE, number, 0}
 const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
-    OS(PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", "time on a CPU, ns, by the CPU's clock", 0),
-    OS(PERF_COUNT_SW_TASK_CLOCK, "task-clock", "time on a CPU, ns, by the thread's clock", 0),
+    OS(PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", "time on a CPU in ns, by the clock of the CPU", 0),
+    OS(PERF_COUNT_SW_TASK_CLOCK, "task-clock", "time on a CPU in ns, by the clock of the thread", 0),
     OS(PERF_COUNT_SW_PAGE_FAULTS, "page-faults", "page faults", 0),
-    OS(PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches", "threads taken off a CPU", 1),
-    OS(PERF_COUNT_SW_CPU_MIGRATIONS, "cpu-migrations", "threads moved to another CPU", 1),
-    OS(PERF_COUNT_SW_PAGE_FAULTS_MIN, "minor-faults", "page faults without reading from a disk", 0),
-    OS(PERF_COUNT_SW_PAGE_FAULTS_MAJ, "major-faults", "page faults that had to read from a disk", 0),
-    OS(PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults", "accesses that the kernel had to align", 0),
-    OS(PERF_COUNT_SW_EMULATION_FAULTS, "emulation-faults", "instructions that the kernel had to emulate", 0),
-    CORE(PERF_COUNT_HW_CPU_CYCLES, "cycles", "cycles of the core"),
-    CORE(PERF_COUNT_HW_INSTRUCTIONS, "instructions", "instructions that were finished"),
-    CORE(PERF_COUNT_HW_CACHE_REFERENCES, "cache-references", "accesses to the last cache"),
-    CORE(PERF_COUNT_HW_CACHE_MISSES, "cache-misses", "accesses that it did not have"),
+    OS(PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches", "context switches of threads", 1),
+    OS(PERF_COUNT_SW_CPU_MIGRATIONS, "cpu-migrations", "migrations of threads to another CPU", 1),
+    OS(PERF_COUNT_SW_PAGE_FAULTS_MIN, "minor-faults", "page faults that needed no disk read", 0),
+    OS(PERF_COUNT_SW_PAGE_FAULTS_MAJ, "major-faults", "page faults that needed a disk read", 0),
+    OS(PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults", "unaligned accesses that the kernel fixed up", 0),
+    OS(PERF_COUNT_SW_EMULATION_FAULTS, "emulation-faults", "instructions that the kernel emulated", 0),
+    CORE(PERF_COUNT_HW_CPU_CYCLES, "cycles", "core cycles"),
+    CORE(PERF_COUNT_HW_INSTRUCTIONS, "instructions", "retired instructions"),
+    CORE(PERF_COUNT_HW_CACHE_REFERENCES, "cache-references", "last-level cache accesses"),
+    CORE(PERF_COUNT_HW_CACHE_MISSES, "cache-misses", "last-level cache misses"),
     CORE(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branches", "branches"),
-    CORE(PERF_COUNT_HW_BRANCH_MISSES, "branch-misses", "branches that were guessed wrong"),
-    CORE(PERF_COUNT_HW_BUS_CYCLES, "bus-cycles", "cycles of the bus"),
+    CORE(PERF_COUNT_HW_BRANCH_MISSES, "branch-misses", "mispredicted branches"),
+    CORE(PERF_COUNT_HW_BUS_CYCLES, "bus-cycles", "bus cycles"),
     CORE(PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend",
-         "cycles in which no instruction could be fetched"),
-    CORE(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "cycles in which none could be finished"),
+         "cycles stalled in the front end (no instruction fetched)"),
+    CORE(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend",
+         "cycles stalled in the back end (no "
+         "instruction retired)"),
     CORE(PERF_COUNT_HW_REF_CPU_CYCLES, "ref-cycles", "cycles at the nominal frequency"),
     { 0 },
 };
@@ -106,11 +108,11 @@ int collect_counter_probe(const struct collect_counter *event, int system_wide, 
 const char *collect_counter_refusal(const struct collect_counter *event, int error)
 {
     if ((error == -EACCES || error == -EPERM) && event->in_kernel)
-        return "it is counted in the kernel, which perf_event_paranoid above 1 hides";
+        return "it counts in the kernel, and perf_event_paranoid is above 1";
     if (error == -EACCES || error == -EPERM)
-        return "perf_event_open is not allowed here (perf_event_paranoid, a container's seccomp profile)";
+        return "the kernel denies perf_event_open (perf_event_paranoid, or the container's seccomp profile)";
     if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
-        return "this CPU, or the machine that it is part of, does not count it";
+        return "this CPU or virtual machine does not count it";
     return strerror(-error);
 }
 
@@ -307,12 +309,12 @@ static void begin_counting(struct collector *collector, pid_t pid)
         return;
     if (plan.system_wide && !may_be_system_wide(options)) {
         collector_warn(collector, 0,
-                       "--event-sample=system-wide is not allowed here (perf_event_paranoid, CAP_PERFMON): the "
-                       "program's own processes are counted.");
+                       "--event-sample=system-wide is not permitted (perf_event_paranoid, CAP_PERFMON): only the "
+                       "processes of the program are counted.");
         plan.system_wide = 0;
     }
     if (!pid && !plan.system_wide) {
-        collector_warn(collector, 0, "Nothing is counted: counters cannot follow a process that runs already.");
+        collector_warn(collector, 0, "No events are counted: counters cannot follow a process that already runs.");
         return;
     }
     make_plan(collector, &plan);
@@ -320,9 +322,8 @@ static void begin_counting(struct collector *collector, pid_t pid)
     if (result == 0 && plan.event_count)
         result = start_timer(collector);
     if (result != 0) {
-        collector_warn(collector, 0, "Nothing is counted: %s.",
-                       result == -EMFILE ? "counters need more descriptors than there may be (ulimit -n)"
-                                         : strerror(-result));
+        collector_warn(collector, 0, "No events are counted: %s.",
+                       result == -EMFILE ? "too many open files; raise ulimit -n" : strerror(-result));
         free_counters(collector);
         return;
     }

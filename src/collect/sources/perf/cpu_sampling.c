@@ -110,10 +110,9 @@ static void tell_refusal(struct collector *collector, const char *refusal, const
     int is_asked = options->cpu.samples_asked || options->cpu.switches_asked;
     char text[400];
     snprintf(text, sizeof text, "%s: %s%s; %s.", refusal,
-             collector->sources & WIRE_BIT(SAMPLES)
-                 ? "samples are taken by timers in the program, without the kernel's part"
-                 : "there are no CPU samples",
-             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "",
+             collector->sources & WIRE_BIT(SAMPLES) ? "timers in the program take the samples, without kernel frames"
+                                                    : "no CPU samples are recorded",
+             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and context switches are recorded only as totals" : "",
              remedy);
     collector_diagnostic(collector, collector_now(collector), is_asked ? 2 : 1, 0, text);
 }
@@ -139,14 +138,14 @@ static void begin(struct collector *collector, pid_t pid)
     cpu_state(collector)->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
     int result = pid ? perf_start(collector, pid) : -EALREADY;
     if (result == -EMFILE) {
-        fall_back(collector, "perf events need more descriptors than there may be", "a higher ulimit -n allows more");
+        fall_back(collector, "perf events need more open files than permitted", "raise ulimit -n to allow more");
         return;
     }
     if (result != 0) {
         snprintf(refusal, sizeof refusal,
-                 pid ? "the kernel refuses perf events (%s)" : "perf events cannot follow a process that runs already",
+                 pid ? "the kernel denies perf events (%s)" : "perf events cannot follow a process that already runs",
                  strerror(-result));
-        fall_back(collector, refusal, "tacho doctor says how to allow more");
+        fall_back(collector, refusal, "'tacho doctor' says how to allow more");
         return;
     }
     const struct perf_choice *choice = &cpu_state(collector)->perf.events.choice;
@@ -243,8 +242,8 @@ static void finish(struct collector *collector)
         count_perf(collector);
     if (cpu->lost_records)
         collector_warn(collector, 0,
-                       "The kernel's rings were full: %" PRIu64
-                       " records were lost; samples, switches and mappings of files may be among them.",
+                       "The kernel's ring buffers were full: %" PRIu64
+                       " records were lost; samples, context switches and file mappings may be missing.",
                        cpu->lost_records);
 }
 

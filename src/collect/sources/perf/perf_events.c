@@ -207,15 +207,15 @@ static int choose_with_less(struct perf_choice *choice, const struct collect_cpu
     int result = wants_samples ? choose_event(choice) : try_with_kernel(choice);
     if (result != 0 && choice->backtrace == COLLECT_BACKTRACE_LBR) {
         note(context, 1,
-             "--backtrace=lbr: this CPU, or the machine that it is part of, keeps no record of branches for us; stacks "
-             "are taken by DWARF");
+             "--backtrace=lbr has no effect: this CPU or virtual machine has no last branch records; stacks are "
+             "unwound with DWARF");
         choice->backtrace = COLLECT_BACKTRACE_DWARF;
         result = choose_event(choice);
     }
     if (result != 0 && choice->system_wide) {
         note(context, 1,
-             "system-wide sampling is not allowed here (perf_event_paranoid, CAP_PERFMON): the program's own processes "
-             "are sampled");
+             "system-wide sampling is not permitted (perf_event_paranoid, CAP_PERFMON): only the processes of the "
+             "program are sampled");
         choice->system_wide = 0;
         result = wants_samples ? choose_event(choice) : try_with_kernel(choice);
     }
@@ -235,7 +235,9 @@ int perf_events_choose(const struct collect_cpu_options *options, int starts_lat
     if (!choice->period && choice->frequency > rate) {
         char sentence[160];
         snprintf(sentence, sizeof sentence,
-                 "the kernel allows %u samples a second, not %u (perf_event_max_sample_rate)", rate, choice->frequency);
+                 "the kernel allows %u samples per second, not %u "
+                 "(perf_event_max_sample_rate)",
+                 rate, choice->frequency);
         note(context, options->frequency != 0, sentence);
         choice->frequency = rate;
     }

@@ -41,7 +41,7 @@ static void begin(struct collector *collector, pid_t pid)
     python->sampler = python_sampler_start(collector->options->python_frequency,
                                            collector->options->python_is_automatic);
     if (!python->sampler && !collector->options->python_is_automatic)
-        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).",
+        collector_warn(collector, 0, "Python is not sampled: the sampling thread could not be started (%s).",
                        strerror(errno));
 }
 
@@ -75,7 +75,7 @@ static void process_gone(struct process *process)
     process_count_row(process, source, "recorded", "cut", (int64_t)outcome.counts.cut);
     process_count_row(process, source, "lost", "torn", (int64_t)outcome.counts.torn);
     if (outcome.refusal && result->refused++ == 0 && !collector->options->python_is_automatic)
-        collector_warn(collector, process->global_pid, "Python stacks of process %d (%s) were not sampled: %s.",
+        collector_warn(collector, process->global_pid, "Python was not sampled in process %d (%s): %s.",
                        (int)process->pid, process->name, outcome.refusal);
 }
 
@@ -157,7 +157,7 @@ static void write_rows(struct collector *collector)
     const struct python_batch *batch = &python->batch;
     /* After a failure numbers would no longer match their names. */
     if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) {
-        collector_warn(collector, 0, "Python sampling has ended early: memory is short.");
+        collector_warn(collector, 0, "Python sampling ended early: out of memory.");
         python_sampler_switch(python->sampler, 0);
         return;
     }
@@ -180,7 +180,7 @@ static void stop(struct collector *collector)
     *python = (struct python){ 0 };
     if (!result->processes && !result->refused && !collector->options->python_is_automatic &&
         collector->recorded_ns > 0)
-        collector_warn(collector, 0, "No Python was found in the program: no stacks of it were sampled.");
+        collector_warn(collector, 0, "Python was not sampled: the program does not run Python.");
 }
 
 static const struct collect_table tables[] = {

@@ -160,7 +160,8 @@ static void look(struct python_target *target, int64_t now_ns)
         refuse(target, python_status_text(status));
     else if (target->snapshot.error == EPERM || target->snapshot.error == ENOSYS)
         if (++target->denials == DENIALS_MAX)
-            refuse(target, "the kernel does not let us read its memory (process_vm_readv)");
+            refuse(target, "the kernel denies reading its memory (process_vm_readv); 'tacho doctor' says how to allow "
+                           "it");
 }
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */

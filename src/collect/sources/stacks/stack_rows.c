@@ -209,8 +209,8 @@ static void finish(struct collector *collector)
     parallel_delete(pool);
     if (symbols_counts(stacks->symbols)->maps_cut)
         collector_warn(collector, 0,
-                       "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first "
-                       "256 MiB are read.");
+                       "Names of JIT-compiled code may be missing: only the first 256 MiB of /tmp/perf-PID.map are "
+                       "read.");
     stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
     if (!stacks->ids) {
         stacks->unkept += stacks->sample_count;
