@@ -6,11 +6,13 @@
 
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
+#include "cmd/prompt/prompt.h"
 #include "command.h"
 #include "nsys_rep.h"
 #include "open_report.h"
 #include "output.h"
 #include "query/query.h"
+#include "sql_words.h"
 
 /* Rows after which text is written out, for formats that need not know all of them. */
 enum { ROWS_AT_ONCE = 20000 };
@@ -168,8 +170,9 @@ static int answer(struct session *session, const char *sql, struct error *err)
 
 static const char prompt_help[] = ".tables          list the tables that have rows\n.schema [TABLE]  show the columns "
                                   "of TABLE, or of all tables\n.mode FORMAT     set the output format: column, table, "
-                                  "csv, tsv, json, hdoc or htable\n.quit            leave (also: end of "
-                                  "input)\nEverything else is SQL and ends with a semicolon.\n";
+                                  "csv, tsv, json, hdoc or htable\n.quit            leave (also: Ctrl-D)\n"
+                                  "Everything else is SQL and ends with a semicolon. Up and Ctrl-R recall earlier "
+                                  "lines, Tab completes\nnames of tables and columns.\n";
 
 /* Lines with names of a stranger's tables in them. */
 static void write_lines(const struct session *session, const struct text *lines)
@@ -187,40 +190,39 @@ static void write_lines(const struct session *session, const struct text *lines)
 }
 
 /* A line that starts with a dot. 1: the end was asked for. */
-static int obey(struct session *session, char *line, struct error *err)
+static int obey(struct session *session, const char *line, struct error *err)
 {
-    struct text out = { 0 };
-    char *rest = line;
-    const char *word = strsep(&rest, " \t");
+    static const char blanks[] = " \t";
+    size_t length = strcspn(line, blanks);
+    const char *rest = line + length + strspn(line + length, blanks);
+    struct text out = { 0 }, word = { 0 };
     int code = 0, quit = 0;
 
-    while (rest && (*rest == ' ' || *rest == '\t'))
-        rest++;
-    if (rest && !*rest)
-        rest = NULL;
-    if (strcmp(word, ".quit") == 0 || strcmp(word, ".exit") == 0)
+    text_add_bytes(&word, line, length);
+    const char *wanted = text_string(&word);
+    if (strcmp(wanted, ".quit") == 0 || strcmp(wanted, ".exit") == 0)
         quit = 1;
-    else if (strcmp(word, ".tables") == 0)
+    else if (strcmp(wanted, ".tables") == 0)
         query_tables(session->query, &out);
-    else if (strcmp(word, ".schema") == 0)
-        code = query_schema(session->query, rest, &out, err);
-    else if (strcmp(word, ".mode") == 0 && rest)
+    else if (strcmp(wanted, ".schema") == 0)
+        code = query_schema(session->query, *rest ? rest : NULL, &out, err);
+    else if (strcmp(wanted, ".mode") == 0 && *rest)
         code = set_format(session, rest, err);
-    else if (strcmp(word, ".help") == 0)
+    else if (strcmp(wanted, ".help") == 0)
         text_add(&out, prompt_help);
     else
-        code = error_set(err, ERR_BAD_ARGUMENT, "unknown command '%s'; .help lists the commands", word);
+        code = error_set(err, ERR_BAD_ARGUMENT, "unknown command '%s'; .help lists the commands", wanted);
     write_lines(session, &out);
     text_free(&out);
+    text_free(&word);
     return code != 0 ? code : quit;
 }
 
 /* Takes lines until they make a statement. 1: the end was asked for. */
-static int take_line(struct session *session, struct text *statement, char *line, struct error *err)
+static int take_line(struct session *session, struct text *statement, const char *line, struct error *err)
 {
     int code;
 
-    line[strcspn(line, "\n")] = 0;
     if (!statement->length && !*line)
         return 0;
     if (!statement->length && line[0] == '.')
@@ -233,32 +235,46 @@ static int take_line(struct session *session, struct text *statement, char *line
     return code;
 }
 
-static int converse(struct session *session)
+/* Returns the exit status of the last statement; at a terminal, where people see what failed and go on, always 0. */
+static int take_lines(struct session *session, struct prompt *prompt)
 {
-    int at_prompt = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), code = 0, failed = 0;
+    int at_terminal = prompt_is_terminal(prompt), code = 0, failed = 0, cancelled;
     struct text statement = { 0 };
     struct error err = { 0 };
-    char *line = NULL;
-    size_t room = 0;
+    const char *line;
 
-    if (at_prompt)
-        fputs("Enter SQL statements, each with a semicolon at the end; .help lists the commands.\n", stdout);
-    while (code != 1 && !(failed && !at_prompt)) {
-        if (at_prompt) {
-            fputs(statement.length ? "   ...> " : "tacho> ", stdout);
-            fflush(stdout);
-        }
-        if (getline(&line, &room, stdin) < 0)
-            break;
+    while (code != 1 && !(failed && !at_terminal) &&
+           (line = prompt_read(prompt, statement.length ? "   ...> " : "tacho> ", &cancelled))) {
+        if (cancelled)
+            text_clear(&statement);
         code = take_line(session, &statement, line, &err);
         if (code < 0)
             failed = command_fail(session->command, &err);
     }
     if (statement.length && !failed && answer(session, text_string(&statement), &err) != 0)
         failed = command_fail(session->command, &err);
-    free(line);
     text_free(&statement);
-    return at_prompt ? EXIT_OK : failed;
+    return at_terminal ? EXIT_OK : failed;
+}
+
+static int converse(struct session *session)
+{
+    struct line_words words = { 0 };
+    struct prompt *prompt = prompt_open("sql", &words);
+    struct error err = { 0 };
+
+    if (!prompt) {
+        error_set(&err, ERR_NO_MEMORY, "out of memory");
+        return command_fail(session->command, &err);
+    }
+    if (prompt_is_terminal(prompt)) {
+        sql_words_find(&words, session->query);
+        fputs("Enter SQL statements, each with a semicolon at the end; .help lists the commands.\n", stdout);
+    }
+    int status = take_lines(session, prompt);
+    prompt_close(prompt);
+    sql_words_free(&words);
+    return status;
 }
 
 /* The caller frees session and report, after an error too. */
@@ -298,8 +314,7 @@ static int run(const struct command *self, int argc, char **argv)
         status = command_fail(self, &err);
     else if (count == 1)
         status = converse(&session);
-    else if ((operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err) : answer(&session, operands[1], &err)) <
-             0)
+    else if ((operands[1][0] == '.' ? obey(&session, operands[1], &err) : answer(&session, operands[1], &err)) < 0)
         status = command_fail(self, &err);
     query_close(session.query);
     if (report)

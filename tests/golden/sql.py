@@ -162,6 +162,22 @@ def check_terminal():
     check("names are harmless", b"\\x9b31m\r\n2\r\n" in text, text)
 
 
+def check_editing():
+    """Keys of a person: a line that is mended, one of an earlier session, one that is given up, a name that is completed."""
+    environment = {**os.environ, "TERM": "xterm", "XDG_STATE_HOME": os.path.join(os.getcwd(), "state")}
+    for keys, expected in ((b"SELECT 5 * 8;\x02\x7f9;\n.quit\n", b"\r\n45\r\n"), (b"\x1b[A\x1b[A\x02\x7f6;\n.quit\n", b"\r\n480\r\n"),
+                           (b"SELECT\n1\x03SELECT 17;\n.quit\n", b"\r\n17\r\n"), (b"SELECT max(pri\t) FROM thr\t;\n.quit\n", b"\r\n2\r\n")):
+        leader, follower = pty.openpty()
+        done = subprocess.Popen([TACHO, "sql", "-f", "csv", "evil.sqlite"], stdin=follower, stdout=follower, stderr=follower, env=environment)
+        os.close(follower)
+        text = b""
+        while b"tacho> " not in text:  # from here on it reads keys
+            text += os.read(leader, 1)
+        os.write(leader, keys)
+        text += read_terminal(leader)
+        check("editing", done.wait() == 0 and expected in text, keys, text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -180,6 +196,7 @@ def main():
         check_formats("mix.tacho")
         check_damage("mix.tacho")
         check_terminal()
+        check_editing()
     if compared < 40:
         sys.exit(f"only {compared} tables were compared")
     print(f"{compared} tables compared")
