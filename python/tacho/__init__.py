@@ -1,7 +1,7 @@
 """Tacho: what a program does in time, on the CPU and on the GPU.
 
 profile, schedule, record_function and their like are torch.profiler's, over a capture of Tacho's; range and mark name parts of any
-program; load opens reports. docs/python.md says more.
+program; load opens reports.
 """
 from ._averages import FunctionEventAvg, KeyAverages
 from ._marks import mark, pop, push, range, record_function  # pylint: disable=redefined-builtin
