@@ -52,3 +52,50 @@ size_t analysis_defaults(struct report *report, const struct analysis **out, siz
     out[count] = NULL;
     return count;
 }
+
+/* The default list for people, in the order of what matters: work on GPUs and what launched it, then what threads did.
+ * `data` is what a file lacks that has none for the report; NULL where another row says so, or where few would miss
+ * it. */
+static const struct {
+    const struct analysis *analysis;
+    const char *data;
+} for_people[] = {
+    { &analysis_cuda_gpu_kern_sum, NULL },
+    { &analysis_cuda_gpu_mem_time_sum, NULL },
+    { &analysis_cuda_gpu_mem_size_sum, NULL },
+    { &analysis_cuda_api_sum, "CUDA" },
+    { &analysis_gpu_idle_sum, NULL },
+    { &analysis_thread_wait_sum, NULL },
+    { &analysis_cpu_sample_sum, "CPU samples" },
+    { &analysis_osrt_sum, "OS runtime" },
+    { &analysis_nvtx_sum, "NVTX" },
+    { &analysis_mpi_event_sum, "MPI" },
+    { &analysis_openmp_sum, "OpenMP" },
+    { &analysis_openacc_sum, "OpenACC" },
+    { &analysis_um_total_sum, NULL },
+    { &analysis_um_sum, NULL },
+    { &analysis_um_cpu_page_faults_sum, NULL },
+    { &analysis_syscall_sum, NULL },
+    { &analysis_opengl_khr_range_sum, NULL },
+    { &analysis_opengl_khr_gpu_range_sum, NULL },
+    { &analysis_vulkan_marker_sum, NULL },
+    { &analysis_vulkan_gpu_marker_sum, NULL },
+    { &analysis_dx11_pix_sum, NULL },
+    { &analysis_dx12_gpu_marker_sum, NULL },
+    { &analysis_dx12_pix_sum, NULL },
+};
+
+size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
+                                    struct text *lacking)
+{
+    int has_gpus = !analysis_missing(&analysis_cuda_gpu_sum, report);
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof for_people / sizeof for_people[0] && count + 1 < room; i++)
+        if (!analysis_missing(for_people[i].analysis, report) && (has_gpus || !for_people[i].analysis->is_of_gpus))
+            out[count++] = for_people[i].analysis;
+        else if (lacking && for_people[i].data)
+            text_addf(lacking, "%s%s", lacking->length ? ", " : "", for_people[i].data);
+    out[count] = NULL;
+    return count;
+}

@@ -3,6 +3,7 @@
 #define TACHO_ANALYZE_REGISTRY_H
 
 #include "analyze/engine/analysis.h"
+#include "base/text.h"
 
 extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
 extern const struct analysis *const rules[];    /* the rules, in the order in which they are run; NULL-terminated */
@@ -14,6 +15,11 @@ const struct analysis *rule_find(const char *name);
 /* The reports of the default list that apply to a report file, in order, NULL-terminated; room is that of out. Returns
  * their number. */
 size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
+
+/* The same for people: what matters most first, only reports with data. If lacking is not NULL, the kinds of data that
+ * the file does not hold are added to it, "CUDA, MPI". */
+size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
+                                    struct text *lacking);
 
 /* The rows, each in the file of its report or rule. */
 #define ANALYSIS(name) extern const struct analysis analysis_##name;

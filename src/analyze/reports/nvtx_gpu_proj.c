@@ -6,6 +6,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/model/launch_run.h"
 #include "analyze/model/launches.h"
+#include "analyze/model/nvtx_fold.h"
 #include "analyze/registry.h"
 
 struct gpu_projection {
@@ -15,6 +16,7 @@ struct gpu_projection {
     struct launch_run_work *range_work; /* owned; by range */
     uint32_t *launches;                 /* owned; calls with work, by thread and time */
     size_t launch_count;
+    struct nvtx_fold fold;              /* of the summary alone */
 };
 
 /* Collects the work of each call. If several calls share a correlation id, the first one gets the work, so that nothing
@@ -144,6 +146,7 @@ static void projection_free(struct gpu_projection *projection)
     ranges_free(&projection->ranges);
     free(projection->range_work);
     free(projection->launches);
+    nvtx_fold_close(&projection->fold);
 }
 
 static int64_t projected_ns(const struct gpu_projection *projection, size_t range)
@@ -229,7 +232,7 @@ static int sort_ranges(const struct gpu_projection *projection, uint32_t *order,
     return order_by_time(order, count, times);
 }
 
-static int fill_trace(const struct gpu_projection *projection, struct table *table)
+static int fill_trace(struct gpu_projection *projection, struct table *table)
 {
     size_t count = projection->ranges.count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
@@ -291,7 +294,7 @@ struct range_summary {
     struct keys_figures *figures; /* owned */
 };
 
-static int group_ranges(const struct gpu_projection *projection, struct range_summary *summary)
+static int group_ranges(struct gpu_projection *projection, struct range_summary *summary)
 {
     size_t count = projection->ranges.count;
 
@@ -301,9 +304,10 @@ static int group_ranges(const struct gpu_projection *projection, struct range_su
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const struct range *range = &projection->ranges.list[i];
-        summary->groups[i] = keys_add(&summary->keys, (int64_t[]){ range->domain, range->name, range->style });
+        int64_t name = nvtx_fold_name(&projection->fold, range->name);
+        summary->groups[i] = keys_add(&summary->keys, (int64_t[]){ range->domain, name, range->style });
         summary->values[i] = projected_ns(projection, i);
-        if (summary->groups[i] == NO_KEY)
+        if (summary->groups[i] == NO_KEY || projection->fold.failed)
             return ERR_NO_MEMORY;
     }
     summary->sums = calloc(summary->keys.count + 1, sizeof *summary->sums);
@@ -332,7 +336,7 @@ static int add_sum_row(const struct gpu_projection *projection, const struct ran
 
     if (!row)
         return ERR_NO_MEMORY;
-    nvtx_label(text, projection->report, key[0], key[1]);
+    nvtx_fold_label(text, &projection->fold, key[0], key[1]);
     cell_set_int(&row[SUM_PROJECTED], (int64_t)figures->figures.total);
     cell_set_int(&row[SUM_ORIGINAL], sums->original_ns);
     cell_set_int(&row[SUM_COUNT], (int64_t)figures->figures.count);
@@ -361,7 +365,7 @@ static int compare_sums(const struct table_cell *a, const struct table_cell *b, 
     return order ? order : cell_compare_text(&a[SUM_STYLE], &b[SUM_STYLE]);
 }
 
-static int fill_sum(const struct gpu_projection *projection, struct table *table)
+static int fill_sum(struct gpu_projection *projection, struct table *table)
 {
     struct range_summary summary = { .keys.width = 3 };
     struct text text = { 0 };
@@ -384,13 +388,15 @@ done:
 }
 
 static int run(struct report *report, const struct analysis_request *request, struct table *table,
-               int (*fill)(const struct gpu_projection *projection, struct table *table), struct table **out,
+               int (*fill)(struct gpu_projection *projection, struct table *table), struct table **out,
                struct error *err)
 {
     struct gpu_projection projection;
     int code = projection_read(&projection, report, request, err);
 
     if (code != 0)
+        goto done;
+    if ((code = nvtx_fold_open(&projection.fold, report, request, err)) != 0)
         goto done;
     code = table ? fill(&projection, table) : ERR_NO_MEMORY;
 done:
@@ -428,9 +434,10 @@ const struct analysis analysis_nvtx_gpu_proj_trace = {
 const struct analysis analysis_nvtx_gpu_proj_sum = {
     .name = "nvtx_gpu_proj_sum",
     .title = "NVTX GPU Projection Summary",
-    .usage = "",
-    .help = "The ranges of nvtx_gpu_proj_trace by name, with their GPU time and CPU time.",
+    .usage = NVTX_FOLD_USAGE,
+    .help = "The ranges of nvtx_gpu_proj_trace by name, with their GPU time and CPU time. fold: as in nvtx_sum.",
     .needs = NEEDS,
     .overlap = "ranges contain each other",
+    .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_gpu_proj_sum,
 };

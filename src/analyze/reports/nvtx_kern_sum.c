@@ -4,6 +4,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/model/executions.h"
+#include "analyze/model/nvtx_fold.h"
 #include "analyze/registry.h"
 #include "base/array.h"
 
@@ -18,6 +19,7 @@ struct range_kernel {
 struct range_kernels {
     struct executions executions;
     struct ranges ranges;
+    struct nvtx_fold fold;
     struct keys keys;
     uint32_t *first, *next;       /* owned; chains of the executions of a call: by call, by execution */
     struct range_kernel *entries; /* owned */
@@ -46,8 +48,10 @@ static int add_call(void *context, uint32_t call, const uint32_t *around, size_t
         int64_t kernel = execution_kernel_name(&summary->executions, execution);
         for (size_t j = 0; j < around_count; j++) {
             const struct range *range = &summary->ranges.list[around[j]];
-            int64_t key[KEY_WIDTH] = { range->domain, range->name, range->style, thread, kernel };
-            if (add_entry(summary, keys_add(&summary->keys, key), execution->kernel, around[j]) != 0)
+            int64_t name = nvtx_fold_name(&summary->fold, range->name);
+            int64_t key[KEY_WIDTH] = { range->domain, name, range->style, thread, kernel };
+            if (summary->fold.failed ||
+                add_entry(summary, keys_add(&summary->keys, key), execution->kernel, around[j]) != 0)
                 return ERR_NO_MEMORY;
         }
         int64_t key[KEY_WIDTH] = { NVTX_NO_NAME, NVTX_NO_NAME, NO_STYLE, thread, kernel };
@@ -183,7 +187,7 @@ static int set_range(const struct range_kernels *summary, struct table *table, s
 {
     if (key[KEY_STYLE] == NO_STYLE)
         return 0;
-    nvtx_label(text, summary->executions.report, key[KEY_DOMAIN], key[KEY_RANGE]);
+    nvtx_fold_label(text, &summary->fold, key[KEY_DOMAIN], key[KEY_RANGE]);
     if (cell_set_built(table, &row[RANGE], text) != 0)
         return ERR_NO_MEMORY;
     return cell_set_string(table, &row[STYLE], range_style_name((uint32_t)key[KEY_STYLE]));
@@ -246,6 +250,7 @@ static void summary_free(struct range_kernels *summary)
 {
     executions_free(&summary->executions);
     ranges_free(&summary->ranges);
+    nvtx_fold_close(&summary->fold);
     keys_free(&summary->keys);
     free(summary->first);
     free(summary->next);
@@ -263,6 +268,8 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
     struct filter everything = { 0 }; /* executions_read() has filtered the kernels */
     int code;
 
+    if ((code = nvtx_fold_open(&summary.fold, report, request, err)) != 0)
+        goto done;
     if ((code = executions_read(&summary.executions, report, request, 0, err)) != 0)
         goto done;
     if ((code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0)
@@ -279,10 +286,12 @@ const struct analysis analysis_nvtx_kern_sum = {
     .name = "nvtx_kern_sum",
     .old_name = "nvtxkernsum",
     .title = "NVTX Range Kernel Summary",
-    .usage = "[:base|:mangled]",
+    .usage = "[:base|:mangled]" NVTX_FOLD_USAGE,
     .help = "Kernels by the NVTX ranges around their launch. A kernel counts for every range around it, so times of "
-            "nested ranges must not be added up. Kernels that were launched outside of all ranges come first.",
+            "nested ranges must not be added up. Kernels that were launched outside of all ranges come first. "
+            "fold: merge the calls of an operator (emit_nvtx) into one range.",
     .needs = { { "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .overlap = "ranges contain each other",
+    .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_kern_sum,
 };

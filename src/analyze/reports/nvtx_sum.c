@@ -9,6 +9,7 @@
 
 #include "analyze/engine/group.h"
 #include "analyze/engine/summary_table.h"
+#include "analyze/model/nvtx_fold.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -22,8 +23,9 @@ struct open_range {
 
 struct range_scan {
     struct groups *groups;
-    int styles;              /* RANGE_ bits of the requested ranges */
+    int styles; /* RANGE_ bits of the requested ranges */
     struct filter filter;
+    struct nvtx_fold fold;
 
     pthread_mutex_t lock;    /* guards the members below, which change rarely */
     struct nvtx_domains domains;
@@ -85,13 +87,13 @@ static int visit(void *context, int worker, const struct report_block *block)
 }
 
 struct range_labels {
-    struct report *report;
+    const struct nvtx_fold *fold;
     struct text label;
 };
 
 static struct summary_text name_of_group(struct range_labels *labels, const struct group *group)
 {
-    nvtx_label(&labels->label, labels->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
+    nvtx_fold_label(&labels->label, labels->fold, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
     return (struct summary_text){ text_string(&labels->label), labels->label.length };
 }
 
@@ -108,14 +110,15 @@ static void label_with_style(void *context, const struct group *group, struct su
     texts[1] = name_of_group(context, group);
 }
 
-/* Replaces the number of a domain by its name. */
-static void name_domain(void *context, struct group_key *key)
+/* Replaces the number of a domain by its name, and folds that of the range. */
+static void name_group(void *context, struct group_key *key)
 {
-    const struct range_scan *scan = context;
+    struct range_scan *scan = context;
     int64_t domain = key->part[KEY_DOMAIN];
 
     key->part[KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[KEY_PROCESS], domain) : NVTX_NO_NAME;
     key->part[KEY_PROCESS] = 0;
+    key->part[KEY_NAME] = nvtx_fold_name(&scan->fold, key->part[KEY_NAME]);
 }
 
 static int add_open_ranges(struct range_scan *scan)
@@ -148,11 +151,13 @@ static int summarize(struct report *report, const struct analysis_request *reque
                                .styles = styles,
                                .lock = PTHREAD_MUTEX_INITIALIZER,
                                .last_ns = INT64_MIN };
-    struct range_labels labels = { .report = report };
+    struct range_labels labels = { .fold = &scan.fold };
     struct group *groups;
     size_t count;
     int code;
 
+    if ((code = nvtx_fold_open(&scan.fold, report, request, err)) != 0)
+        goto done;
     if ((code = filter_open(&scan.filter, report, request, err)) != 0)
         goto done;
     code = group_ranges(&scan, report, err);
@@ -161,11 +166,16 @@ static int summarize(struct report *report, const struct analysis_request *reque
     if (code != 0)
         goto done;
     nvtx_domains_sort(&scan.domains);
-    if ((code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err)) != 0)
+    if ((code = groups_finish(scan.groups, name_group, &scan, &groups, &count, err)) != 0)
         goto done;
+    if (scan.fold.failed) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of ranges");
+        goto done;
+    }
     code = summary_table(shape, groups, count, &labels, out, err);
 done:
     filter_close(&scan.filter);
+    nvtx_fold_close(&scan.fold);
     text_free(&labels.label);
     nvtx_domains_free(&scan.domains);
     free(scan.open);
@@ -202,12 +212,13 @@ const struct analysis analysis_nvtx_sum = {
     .name = "nvtx_sum",
     .old_name = "nvtxsum",
     .title = "NVTX Range Summary",
-    .usage = "",
+    .usage = NVTX_FOLD_USAGE,
     .help = "Time in NVTX ranges (push/pop and start/end) by name. Ranges nest and overlap, so the shares refer to the "
-            "sum of all ranges, not to wall time.",
+            "sum of all ranges, not to wall time. fold: merge the calls of an operator (emit_nvtx) into one row.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .by_default = 1,
     .overlap = "ranges contain each other",
+    .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_sum,
 };
 
@@ -215,10 +226,11 @@ const struct analysis analysis_nvtx_pushpop_sum = {
     .name = "nvtx_pushpop_sum",
     .old_name = "nvtxppsum",
     .title = "NVTX Push/Pop Range Summary",
-    .usage = "",
-    .help = "Time in NVTX push/pop ranges, by name.",
+    .usage = NVTX_FOLD_USAGE,
+    .help = "Time in NVTX push/pop ranges, by name. fold: as in nvtx_sum.",
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .overlap = "ranges contain each other",
+    .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_pushpop_sum,
 };
 

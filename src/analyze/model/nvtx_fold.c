@@ -1,0 +1,58 @@
+/* Names of ranges without what makes each call of an operator unique. Folded names are numbers of an intern table,
+ * since the report need not hold them as strings. */
+#include "nvtx_fold.h"
+
+#include <string.h>
+
+#include "analyze/engine/report_options.h"
+#include "nvtx_domains.h"
+#include "operator_text.h"
+
+int nvtx_fold_open(struct nvtx_fold *fold, struct report *report, const struct analysis_request *request,
+                   struct error *err)
+{
+    const char *value = option_text(request, "fold");
+
+    *fold = (struct nvtx_fold){ .report = report };
+    if (!value || strcmp(value, "false") == 0)
+        return 0;
+    if (strcmp(value, "true") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "fold is true or false, not '%s'", value);
+    fold->is_on = 1;
+    return 0;
+}
+
+void nvtx_fold_close(struct nvtx_fold *fold)
+{
+    intern_free(&fold->names);
+}
+
+int64_t nvtx_fold_name(struct nvtx_fold *fold, int64_t name)
+{
+    size_t length;
+
+    if (!fold->is_on || name == NVTX_NO_NAME)
+        return name;
+    const char *text = report_string(fold->report, name, &length);
+    int64_t folded = intern_add(&fold->names, text, operator_text(text, length).name_length);
+    fold->failed |= folded < 0;
+    return folded;
+}
+
+void nvtx_fold_label(struct text *out, const struct nvtx_fold *fold, int64_t domain_name, int64_t name)
+{
+    size_t length = 0;
+
+    if (!fold->is_on) {
+        nvtx_label(out, fold->report, domain_name, name);
+        return;
+    }
+    text_clear(out);
+    if (domain_name != NVTX_NO_NAME) {
+        const char *domain = report_string(fold->report, domain_name, &length);
+        text_add_bytes(out, domain, length);
+        text_add_char(out, ':');
+    }
+    if (name != NVTX_NO_NAME)
+        text_add_bytes(out, fold->names.strings[name].bytes, fold->names.strings[name].length);
+}
