@@ -43,7 +43,8 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_all(struct selection_list *list, struct report *report, struct error *err)
+static int add_all(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                   struct error *err)
 {
     const struct analysis *sum = analysis_find("advice_sum"); /* what to read first */
 

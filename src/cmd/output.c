@@ -26,7 +26,7 @@ const char *const *output_format_names(void)
 
 const char *const *output_time_unit_names(void)
 {
-    static const char *const names[] = { "nsec", "usec", "msec", "seconds", NULL };
+    static const char *const names[] = { "nsec", "usec", "msec", "seconds", "auto", NULL };
 
     return names;
 }
@@ -58,52 +58,118 @@ static int split_all(struct output_delivery *delivery, const struct option_list 
     return 0;
 }
 
-static int parse_destination(struct output_destination *out, char *format, const char *output,
-                             const struct print_time_unit *unit, struct error *err)
+/* COLUMNS, where a pipe has no width of its own. */
+static size_t columns_of_environment(void)
 {
-    out->output = output ? output : "-";
-    int console = output_is_console(out);
-    out->request.time = unit;
-    out->request.to_terminal = console && isatty(STDOUT_FILENO);
-    out->request.terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0;
-    if (!format || strcmp(format, ".") == 0) {
-        out->format = console ? &print_column : &print_csv;
-        return 0;
+    enum { WIDEST = 10000 };
+    const char *text = getenv("COLUMNS");
+    long columns = text ? strtol(text, NULL, 10) : 0;
+
+    return columns > 0 && columns <= WIDEST ? (size_t)columns : 0;
+}
+
+/* Whether to print bold text: see no-color.org. */
+static int has_colour(void)
+{
+    const char *term = getenv("TERM"), *refused = getenv("NO_COLOR");
+
+    return term && *term && strcmp(term, "dumb") != 0 && !(refused && *refused);
+}
+
+/* What the tables of a destination have for lack of a format. */
+static const struct print_format *default_format(const struct output_destination *destination, int as_nsys)
+{
+    if (!output_is_console(destination))
+        return &print_csv;
+    return destination->request.to_terminal && !as_nsys ? &print_human : &print_column;
+}
+
+/* The request of a destination before its format is known. */
+static struct print_request request_for(const struct output_destination *destination)
+{
+    int console = output_is_console(destination);
+
+    return (struct print_request){ .to_terminal = console && isatty(STDOUT_FILENO),
+                                   .terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0 };
+}
+
+/* Settles what depends on the format. nsys does not fit its tables to a terminal. */
+static void finish_request(struct output_destination *destination, const struct print_time_unit *unit, int as_nsys)
+{
+    struct print_request *request = &destination->request;
+
+    if (destination->format->has_auto_unit) {
+        request->time = unit ? unit : &time_unit_auto;
+        request->colour = request->to_terminal && has_colour();
+        if (!request->terminal_columns)
+            request->terminal_columns = columns_of_environment();
+    } else {
+        request->time = unit && unit != &time_unit_auto ? unit : &time_unit_ns;
+        request->terminal_columns = as_nsys ? 0 : request->terminal_columns;
     }
-    return print_format_parse(format, &out->format, &out->request, err);
+}
+
+/* The rows to print: --rows, else all. */
+static int parse_rows(struct output_delivery *delivery, const char *text, struct error *err)
+{
+    char *end;
+
+    delivery->rows = SIZE_MAX;
+    delivery->rows_option = !text || strcmp(text, "all") != 0 ? text : "-1";
+    if (!text || delivery->rows_option != text)
+        return 0;
+    errno = 0;
+    long long rows = strtoll(text, &end, 10);
+    if (!*text || *end || errno || rows < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--rows is a number or 'all', not '%s'", text);
+    delivery->rows = (size_t)rows;
+    return 0;
+}
+
+/* Parses a format, which cuts its text up: what follows the last one takes over what was parsed. */
+static int parse_format(struct output_destination *destination, char *format, const struct output_destination *parsed,
+                        int again, struct error *err)
+{
+    struct print_request own = destination->request;
+
+    if (!again)
+        return print_format_parse(format, &destination->format, &destination->request, err);
+    destination->format = parsed->format;
+    destination->request = parsed->request;
+    destination->request.to_terminal = own.to_terminal;
+    destination->request.terminal_columns = own.terminal_columns;
+    return 0;
 }
 
 int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err)
 {
     char *formats[DELIVER_MOST], *outputs[DELIVER_MOST];
     size_t format_count = 0, output_count = 0;
-    const struct print_time_unit *unit = settings->time_unit ? time_unit_find(settings->time_unit) : &time_unit_ns;
+    const struct print_time_unit *unit = settings->time_unit ? time_unit_find(settings->time_unit) : NULL;
 
     *delivery = (struct output_delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
-    if (!unit)
-        return error_set(err, ERR_BAD_ARGUMENT, "unknown unit '%s' for --timeunit: use nsec, usec, msec or seconds",
+    if (settings->time_unit && !unit)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "unknown unit '%s' for --timeunit: use nsec, usec, msec, seconds or auto",
                          settings->time_unit);
-    if (split_all(delivery, &settings->formats, formats, &format_count, err) != 0 ||
+    if (parse_rows(delivery, settings->rows, err) != 0 ||
+        split_all(delivery, &settings->formats, formats, &format_count, err) != 0 ||
         split_all(delivery, &settings->outputs, outputs, &output_count, err) != 0)
         return err->code;
     delivery->count = format_count > output_count ? format_count : output_count;
     delivery->count = delivery->count ? delivery->count : 1;
     for (size_t i = 0; i < delivery->count; i++) {
-        /* Parsing cuts a format up, so the last one is parsed once and then counts on. */
         struct output_destination *destination = &delivery->list[i];
-        char *output = !output_count ? NULL : outputs[i < output_count ? i : output_count - 1];
-        int again = format_count && i >= format_count && strcmp(formats[format_count - 1], ".") != 0;
-        if (parse_destination(destination,
-                              !format_count || again ? NULL : formats[i < format_count ? i : format_count - 1], output,
-                              unit, err) != 0)
+        size_t place = i < format_count ? i : format_count - 1; /* the last one counts on */
+        const char *output = !output_count ? "-" : outputs[i < output_count ? i : output_count - 1];
+
+        *destination = (struct output_destination){ .output = output };
+        destination->request = request_for(destination);
+        destination->format = default_format(destination, settings->as_nsys);
+        if (format_count && strcmp(formats[place], ".") != 0 &&
+            parse_format(destination, formats[place], &delivery->list[place], i > place, err) != 0)
             return err->code;
-        if (again) {
-            struct print_request request = delivery->list[format_count - 1].request;
-            request.to_terminal = destination->request.to_terminal;
-            request.terminal_columns = destination->request.terminal_columns;
-            destination->format = delivery->list[format_count - 1].format;
-            destination->request = request;
-        }
+        finish_request(destination, unit, settings->as_nsys);
     }
     return 0;
 }
@@ -117,6 +183,11 @@ void output_delivery_free(struct output_delivery *delivery)
 const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place)
 {
     return &delivery->list[place < delivery->count ? place : delivery->count - 1];
+}
+
+int output_is_human(const struct output_destination *destination)
+{
+    return output_is_console(destination) && destination->format == &print_human;
 }
 
 int output_is_console(const struct output_destination *destination)

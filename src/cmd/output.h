@@ -13,23 +13,28 @@ enum { DELIVER_MOST = 64 };
 /* Filled by the options; a command has it as a member of its settings. */
 struct output_settings {
     struct option_list formats, outputs;
-    const char *time_unit;
-    int quiet, force_overwrite;
+    const char *time_unit, *rows;
+    int quiet, force_overwrite, as_nsys;
 };
 
 /* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). */
 #define DELIVER_OPTIONS(type, member)                                                                                  \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
       .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                     \
-      .help = "Output format: column, table, csv, tsv, json, hdoc, htable, or '.' (column on the terminal, csv "       \
-              "elsewhere). Several formats, separated by commas, pair with the tables in order; the last one is "      \
-              "used for the rest. Default: '.'." },                                                                    \
+      .help = "Output format: human, column, table, csv, tsv, json, hdoc, htable, or '.' (human on a terminal, "       \
+              "column in a pipe, csv in a file). Several formats, separated by commas, pair with the tables in "       \
+              "order; the last one is used for the rest. Default: '.'." },                                             \
     { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME", \
       .help = "Output: '-' (stdout), '@CMD' (the standard input of a command), '.' (files named after FILE), or "      \
               "the start of the file names. Several outputs pair with the tables like formats. Default: '-'." },       \
     { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",            \
       .choices = output_time_unit_names,                                                                               \
-      .help = "Unit of times: nsec, usec, msec or seconds, or a prefix of one. Default: nsec." },                      \
+      .help = "Unit of times: nsec, usec, msec or seconds, or a prefix of one; auto (human only) picks one for each "  \
+              "time. Default: auto for human, else nsec." },                                                           \
+    { .name = "rows", .kind = OPTION_TEXT, .offset = offsetof(type, member.rows), .value = "N|all",                    \
+      .help = "Print the first N rows of each table. Default: 20 for human, else all." },                              \
+    { .name = "nsys-output", .kind = OPTION_BOOL, .offset = offsetof(type, member.as_nsys),                            \
+      .help = "On a terminal, print the reports in the layout of nsys, byte for byte. Default: false." },              \
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                     \
       .help = "Print only the tables, without titles and notes." },                                                    \
     { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                \
@@ -44,9 +49,13 @@ struct output_destination {
     const char *output;           /* "-", "@CMD", "." or a base name */
 };
 
+enum { OUTPUT_HUMAN_ROWS = 20 };
+
 struct output_delivery {
     struct output_destination list[DELIVER_MOST];
     size_t count;                   /* at least 1 */
+    size_t rows;                    /* of each table; SIZE_MAX: all */
+    const char *rows_option;        /* the same as an option of a report; NULL: not given */
     int quiet, overwrite;
     char **texts[2 * DELIVER_MOST]; /* the strings that the list points into */
     size_t text_count;
@@ -57,6 +66,8 @@ void output_delivery_free(struct output_delivery *delivery);
 /* The destination at an index; behind the end, the last one. */
 const struct output_destination *output_delivery_at(const struct output_delivery *delivery, size_t place);
 int output_is_console(const struct output_destination *destination);
+/* Whether the tables are printed for people: together, in the order of what matters, with what is missing said once. */
+int output_is_human(const struct output_destination *destination);
 
 /* The path of a table's file: BASE_WHAT.csv. `what` is the report with its arguments; colons and slashes in it become
  * _ and -. If the output is ".", the base is the input without its extension. */

@@ -6,6 +6,7 @@
 
 #include "cmd/print/display.h"
 #include "open_report.h"
+#include "run_human.h"
 
 /* Names the file, the report and the destination. */
 static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
@@ -93,8 +94,23 @@ struct job {
     struct analysis_request request;
     const struct output_delivery *delivery;
     const struct output_destination *destination;
+    struct run_human *human; /* tables for people */
     int by_default;
 };
+
+/* Adds --rows to the options of the report, which have the last word. */
+static void limit_rows(struct job *job, struct analysis_option options[WANTED_MOST_OPTIONS + 1])
+{
+    size_t count = job->request.option_count;
+
+    if (!job->delivery->rows_option)
+        return;
+    options[0] = (struct analysis_option){ "rows", job->delivery->rows_option };
+    memcpy(options + 1, job->request.options, count * sizeof *options);
+    job->request.options = options;
+    job->request.option_count = count + 1;
+    job->by_default = 0;
+}
 
 /* Prints notes on the progress to the terminal, never to the destination of a table. */
 static void note(const struct output_delivery *delivery, const struct text *notes)
@@ -162,11 +178,35 @@ free_text:
     return code;
 }
 
-/* Runs the selected reports on an open file, one after another. */
-static int show_report(struct report *report, const char *path, const struct run_reports_settings *settings,
-                       const struct selection_list *wanted, int by_default, const struct output_delivery *delivery,
-                       struct error *err)
+static int print_for_people(const struct job *job, struct error *err)
 {
+    struct text out = { 0 };
+    int code;
+
+    job->human->request = job->destination->request;
+    if ((code = run_human_table(&out, job->human, job->report, job->wanted, &job->request, err)) != 0)
+        goto free_text;
+    code = output_deliver(job->delivery, job->destination, NULL, &out, err);
+free_text:
+    text_free(&out);
+    return code;
+}
+
+static int show_job(struct job *job, struct error *err)
+{
+    struct analysis_option options[WANTED_MOST_OPTIONS + 1];
+
+    if (output_is_human(job->destination))
+        return print_for_people(job, err);
+    limit_rows(job, options);
+    return output_is_console(job->destination) ? print_here(job, err) : send_away(job, err);
+}
+
+/* Runs the selected reports on an open file, one after another. */
+static int show_report(struct report *report, struct run_human *human, const struct run_reports_settings *settings,
+                       const struct selection_list *wanted, struct error *err)
+{
+    const struct output_delivery *delivery = human->delivery;
     struct selection_part part = { 0 };
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
@@ -179,16 +219,16 @@ static int show_report(struct report *report, const char *path, const struct run
         const struct selection_item *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
         struct job job = {
             .report = report,
-            .path = path,
+            .path = human->path,
             .wanted = one,
             .part = &settings->part,
             .request = selection_part_request(&part, one),
             .delivery = delivery,
             .destination = output_delivery_at(delivery, i),
-            .by_default = by_default,
+            .human = human,
+            .by_default = human->by_default,
         };
-        code = output_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
-        if (code != 0)
+        if ((code = show_job(&job, err)) != 0)
             goto free_part;
     }
 free_part:
@@ -197,21 +237,33 @@ free_part:
 }
 
 /* Runs the reports that fit the file, when no name was given. */
-static int show_defaults(struct report *report, const char *path, const struct run_reports_settings *settings,
-                         const struct run_reports_registry *registry, const struct output_delivery *delivery,
-                         struct error *err)
+static int show_defaults(struct report *report, struct run_human *human, const struct run_reports_settings *settings,
+                         const struct run_reports_registry *registry, struct error *err)
 {
     struct selection_list *defaults = calloc(1, sizeof *defaults);
-    int code;
+    int for_people = output_is_human(output_delivery_at(human->delivery, 0)), code;
 
     if (!defaults)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    if ((code = registry->add_defaults(defaults, report, err)) != 0)
+    human->by_default = 1;
+    if ((code = registry->add_defaults(defaults, report, for_people, &human->lacking, err)) != 0)
         goto free_defaults;
-    code = show_report(report, path, settings, defaults, 1, delivery, err);
+    code = defaults->count ? show_report(report, human, settings, defaults, err) : 0;
 free_defaults:
     selection_free(defaults);
     free(defaults);
+    return code;
+}
+
+/* The lines that stand below all tables for people. */
+static int end_for_people(const struct run_human *human, struct error *err)
+{
+    const struct output_destination console = { .output = "-" };
+    struct text out = { 0 };
+
+    run_human_end(&out, human);
+    int code = output_deliver(human->delivery, &console, NULL, &out, err);
+    text_free(&out);
     return code;
 }
 
@@ -219,6 +271,7 @@ static int show_file(const struct command *self, const char *path, const struct 
                      const struct run_reports_registry *registry, const struct selection_list *wanted,
                      const struct output_delivery *delivery)
 {
+    struct run_human human = { .command = self, .noun = registry->noun, .part = &settings->part, .delivery = delivery };
     struct report *report;
     struct error err = { 0 };
     struct text found = { 0 };
@@ -228,12 +281,19 @@ static int show_file(const struct command *self, const char *path, const struct 
         goto free_name;
     if ((code = open_report(text_string(&found), &report, &err)) != 0)
         goto free_name;
+    human.path = text_string(&found);
+    human.request = output_delivery_at(delivery, 0)->request;
     if (wanted->count)
-        code = show_report(report, text_string(&found), settings, wanted, 0, delivery, &err);
+        code = show_report(report, &human, settings, wanted, &err);
     else
-        code = show_defaults(report, text_string(&found), settings, registry, delivery, &err);
+        code = show_defaults(report, &human, settings, registry, &err);
+    if (code != 0)
+        goto close;
+    code = end_for_people(&human, &err);
+close:
     close_report(report, text_string(&found));
 free_name:
+    run_human_free(&human);
     text_free(&found);
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
@@ -286,6 +346,21 @@ int run_reports_help(const struct command *self, const struct run_reports_regist
     return status;
 }
 
+/* Tables for people do not name their file: of several, a line before the first does. */
+static void name_file(const char *path, const struct output_delivery *delivery)
+{
+    const struct output_destination *first = output_delivery_at(delivery, 0);
+    struct text name = { 0 };
+
+    if (!output_is_human(first) || delivery->quiet)
+        return;
+    text_add(&name, "==> ");
+    display_add(&name, path, strlen(path), 0);
+    text_add(&name, " <==\n");
+    output_deliver(delivery, first, NULL, &name, NULL);
+    text_free(&name);
+}
+
 int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const char *const *files, size_t file_count)
 {
@@ -300,8 +375,11 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
         selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
-    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
+    for (size_t i = 0; i < file_count && status == EXIT_OK; i++) {
+        if (file_count > 1)
+            name_file(files[i], &delivery);
         status = show_file(self, files[i], settings, registry, wanted, &delivery);
+    }
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)

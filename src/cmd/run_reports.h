@@ -35,7 +35,9 @@ struct run_reports_registry {
     const struct analysis *const *known;
     const struct analysis *(*find)(const char *name);
     const char *noun; /* "report", "rule" */
-    int (*add_defaults)(struct selection_list *list, struct report *report, struct error *err);
+    /* for_people: those with data, what matters first; what the file lacks is added to lacking. */
+    int (*add_defaults)(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                        struct error *err);
 };
 
 /* The names of all reports or rules, for completion, behind `first` where that is not NULL; NULL-terminated. Returns

@@ -9,6 +9,7 @@
 #include "analyze/model/torch/steps_read.h"
 #include "base/human.h"
 #include "base/nearest.h"
+#include "cmd/print/display.h"
 
 static const struct analysis *find(const struct analysis *const *registry, const char *name)
 {
@@ -93,31 +94,66 @@ void selection_free(struct selection_list *list)
     list->text_count = list->count = 0;
 }
 
-void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part)
+/* The option of a part of the file, the word for it in the names of files, and the value. */
+struct part_word {
+    const char *option, *word, *value;
+};
+enum { PART_WORDS = 9 };
+
+static void part_words(const struct selection_part_settings *part, struct part_word words[PART_WORDS])
 {
-    const struct {
-        const char *name, *value;
-    } words[] = {
-        { "time", part->time },
-        { "nvtx", part->nvtx },
-        { "pid", part->pid },
-        { "tid", part->tid },
-        { "device", part->device },
-        { "stream", part->stream },
-        { "steps", part->steps },
-        { "step-range", part->step_range },
-        { "step-op", part->step_operator },
+    const struct part_word list[PART_WORDS] = {
+        { "filter-time", "time", part->time },
+        { "filter-nvtx", "nvtx", part->nvtx },
+        { "filter-pid", "pid", part->pid },
+        { "filter-tid", "tid", part->tid },
+        { "filter-device", "device", part->device },
+        { "filter-stream", "stream", part->stream },
+        { "steps", "steps", part->steps },
+        { "step-range", "step-range", part->step_range },
+        { "step-op", "step-op", part->step_operator },
     };
 
+    memcpy(words, list, sizeof list);
+}
+
+static void add_with_options(struct text *out, const struct selection_item *wanted)
+{
     text_add(out, wanted->analysis->name);
     for (size_t i = 0; i < wanted->option_count; i++) {
         text_addf(out, ":%s", wanted->options[i].name);
         if (wanted->options[i].value)
             text_addf(out, "=%s", wanted->options[i].value);
     }
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+}
+
+void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part)
+{
+    struct part_word words[PART_WORDS];
+
+    part_words(part, words);
+    add_with_options(out, wanted);
+    for (size_t i = 0; i < PART_WORDS; i++)
         if (words[i].value)
-            text_addf(out, ":%s=%s", words[i].name, words[i].value);
+            text_addf(out, ":%s=%s", words[i].word, words[i].value);
+}
+
+void selection_command(struct text *out, const struct selection_item *wanted,
+                       const struct selection_part_settings *part)
+{
+    struct text name = { 0 };
+    struct part_word words[PART_WORDS];
+
+    part_words(part, words);
+    add_with_options(&name, wanted);
+    text_add(out, " -r ");
+    display_add_quoted(out, text_string(&name));
+    text_free(&name);
+    for (size_t i = 0; i < PART_WORDS; i++)
+        if (words[i].value) {
+            text_addf(out, " --%s=", words[i].option);
+            display_add_quoted(out, words[i].value);
+        }
 }
 
 /* ---- the part of a file ---------------------------------------------------------------------------------------- */

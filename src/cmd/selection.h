@@ -35,6 +35,10 @@ void selection_free(struct selection_list *list);
 struct selection_part_settings;
 void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part);
 
+/* The options of a command line that select the same: " -r um_sum:rows=5 --filter-nvtx=step". */
+void selection_command(struct text *out, const struct selection_item *wanted,
+                       const struct selection_part_settings *part);
+
 /* The part of a file, as the options describe it. */
 struct selection_part_settings {
     const char *time, *nvtx;

@@ -43,10 +43,12 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_defaults(struct selection_list *list, struct report *report, struct error *err)
+static int add_defaults(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                        struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST];
-    size_t count = analysis_defaults(report, defaults, WANTED_MOST);
+    size_t count = for_people ? analysis_defaults_for_people(report, defaults, WANTED_MOST, lacking)
+                              : analysis_defaults(report, defaults, WANTED_MOST);
 
     for (size_t i = 0; i < count; i++)
         if (selection_add(list, defaults[i], err) != 0)

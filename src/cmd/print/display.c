@@ -84,8 +84,19 @@ static struct shown show_next(const char *bytes, size_t length)
     return shown;
 }
 
-/* Whether all that is left fits into so many columns. */
-static int rest_fits(const char *bytes, size_t length, size_t columns)
+static size_t columns_of(const char *bytes, size_t length)
+{
+    size_t columns = 0;
+
+    for (size_t at = 0; at < length;) {
+        struct shown shown = show_next(bytes + at, length - at);
+        columns += shown.columns;
+        at += shown.used;
+    }
+    return columns;
+}
+
+int display_fits(const char *bytes, size_t length, size_t columns)
 {
     size_t taken = 0;
 
@@ -106,7 +117,7 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
     for (size_t at = 0; at < length;) {
         struct shown shown = show_next(bytes + at, length - at);
         if (max_columns && taken + shown.columns + 1 > max_columns &&
-            !rest_fits(bytes + at, length - at, max_columns - taken)) {
+            !display_fits(bytes + at, length - at, max_columns - taken)) {
             text_add(out, "…");
             return taken + 1;
         }
@@ -115,6 +126,35 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
         at += shown.used;
     }
     return taken;
+}
+
+size_t display_add_middle(struct text *out, const char *bytes, size_t length, size_t max_columns)
+{
+    size_t total = columns_of(bytes, length), taken = 0, tail, at;
+
+    if (!max_columns || total <= max_columns)
+        return display_add(out, bytes, length, 0);
+    for (at = 0; at < length;) {
+        struct shown shown = show_next(bytes + at, length - at);
+        if (taken + shown.columns > max_columns / 2)
+            break;
+        text_add_bytes(out, shown.text, shown.text_length);
+        taken += shown.columns;
+        total -= shown.columns;
+        at += shown.used;
+    }
+    text_add(out, "…");
+    tail = max_columns - taken - 1;
+    while (at < length) {
+        struct shown shown = show_next(bytes + at, length - at);
+        if (total <= tail) {
+            text_add_bytes(out, shown.text, shown.text_length);
+            taken += shown.columns;
+        }
+        total -= shown.columns;
+        at += shown.used;
+    }
+    return taken + 1;
 }
 
 /* $'…': every byte that is not plain text as \xNN. */
@@ -153,28 +193,34 @@ void display_add_quoted(struct text *out, const char *word)
     text_free(&shown);
 }
 
-static size_t columns_of(const char *bytes, size_t length)
-{
-    size_t columns = 0;
-
-    for (size_t at = 0; at < length;) {
-        struct shown shown = show_next(bytes + at, length - at);
-        columns += shown.columns;
-        at += shown.used;
-    }
-    return columns;
-}
-
 size_t display_columns(const char *text)
 {
     return columns_of(text, strlen(text));
 }
 
+/* The bytes of a word that fit into so many columns; at least one character. */
+static size_t piece_length(const char *word, size_t length, size_t columns, size_t *taken)
+{
+    size_t at = 0;
+
+    *taken = 0;
+    while (at < length) {
+        struct shown shown = show_next(word + at, length - at);
+        if (at && *taken + shown.columns > columns)
+            break;
+        *taken += shown.columns;
+        at += shown.used;
+    }
+    return at;
+}
+
 void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent, size_t width)
 {
+    size_t room = width > indent ? width - indent : 1;
+
     while (*sentence) {
-        size_t length = strcspn(sentence, " "), columns = columns_of(sentence, length);
-        if (column > indent && column + 1 + columns > width) {
+        const char *end = sentence + strcspn(sentence, " ");
+        if (column > indent && column + 1 + columns_of(sentence, (size_t)(end - sentence)) > width) {
             text_add_char(out, '\n');
             text_add_repeat(out, ' ', indent);
             column = indent;
@@ -182,9 +228,17 @@ void display_add_wrapped(struct text *out, const char *sentence, size_t column, 
             text_add_char(out, ' ');
             column++;
         }
-        text_add_bytes(out, sentence, length);
-        column += columns;
-        sentence += length;
+        while (sentence < end) { /* a word that is longer than a line is broken */
+            size_t taken, piece = piece_length(sentence, (size_t)(end - sentence), room, &taken);
+            text_add_bytes(out, sentence, piece);
+            sentence += piece;
+            column += taken;
+            if (sentence < end) {
+                text_add_char(out, '\n');
+                text_add_repeat(out, ' ', indent);
+                column = indent;
+            }
+        }
         while (*sentence == ' ')
             sentence++;
     }

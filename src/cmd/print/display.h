@@ -13,6 +13,12 @@
  * columns. Ends with an ellipsis if the text would take more than max_columns (0: no limit). */
 size_t display_add(struct text *out, const char *bytes, size_t length, size_t max_columns);
 
+/* The same, with the ellipsis in the middle. */
+size_t display_add_middle(struct text *out, const char *bytes, size_t length, size_t max_columns);
+
+/* Whether the bytes, so shown, fit into so many columns. */
+int display_fits(const char *bytes, size_t length, size_t columns);
+
 /* Adds a text as one word for a shell: as it is if possible, else in quotes; without anything that a terminal would
  * interpret. */
 void display_add_quoted(struct text *out, const char *word);

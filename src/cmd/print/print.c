@@ -9,7 +9,7 @@
 #include "base/number.h"
 
 const struct print_format *const print_formats[] = {
-    &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, NULL,
+    &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, &print_human, NULL,
 };
 
 const struct print_format *print_format_find(const char *name)
@@ -145,6 +145,7 @@ static const struct {
     { { "sec", "seconds" }, { "s", 1000000000, 9, 3 } },
 };
 const struct print_time_unit time_unit_ns = { "ns", 1, 0, 0 };
+const struct print_time_unit time_unit_auto = { "", 1, 0, 0 };
 
 const struct print_time_unit *time_unit_find(const char *name)
 {
@@ -153,7 +154,7 @@ const struct print_time_unit *time_unit_find(const char *name)
             if (strncmp(time_units[i].names[j], name, strlen(name)) == 0 ||
                 strcmp(time_units[i].unit.suffix, name) == 0)
                 return &time_units[i].unit;
-    return NULL;
+    return *name && strncmp("auto", name, strlen(name)) == 0 ? &time_unit_auto : NULL;
 }
 
 void print_header(struct text *out, const struct table_column *column, const struct print_time_unit *time)

@@ -19,6 +19,7 @@ struct print_request {
     int to_terminal;                    /* names must be escaped */
     size_t terminal_columns;            /* a wider table is fitted to this; 0: no limit */
     const char *title, *name;           /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
+    int colour;                         /* human: the terminal has bold text */
     int null_is_null;                   /* json: an empty cell is null, not "" as in nsys */
     /* The arguments behind the format's name; see enum print_argument. */
     int no_header, no_limit, plain_numbers, escape_tabs, guard_formulas;
@@ -45,12 +46,14 @@ struct print_format {
     const char *usage;     /* "[:nohdr]" */
     const char *help;
     unsigned arguments;    /* the enum print_argument that it accepts */
+    int has_auto_unit;     /* knows time_unit_auto, and has it by default; others have ns */
     /* Adds a heading above the table on a terminal; NULL: none. */
     void (*title)(struct text *out, const char *title, const char *name);
     void (*table)(struct text *out, const struct table *table, const struct print_request *request);
 };
 
-extern const struct print_format print_column, print_table, print_csv, print_tsv, print_json, print_hdoc, print_htable;
+extern const struct print_format print_column, print_table, print_csv, print_tsv, print_json, print_hdoc, print_htable,
+    print_human;
 extern const struct print_format *const print_formats[]; /* NULL-terminated; the first is the default */
 const struct print_format *print_format_find(const char *name);
 
@@ -62,9 +65,9 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 /* The columns of the terminal behind a file descriptor; 0: not a terminal, or unknown. */
 size_t print_terminal_columns(int fd);
 
-/* Finds a unit by any prefix of nsec, nanoseconds, usec, ...; NULL if there is none. */
+/* Finds a unit by any prefix of nsec, nanoseconds, usec, ..., auto; NULL if there is none. */
 const struct print_time_unit *time_unit_find(const char *name);
-extern const struct print_time_unit time_unit_ns;
+extern const struct print_time_unit time_unit_ns, time_unit_auto; /* auto: each time has the unit that suits it */
 
 /* Adds a column's header: "Total Time (ns)". */
 void print_header(struct text *out, const struct table_column *column, const struct print_time_unit *time);

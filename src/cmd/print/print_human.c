@@ -1,0 +1,353 @@
+/* Tables for people: the name first, numbers with units, a bar beside the share, and nothing wider than the terminal.
+ *
+ * Where it is too narrow, names are shortened and columns dropped by their rank (column_roles.def); no row takes a
+ * second line, but for sentences, which stand wrapped below their row. */
+#include "print_human.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "column_roles.h"
+#include "display.h"
+#include "human_cell.h"
+#include "short_name.h"
+
+enum {
+    ASSUMED_COLUMNS = 120,
+    INDENT = 2,
+    GAP = 2,
+    BAR = 8,
+    LEAD_COMFORT = 32, /* columns of the first text and of others, below which columns are dropped … */
+    TEXT_COMFORT = 24,
+    LEAD_LEAST = 20,   /* … and below which even important ones are */
+    TEXT_LEAST = 10,
+    ROWS_MEASURED = 1000,
+};
+
+/* A column, or the bar beside one. */
+struct slot {
+    const struct table_column *meaning;
+    struct column_view view;
+    size_t column;         /* in the table */
+    int is_bar, is_text, is_dropped;
+    size_t natural, width; /* in columns of the terminal */
+};
+
+struct layout {
+    const struct table *table;
+    const struct print_request *request;
+    struct slot *slots; /* owned; the lead is first */
+    size_t count, available;
+    double largest;     /* share, which has a whole bar */
+};
+
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
+
+/* The text of a cell: of a file its base name. */
+static struct table_cell seen_cell(const struct layout *layout, const struct slot *slot, size_t row)
+{
+    struct table_cell cell = table_row(layout->table, row)[slot->column];
+
+    if (cell.kind != CELL_TEXT || slot->view.role != ROLE_PATH)
+        return cell;
+    const char *slash = cell.text.length ? memrchr(cell.text.bytes, '/', cell.text.length) : NULL;
+    if (slash && slash + 1 < cell.text.bytes + cell.text.length) {
+        cell.text.length -= (size_t)(slash + 1 - cell.text.bytes);
+        cell.text.bytes = slash + 1;
+    }
+    return cell;
+}
+
+/* Adds a cell in at most `widest` columns (0: whole) and returns those that it takes. */
+static size_t add_cell(struct text *out, const struct layout *layout, const struct slot *slot, size_t row,
+                       size_t widest)
+{
+    struct table_cell cell = seen_cell(layout, slot, row);
+
+    if (cell.kind == CELL_NONE)
+        return 0;
+    if (slot->is_bar) {
+        human_bar_add(out, layout->largest > 0 ? cell.real / layout->largest : 0, BAR);
+        return BAR;
+    }
+    if (cell.kind != CELL_TEXT)
+        return human_cell_add(out, slot->meaning, &cell, layout->request->time);
+    return widest ? short_name_add(out, cell.text.bytes, cell.text.length, widest)
+                  : display_add(out, cell.text.bytes, cell.text.length, 0);
+}
+
+/* The heading, with the unit of times if they all have the same. */
+static size_t add_heading(struct text *out, const struct layout *layout, const struct slot *slot)
+{
+    const struct print_time_unit *time = layout->request->time;
+    struct text heading = { 0 };
+
+    text_add(&heading, slot->is_bar ? "" : slot->view.heading);
+    if (!slot->is_bar && unit_is_ns(slot->meaning->unit) && time != &time_unit_auto)
+        text_addf(&heading, " (%s)", time->suffix);
+    size_t taken = display_add(out, text_string(&heading), heading.length, 0);
+    text_free(&heading);
+    return taken;
+}
+
+/* ---- layout ---------------------------------------------------------------------------------------------------- */
+
+static int has_content(const struct table *table, size_t column)
+{
+    for (size_t r = 0; r < table_row_count(table); r++) {
+        const struct table_cell *cell = &table_row(table, r)[column];
+        if (cell->kind != CELL_NONE && (cell->kind != CELL_TEXT || cell->text.length))
+            return 1;
+    }
+    return table_row_count(table) == 0;
+}
+
+static void measure(struct layout *layout, struct slot *slot)
+{
+    size_t rows = table_row_count(layout->table);
+    struct text cell = { 0 };
+
+    if (!layout->request->no_header)
+        slot->natural = add_heading(&cell, layout, slot);
+    for (size_t r = 0; r < rows && (!slot->is_text || r < ROWS_MEASURED); r++) {
+        text_clear(&cell);
+        size_t taken = add_cell(&cell, layout, slot, r, 0);
+        slot->natural = taken > slot->natural ? taken : slot->natural;
+    }
+    text_free(&cell);
+}
+
+static void add_slot(struct layout *layout, size_t column, int is_bar)
+{
+    const struct table_column *meaning = &table_columns(layout->table)[column];
+    struct slot *slot = &layout->slots[layout->count];
+
+    *slot = (struct slot){ .meaning = meaning,
+                           .view = column_view(meaning),
+                           .column = column,
+                           .is_bar = is_bar,
+                           .is_text = meaning->kind == CELL_TEXT };
+    if (slot->view.role == ROLE_SENTENCE || !has_content(layout->table, column))
+        return;
+    if (is_bar)
+        slot->view.rank = RANK_OF_BAR;
+    measure(layout, slot);
+    layout->count++;
+}
+
+/* The bar stands beside the first share, if there are rows to compare. */
+static int wants_bar(struct layout *layout, size_t column)
+{
+    size_t rows = table_row_count(layout->table);
+
+    if (layout->largest > 0 || rows < 2 || column_view(&table_columns(layout->table)[column]).role != ROLE_SHARE)
+        return 0;
+    for (size_t r = 0; r < rows; r++) {
+        const struct table_cell *cell = &table_row(layout->table, r)[column];
+        if (cell->kind == CELL_REAL && cell->real > layout->largest)
+            layout->largest = cell->real;
+    }
+    return layout->largest > 0;
+}
+
+static size_t total_width(const struct layout *layout)
+{
+    size_t width = INDENT, shown = 0;
+
+    for (size_t i = 0; i < layout->count; i++)
+        if (!layout->slots[i].is_dropped)
+            width += layout->slots[i].width + (shown++ ? GAP : 0);
+    return width;
+}
+
+/* Gives each text at most these widths, and each number what it needs. */
+static void set_widths(struct layout *layout, size_t lead, size_t text)
+{
+    for (size_t i = 0; i < layout->count; i++) {
+        struct slot *slot = &layout->slots[i];
+        size_t most = !slot->is_text ? SIZE_MAX : i == 0 ? lead : text;
+        slot->width = slot->natural < most ? slot->natural : most;
+    }
+}
+
+/* Drops columns of a rank of at least `least`, the highest and rightmost first, until the rest fits. */
+static void drop_columns(struct layout *layout, int least)
+{
+    while (total_width(layout) > layout->available) {
+        struct slot *worst = NULL;
+        for (size_t i = 1; i < layout->count; i++) {
+            struct slot *slot = &layout->slots[i];
+            if (!slot->is_dropped && slot->view.rank >= least && (!worst || slot->view.rank >= worst->view.rank))
+                worst = slot;
+        }
+        if (!worst)
+            return;
+        worst->is_dropped = 1;
+    }
+}
+
+static void fit(struct layout *layout)
+{
+    size_t comfort = layout->available * 2 / 5;
+
+    set_widths(layout, comfort > LEAD_COMFORT ? comfort : LEAD_COMFORT, TEXT_COMFORT);
+    drop_columns(layout, 1);
+    if (total_width(layout) > layout->available)
+        set_widths(layout, LEAD_LEAST, TEXT_LEAST);
+    drop_columns(layout, 0);
+    if (total_width(layout) > layout->available)
+        layout->slots[0].width = layout->available > INDENT ? layout->available - INDENT : 1;
+    for (size_t i = 0; i < layout->count && total_width(layout) < layout->available; i++) {
+        struct slot *slot = &layout->slots[i];
+        size_t left = layout->available - total_width(layout), wanted = slot->natural - slot->width;
+        if (slot->is_text && !slot->is_dropped)
+            slot->width += wanted < left ? wanted : left;
+    }
+}
+
+/* Returns 0 if memory is short. */
+static int make_layout(struct layout *layout)
+{
+    size_t columns = table_column_count(layout->table), lead = column_lead(layout->table);
+
+    layout->slots = calloc(2 * columns + 1, sizeof *layout->slots);
+    if (!layout->slots)
+        return 0;
+    if (columns)
+        add_slot(layout, lead, 0);
+    for (size_t c = 0; c < columns; c++) {
+        if (c == lead)
+            continue;
+        add_slot(layout, c, 0);
+        if (wants_bar(layout, c))
+            add_slot(layout, c, 1);
+    }
+    if (layout->count)
+        fit(layout);
+    return 1;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+static void add_colour(struct text *out, const struct print_request *request, const char *code)
+{
+    if (request->colour)
+        text_addf(out, "\033[%sm", code);
+}
+
+static void end_line(struct text *out)
+{
+    while (out->length && out->bytes[out->length - 1] == ' ')
+        text_cut(out, out->length - 1);
+    text_add_char(out, '\n');
+}
+
+/* One line: the header (row SIZE_MAX) or a row. */
+static void add_line(struct text *out, const struct layout *layout, size_t row, struct text *cell)
+{
+    size_t shown = 0;
+
+    text_add_repeat(out, ' ', INDENT);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct slot *slot = &layout->slots[i];
+        if (slot->is_dropped)
+            continue;
+        text_clear(cell);
+        size_t taken = row == SIZE_MAX ? add_heading(cell, layout, slot)
+                                       : add_cell(cell, layout, slot, row, slot->width);
+        size_t padding = taken < slot->width ? slot->width - taken : 0;
+        text_add_repeat(out, ' ', (shown++ ? GAP : 0) + (slot->is_text || slot->is_bar ? 0 : padding));
+        if (taken > slot->width)
+            display_add(out, text_string(cell), cell->length, slot->width);
+        else
+            text_add_bytes(out, text_string(cell), cell->length);
+        text_add_repeat(out, ' ', slot->is_text || slot->is_bar ? padding : 0);
+    }
+    end_line(out);
+}
+
+static void add_sentences(struct text *out, const struct layout *layout, size_t row)
+{
+    for (size_t c = 0; c < table_column_count(layout->table); c++) {
+        const struct table_cell *cell = &table_row(layout->table, row)[c];
+        struct text clean = { 0 };
+        if (column_view(&table_columns(layout->table)[c]).role != ROLE_SENTENCE || cell->kind != CELL_TEXT)
+            continue;
+        display_add(&clean, cell->text.bytes, cell->text.length, 0);
+        text_add_repeat(out, ' ', 2 * INDENT);
+        display_add_wrapped(out, text_string(&clean), 2 * INDENT, 2 * INDENT, layout->available);
+        text_free(&clean);
+    }
+}
+
+static void print_rows(struct text *out, const struct table *table, const struct print_request *request)
+{
+    struct layout layout = { .table = table, .request = request, .available = print_human_columns(request) };
+    struct text cell = { 0 };
+
+    if (!make_layout(&layout)) {
+        out->failed = 1;
+        return;
+    }
+    if (!request->no_header) {
+        add_colour(out, request, "2");
+        add_line(out, &layout, SIZE_MAX, &cell);
+        add_colour(out, request, "0");
+    }
+    for (size_t r = 0; r < table_row_count(table); r++) {
+        add_line(out, &layout, r, &cell);
+        add_sentences(out, &layout, r);
+    }
+    text_free(&cell);
+    free(layout.slots);
+}
+
+/* ---- for commands ---------------------------------------------------------------------------------------------- */
+
+size_t print_human_columns(const struct print_request *request)
+{
+    return request->terminal_columns ? request->terminal_columns : ASSUMED_COLUMNS;
+}
+
+static int is_negligible(const struct table *table, size_t row)
+{
+    int shares = 0;
+
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        const struct table_cell *cell = &table_row(table, row)[c];
+        if (column_view(&table_columns(table)[c]).role != ROLE_SHARE || cell->kind != CELL_REAL)
+            continue;
+        if (!(cell->real < 0.05))
+            return 0;
+        shares++;
+    }
+    return shares > 0;
+}
+
+size_t print_human_rows(const struct table *table)
+{
+    size_t rows = table_row_count(table), kept = rows;
+
+    while (kept > 0 && is_negligible(table, kept - 1))
+        kept--;
+    return kept ? kept : rows;
+}
+
+void print_human_heading(struct text *out, const char *heading, const struct print_request *request)
+{
+    add_colour(out, request, "1");
+    display_add(out, heading, strlen(heading), print_human_columns(request));
+    add_colour(out, request, "0");
+    text_add_char(out, '\n');
+}
+
+const struct print_format print_human = {
+    .name = "human",
+    .extension = "txt",
+    .usage = "[:nohdr]",
+    .help = "for people: names first, units that suit each number, as wide as the terminal (else COLUMNS, or 120); the "
+            "default on a terminal",
+    .arguments = PRINT_NOHDR,
+    .has_auto_unit = 1,
+    .table = print_rows,
+};

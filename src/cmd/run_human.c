@@ -1,0 +1,174 @@
+/* Tables for people, one after another; see run_human.h. */
+#include "run_human.h"
+
+#include <string.h>
+
+#include "base/human.h"
+#include "cmd/print/display.h"
+#include "cmd/print/print_human.h"
+
+static void add_sentence(struct text *out, const struct run_human *run, const char *sentence)
+{
+    display_add_wrapped(out, sentence, 0, 0, print_human_columns(&run->request));
+}
+
+static void list_add(struct text *list, const char *name)
+{
+    text_addf(list, "%s%s", list->length ? ", " : "", name);
+}
+
+/* A report that was asked for says itself why it has no table; of the default list all are named together. */
+static void note_missing(struct text *out, struct run_human *run, struct report *report,
+                         const struct analysis *analysis, const struct error *why)
+{
+    const struct analysis_need *missing = analysis_missing(analysis, report);
+    struct text line = { 0 };
+
+    if (run->by_default) {
+        if (!missing || missing->tables[0]) /* else no file has it */
+            list_add(&run->missing, analysis->name);
+        return;
+    }
+    text_addf(&line, "%s: ", analysis->name);
+    display_add(&line, run->path, strlen(run->path), 0);
+    text_addf(&line, missing ? " does not contain %s." : ": %s.", missing ? missing->data : why->text);
+    add_sentence(out, run, text_string(&line));
+    text_free(&line);
+}
+
+static void note_nothing(struct text *out, struct run_human *run, const struct analysis *analysis)
+{
+    struct text line = { 0 };
+
+    if (run->by_default) {
+        list_add(&run->nothing, analysis->name);
+        return;
+    }
+    text_addf(&line, "%s: %s", analysis->name, analysis->praise ? analysis->praise : "no rows.");
+    add_sentence(out, run, text_string(&line));
+    text_free(&line);
+}
+
+/* "… 312 more rows: tacho stats -r nvtx_sum --rows=all FILE", or the option alone where that is too wide. */
+static void add_more(struct text *out, const struct run_human *run, const struct selection_item *wanted, size_t hidden,
+                     int is_negligible)
+{
+    struct text line = { 0 };
+    size_t columns = print_human_columns(&run->request);
+
+    text_add(&line, "  … ");
+    human_count(&line, hidden);
+    text_addf(&line, " more row%s%s: ", hidden == 1 ? "" : "s", is_negligible ? " of 0.0 %" : "");
+    size_t begin = line.length;
+    text_addf(&line, "tacho %s", run->command->name);
+    selection_command(&line, wanted, run->part);
+    text_add(&line, " --rows=all ");
+    display_add_quoted(&line, run->path);
+    if (!display_fits(text_string(&line), line.length, columns)) {
+        text_cut(&line, begin);
+        text_add(&line, "--rows=all");
+    }
+    display_add(out, text_string(&line), line.length, columns);
+    text_add_char(out, '\n');
+    text_free(&line);
+}
+
+/* The rows to print of a table. The user's own limits are his alone. */
+static size_t rows_to_show(const struct run_human *run, const struct table *table, const struct selection_item *wanted)
+{
+    size_t rows = table_row_count(table), shown = print_human_rows(table);
+
+    if (run->delivery->rows_option)
+        return run->delivery->rows < rows ? run->delivery->rows : rows;
+    for (size_t i = 0; i < wanted->option_count; i++)
+        if (strcmp(wanted->options[i].name, "rows") == 0)
+            return rows;
+    if (run->delivery->quiet) /* nothing would tell of rows that are left out */
+        return rows;
+    return shown < OUTPUT_HUMAN_ROWS ? shown : OUTPUT_HUMAN_ROWS;
+}
+
+static void add_table(struct text *out, const struct run_human *run, struct table *table,
+                      const struct selection_item *wanted)
+{
+    const struct analysis *analysis = wanted->analysis;
+    size_t rows = table_row_count(table), shown = rows_to_show(run, table, wanted);
+    struct text heading = { 0 };
+
+    if (!run->delivery->quiet) {
+        text_addf(&heading, "%s (%s)", analysis->title, analysis->name);
+        print_human_heading(out, text_string(&heading), &run->request);
+        text_free(&heading);
+    }
+    int is_negligible = shown >= print_human_rows(table);
+    table_limit(table, shown);
+    print_human.table(out, table, &run->request);
+    if (run->delivery->quiet)
+        return;
+    if (shown < rows)
+        add_more(out, run, wanted, rows - shown, is_negligible);
+    if (analysis->advice && !run->by_default) /* the default list begins with all advice */
+        add_sentence(out, run, analysis->advice);
+    text_add_char(out, '\n');
+}
+
+int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
+                    const struct analysis_request *request, struct error *err)
+{
+    /* All rows, so that those left out can be counted; what the user says comes later and counts. */
+    struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", "-1" } };
+    struct analysis_request all = *request;
+    size_t count = 1;
+    struct table *table;
+
+    if (wanted->analysis->for_people.name)
+        options[count++] = wanted->analysis->for_people;
+    for (size_t i = 0; i < request->option_count; i++)
+        options[count++] = request->options[i];
+    all.options = options;
+    all.option_count = count;
+    int code = analysis_run(wanted->analysis, report, &all, &table, err);
+    if (code == ERR_NO_DATA && !run->delivery->quiet)
+        note_missing(out, run, report, wanted->analysis, err);
+    if (code != 0)
+        return code == ERR_NO_DATA ? 0 : code;
+    if (table_row_count(table))
+        add_table(out, run, table, wanted);
+    else if (!run->delivery->quiet)
+        note_nothing(out, run, wanted->analysis);
+    table_delete(table);
+    return 0;
+}
+
+/* One line, "No data for: A, B.", if there is anything in the list. */
+static void add_list(struct text *out, const struct run_human *run, const char *label, const struct text *list,
+                     const char *behind)
+{
+    struct text line = { 0 };
+
+    if (!list->length)
+        return;
+    text_addf(&line, "%s: %s%s", label, text_string(list), behind);
+    add_sentence(out, run, text_string(&line));
+    text_free(&line);
+}
+
+void run_human_end(struct text *out, const struct run_human *run)
+{
+    struct text more = { 0 };
+
+    if (run->delivery->quiet)
+        return;
+    text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
+    add_list(out, run, "Nothing found by", &run->nothing, "");
+    add_list(out, run, "Not checked, for lack of data", &run->missing, "");
+    add_list(out, run, "No data for", &run->lacking, text_string(&more));
+    text_free(&more);
+}
+
+void run_human_free(struct run_human *run)
+{
+    text_free(&run->lacking);
+    text_free(&run->missing);
+    text_free(&run->nothing);
+}

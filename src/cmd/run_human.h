@@ -1,0 +1,30 @@
+/* Reports and rules for people: their tables one below the other, without those that are empty, and at the end one line
+ * for each kind of thing that is not shown. */
+#ifndef TACHO_CMD_RUN_HUMAN_H
+#define TACHO_CMD_RUN_HUMAN_H
+
+#include "command.h"
+#include "output.h"
+#include "selection.h"
+
+/* The tables of one file. */
+struct run_human {
+    const struct command *command;
+    const char *path, *noun; /* noun: "report", "rule" */
+    const struct selection_part_settings *part;
+    const struct output_delivery *delivery;
+    struct print_request request;
+    int by_default;                        /* no report was named */
+    struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
+                                            * without data; reports without rows */
+};
+
+/* Runs one report and adds its table to out, or remembers why there is none. */
+int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
+                    const struct analysis_request *request, struct error *err);
+
+/* Adds the lines below all tables. */
+void run_human_end(struct text *out, const struct run_human *run);
+void run_human_free(struct run_human *run);
+
+#endif

@@ -1,0 +1,354 @@
+"""Tables on a terminal: at 80, 120 and 200 columns no line is wider than it, no name is wrapped, no figure differs from the
+one in csv, and what is left out is counted. Pipes, formats and --nsys-output=true keep nsys's layout.
+
+The captures: those of nsys in nsys/, two traces of torch.profiler in kineto/, one of threads that wait for a lock, recorded
+here, and a larger one of nsys where it lies beside the repository."""
+
+import csv
+import fcntl
+import os
+import pty
+import re
+import shutil
+import sqlite3
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unicodedata
+
+import lib
+from lib import HERE, KINETO, TACHO, check, output, read_terminal, run, unpack
+
+SOURCE = os.environ["SOURCE"]
+LARGER = os.path.join(SOURCE, "..", "shared", "fixtures", "nsys", "mnist_like.sqlite")
+WIDTHS = (80, 120, 200)
+MOST_ROWS = 20
+UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "%": 1, "": 1}
+IN_CSV = {"ns": 1, "%": 1, "MB": 1e6, "B": 1, "": 1}
+BLOCKS = "▏▎▍▌▋▊▉█"
+WAITING = """
+import threading, time
+lock = threading.Lock()
+def work():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.002)
+threads = [threading.Thread(target=work, name=f"worker{number}") for number in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+# ---- a terminal ----
+
+def on_terminal(width, *arguments, **environment):
+    """What a command prints to a terminal of this width."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    done = subprocess.Popen([TACHO, *arguments], stdout=follower, stderr=subprocess.PIPE, env={**os.environ, "TERM": "dumb", **environment})
+    os.close(follower)
+    text = read_terminal(leader).decode().replace("\r\n", "\n")
+    said = done.stderr.read().decode()
+    check(f"status of {' '.join(arguments)} on a terminal: {said}", 0, done.wait())
+    return text
+
+
+def cells_of(line):
+    """The line as a terminal shows it: one entry for each column, the second of a wide character empty."""
+    cells = []
+    for character in line:
+        if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+            continue
+        cells.append(character)
+        if unicodedata.east_asian_width(character) in "WF":
+            cells.append("")
+    return cells
+
+
+def check_widths(what, width, text):
+    widest = max((len(cells_of(line)), line) for line in text.split("\n"))
+    check(f"{what}: a line wider than {width}: {widest[1]!r}", True, widest[0] <= width)
+    check(f"{what}: control characters", [], [line for line in text.split("\n") if re.search(r"[\x00-\x1f\x7f]", line)])
+
+
+# ---- tables ----
+
+def roles():
+    """{column: (heading, role)} of column_roles.def; every name in it must be that of a column."""
+    path = os.path.join(SOURCE, "src", "cmd", "print", "column_roles.def")
+    listed = re.findall(r'^COLUMN\("([^"]+)", "([^"]*)", \d+, (\w+)\)', open(path).read(), re.M)
+    code = "".join(open(os.path.join(folder, file)).read() for top in ("analyze", "cmd") for folder, _, files in os.walk(os.path.join(SOURCE, "src", top))
+                   for file in files if file.endswith(".c"))
+    for name, _, _ in listed:
+        check(f"column_roles.def: a column {name!r}", True, f'"{name}"' in code)
+    return {name: (heading or name, role) for name, heading, role in listed}
+
+
+def split(text):
+    """[(report, lines of its table, line of what is left out)] of what was printed."""
+    blocks = []
+    for block in text.split("\n\n"):
+        lines = block.split("\n")
+        title = re.fullmatch(r".* \((\w+)\)", lines[0])
+        if not title or not lines[1:] or not lines[1].startswith("  "):
+            continue
+        rows = [line for line in lines[1:] if line.startswith("  ")]
+        more = rows.pop() if rows[-1].startswith("  … ") else ""
+        blocks.append((title[1], rows, more))
+    return blocks
+
+
+def headings(line):
+    """[(heading, first column, column behind the last)]"""
+    return [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+(?: \S+)*", line)]
+
+
+def number_before(cells, end):
+    """(value, half of its last digit) of the number that ends at a column; None if there is none."""
+    text = "".join((cells + [" "] * end)[:end])
+    match = re.search(r"(-?[\d,]+)(\.\d+)?(?: (ns|µs|ms|s|B|kB|MB|GB|%))?( ?)$", text)
+    if not match:
+        return None
+    scale = UNITS[match[3] or ""]
+    return float((match[1] + (match[2] or "")).replace(",", "")) * scale, 0.5 * scale * 10.0 ** -max(len(match[2] or "") - 1, 0), match[3] or ""
+
+
+class Table:
+    """The csv of a report."""
+
+    def __init__(self, report, file, known):
+        options = ":fold=true" if report in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum") else ""
+        command = "analyze" if report in RULES else "stats"
+        header, *self.rows = csv.reader(output(command, "-q", "-f", "csv", "-r", report + options, "--rows=all", file).splitlines())
+        parts = [re.fullmatch(r"(.*?)(?: \((ns|%|MB|B)\))?", name) for name in header]
+        self.names, self.units = [part[1] for part in parts], [part[2] or "" for part in parts]
+        self.known = known
+
+    def role(self, column):
+        role = self.known.get(self.names[column], ("", "PLAIN"))[1]
+        return "PLAIN" if role == "SHARE" and self.units[column] != "%" else role
+
+    def heading(self, column):
+        return self.known.get(self.names[column], (self.names[column],))[0]
+
+    def shown(self):
+        """How many rows a terminal shows."""
+        shares = [column for column in range(len(self.names)) if self.role(column) == "SHARE"]
+        kept = len(self.rows)
+        while kept and shares and all(float(self.rows[kept - 1][column] or 0) < 0.05 for column in shares):
+            kept -= 1
+        return min(kept or len(self.rows), MOST_ROWS)
+
+
+def check_row(what, table, row, line, columns):
+    """Every figure of a row; `columns`: [(column of the csv, first, end)], the lead first."""
+    cells = cells_of(line)
+    for column, first, end in columns[1:]:
+        if table.rows[row][column] == "" or not re.fullmatch(r"-?[\d.]+", table.rows[row][column]):
+            continue
+        got = number_before(cells, end)
+        expected = float(table.rows[row][column]) * IN_CSV[table.units[column]]
+        slack = 0.051 if table.units[column] in ("ns", "%") and "." in table.rows[row][column] else 501 if table.units[column] == "MB" else 1e-6
+        check(f"{what}, row {row}, {table.names[column]}: {line!r}", (expected, True), (expected, bool(got) and abs(got[0] - expected) <= got[1] + slack))
+    lead = columns[0]
+    shown = "".join(cells[lead[1]:columns[1][1] if len(columns) > 1 else None]) if len(columns) < 2 else re.split(r"  +", line[lead[1]:])[0]
+    name = iter(table.rows[row][lead[0]].replace("\n", "\\n"))
+    check(f"{what}, row {row}: a name that is not {table.rows[row][lead[0]]!r}: {shown!r}", True,
+          table.rows[row][lead[0]] == "" or all(any(c == other for other in name) for c in shown.replace("…", "").rstrip()))
+
+
+def place_columns(what, table, header):
+    """The columns of the csv that a header shows, with their places."""
+    placed, left = [], list(range(len(table.names)))
+    for heading, first, end in headings(header):
+        column = next((column for column in left if table.heading(column).strip() == heading), None)
+        if column is None:
+            check(f"{what}: a heading of no column, or in another order", "", heading)
+            return []
+        placed.append((column, first, end))
+        left = [other for other in left if other != column and (len(placed) == 1 or other > column)]
+    return placed
+
+
+def check_table(what, file, known, report, lines, more):
+    table = Table(report, file, known)
+    sentences = any(table.role(column) == "SENTENCE" for column in range(len(table.names)))
+    rows = [line for line in lines[1:] if not (sentences and line.startswith("    "))]
+    check(f"{what}: rows", table.shown(), len(rows))
+    hidden = len(table.rows) - table.shown()
+    check(f"{what}: rows that are not shown are counted", f"{hidden:,}" if hidden else "", (re.match(r"  … ([\d,]+) more row", more) or ["", ""])[1])
+    check(f"{what}: every row begins with its name", [], [line for line in rows if not re.match(r"  \S|   ", line)])
+    columns = place_columns(what, table, lines[0])
+    if columns:
+        for row, line in enumerate(rows[:len(table.rows)]):
+            check_row(what, table, row, line, columns)
+
+
+# ---- what is tested ----
+
+def check_defaults(name, file, known):
+    """stats and analyze without options."""
+    for width in WIDTHS:
+        text = on_terminal(width, "stats", file)
+        what = f"{name} at {width}"
+        check_widths(what, width, text)
+        blocks = split(text)
+        check(f"{what}: tables", True, len(blocks) >= 2)
+        check(f"{what}: nsys's words", [], re.findall(r"SKIPPED|Processing \[", text))
+        check(f"{what}: what is missing is said once, at the end", 1, len(re.findall(r"^No data for: ", text, re.M)))
+        for report, lines, more in blocks:
+            check_table(f"{what}: {report}", file, known, report, lines, more)
+        if name == "resnet18":
+            check(f"{what}: lines", True, text.count("\n") <= 120)
+        text = on_terminal(width, "analyze", file)
+        check_widths(f"{name}, analyze, at {width}", width, text)
+        for report, lines, more in split(text):
+            check_table(f"{name}, analyze, at {width}: {report}", file, known, report, lines, more)
+    check_widths(f"{name} on a very narrow terminal", 20, on_terminal(20, "stats", file))
+
+
+def check_order():
+    """What matters first: kernels on a GPU capture, waits on one of threads."""
+    order = [report for report, _, _ in split(on_terminal(120, "stats", "resnet18.tacho"))]
+    check("the order of a GPU capture", ["cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "cuda_api_sum", "gpu_idle_sum"], order[:5])
+    order = [report for report, _, _ in split(on_terminal(120, "stats", "waiting.tacho"))]
+    check("the order of a CPU capture", ("thread_wait_sum", True), (order[0], "osrt_sum" in order))
+
+
+def check_nsys_bytes(name):
+    """Pipes, formats and --nsys-output=true are as before."""
+    piped = output("stats", f"{name}.tacho")
+    check(f"{name}: a pipe has nsys's layout", True, piped.startswith(f"Processing [{name}.tacho] with [nvtx_sum]... \n"))
+    check(f"{name}: --nsys-output=true on a terminal", piped, on_terminal(100, "stats", "--nsys-output=true", f"{name}.tacho"))
+    check(f"{name}: csv on a terminal", output("stats", "-f", "csv", f"{name}.tacho"), on_terminal(100, "stats", "-f", "csv", f"{name}.tacho"))
+    piped = output("analyze", f"{name}.tacho")
+    check(f"{name}: analyze --nsys-output=true", piped, on_terminal(100, "analyze", "--nsys-output=true", f"{name}.tacho"))
+
+
+def check_options():
+    file = "resnet18.tacho"
+    rows = [line for line in on_terminal(120, "stats", "-r", "cuda_gpu_kern_sum", "--rows=3", file).split("\n") if line.startswith("  ")]
+    check("--rows=3: a header, three rows, one line", (5, f"  … 62 more rows: tacho stats -r cuda_gpu_kern_sum --rows=all {file}"), (len(rows), rows[-1]))
+    every = on_terminal(120, "stats", "-r", "cuda_gpu_kern_sum", "--rows=all", file)
+    check("--rows=all", (66, False), (len([line for line in every.split("\n") if line.startswith("  ")]), "more row" in every))
+    check("--rows and csv", 4, output("stats", "-q", "-f", "csv", "-r", "cuda_gpu_kern_sum", "--rows=3", file).count("\n"))
+    own = on_terminal(120, "stats", "-r", "cuda_gpu_kern_sum:rows=30", file)
+    check("rows of the report", 31, len([line for line in own.split("\n") if line.startswith("  ")]))
+    part = on_terminal(150, "stats", "-r", "nvtx_sum", "--filter-nvtx=iteration11", file)
+    check("the command keeps the filter", True, f"tacho stats -r nvtx_sum --filter-nvtx=iteration11 --rows=all {file}" in part)
+    quiet = on_terminal(120, "stats", "-q", "-r", "cuda_gpu_kern_sum,um_sum", file)
+    check("-q: the table alone, with all rows", (66, []), (quiet.count("\n"), [line for line in quiet.split("\n") if line and not line.startswith("  ")]))
+    check("a report without data", f"um_sum: {file} does not contain CUDA memory transfers data.\n", on_terminal(120, "stats", "-r", "um_sum", file))
+    both = on_terminal(120, "stats", "-r", "osrt_sum", file, "mix.tacho")
+    check("several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
+    units = on_terminal(120, "stats", "-r", "osrt_sum", "--timeunit=msec", file)
+    check("--timeunit=msec", True, "Total (ms)" in units and re.search(r"100\.\d{3} ", units) is not None and "µs" not in units)
+    for arguments in (("--rows=x",), ("--rows=-1",), ("--rows=",), ("--timeunit=weeks",)):
+        check(f"{arguments} is refused", 2, run("stats", *arguments, file)[0])
+    on_terminal(120, "stats", "-r", "osrt_sum", "-o", "calls", file)
+    check("-o writes csv", output("stats", "-q", "-f", "csv", "-r", "osrt_sum", file), open("calls_osrt_sum.csv").read())
+
+
+def check_pipes():
+    """-f human where there is no terminal: COLUMNS, or 120."""
+    for columns, width in (("90", 90), ("", 120), ("x", 120)):
+        done = subprocess.run([TACHO, "stats", "-f", "human", "resnet18.tacho"], stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": columns}, check=False)
+        text = done.stdout.decode()
+        check_widths(f"COLUMNS={columns}", width, text)
+        check(f"COLUMNS={columns}: the width is used", True, max(len(cells_of(line)) for line in text.split("\n")) > width - 20)
+
+
+def check_colour():
+    for environment, expected in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "xterm", "NO_COLOR": ""}, True),
+                                  ({"TERM": "dumb"}, False)):
+        text = on_terminal(120, "stats", "-r", "osrt_sum", "mix.tacho", **environment)
+        check(f"bold text with {environment}", expected, "\x1b[1m" in text)
+    plain = re.sub(r"\x1b\[\d+m", "", on_terminal(120, "stats", "-r", "osrt_sum", "mix.tacho", TERM="xterm"))
+    check("colours change nothing else", on_terminal(120, "stats", "-r", "osrt_sum", "mix.tacho"), plain)
+
+
+def check_strange_names():
+    """Names that are wide, that combine, or that would reach the terminal."""
+    made = lib.Made("strange.sqlite")
+    for number, name in enumerate(("\x1b[31m" + "long name " * 30, "日本語の長い名前" * 12, "e\u0301" * 120, "\u202eevil", "void a::b<c<d>>(e)" * 9)):
+        made.add("OSRT_API", start=1, end=1000 - number, eventClass=27, globalTid=1, nameId=made.text(name), returnValue=0, nestingLevel=0, callchainId=0)
+    made.write()
+    for width in WIDTHS:
+        text = on_terminal(width, "stats", "-r", "osrt_sum", "strange.sqlite")
+        check_widths(f"strange names at {width}", width, text)
+        check(f"strange names at {width}: a line for each", 6, len([line for line in text.split("\n") if line.startswith("  ")]))
+
+
+def operator(text):
+    return re.split(r", (?:seq|op_id) = |, (?:sizes|input_op_ids) = \[", text)[0]
+
+
+def check_folding():
+    """Folded ranges, from the rows of the capture itself."""
+    groups = {}
+    for text, length, kind in sqlite3.connect("resnet18.sqlite").execute(
+            "SELECT coalesce(text, value), end - start, eventType FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId WHERE end IS NOT NULL AND eventType IN (59, 60)"):
+        groups.setdefault((operator(text), kind), []).append(length)
+    expected = sorted((name, len(times), sum(times), min(times), max(times), f"{statistics.median(times):.1f}") for (name, _), times in groups.items())
+    rows = csv.DictReader(output("stats", "-q", "-f", "csv", "-r", "nvtx_sum:fold=true", "resnet18.tacho").splitlines())
+    got = sorted((row["Range"], int(row["Instances"]), int(row["Total Time (ns)"]), int(row["Min (ns)"]), int(row["Max (ns)"]), row["Med (ns)"]) for row in rows)
+    check("nvtx_sum:fold=true", expected, got)
+    check("there is something to fold", True, len(got) < 200 and any(row[1] > 100 for row in got))
+    for report, name, count, total in (("nvtx_pushpop_sum", "Range", "Instances", "Total Time (ns)"),
+                                       ("nvtx_gpu_proj_sum", "Range", "Range Instances", "Total Proj Time (ns)"),
+                                       ("nvtx_kern_sum", "NVTX Range", "Total Time (ns)", "Total Time (ns)")):
+        sums = []
+        for option in ("", ":fold=true", ":fold=false"):
+            rows = {}
+            for row in csv.DictReader(output("stats", "-q", "-f", "csv", "-r", report + option, "resnet18.tacho").splitlines()):
+                key = operator(row[name]).lstrip(":"), row.get("Kernel Name")
+                rows[key] = tuple(old + new for old, new in zip(rows.get(key, (0, 0)), (int(row[count]), int(row[total]))))
+            sums.append(rows)
+        check(f"{report}: folded or not, the sums by operator are the same", sums[0], sums[1])
+        check(f"{report}: fold=false", sums[0], sums[2])
+    check("a wrong value", 2, run("stats", "-r", "nvtx_sum:fold=maybe", "resnet18.tacho")[0])
+
+
+def make_captures():
+    """The name and file of each."""
+    for name in ("resnet18", "mix", "wait_stream"):
+        unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
+    if os.path.exists(LARGER):
+        shutil.copyfile(LARGER, "mnist_like.sqlite")
+    else:
+        print("mnist_like: SKIPPED, the larger capture is not at hand")
+    sources = {name: f"{name}.sqlite" for name in ("resnet18", "mix", "wait_stream", "mnist_like") if os.path.exists(f"{name}.sqlite")}
+    sources.update({name: os.path.join(KINETO, f"{name}.json.gz") for name in ("train", "infer")})
+    for name, source in sources.items():
+        output("import", "-q", "-o", f"{name}.tacho", source)
+    done = subprocess.run([TACHO, "profile", "-o", "waiting.tacho", sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    check(f"a capture of waiting threads: {done.stderr.decode()}", 0, done.returncode)
+    return {name: f"{name}.tacho" for name in (*sources, "waiting")}
+
+
+RULES = set()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        RULES.update(re.findall(r"^(\w+)\S* -- ", output("analyze", "--help-rules"), re.M))
+        known = roles()
+        for name, file in make_captures().items():
+            check_defaults(name, file, known)
+        check_order()
+        check_nsys_bytes("resnet18")
+        check_nsys_bytes("mix")
+        check_options()
+        check_pipes()
+        check_colour()
+        check_strange_names()
+        check_folding()
+    return lib.status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
