@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 
@@ -73,6 +74,94 @@ const struct thread_name *thread_name_find(const struct thread_names *names, int
     struct thread_name key = { .thread = thread };
 
     return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, by_thread) : NULL;
+}
+
+void thread_name_label(struct text *out, const struct thread_names *names, struct report *report, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(names, thread);
+    size_t length = 0;
+    const char *bytes = name ? report_string(report, name->name, &length) : "";
+
+    text_add_bytes(out, bytes, length);
+    text_addf(out, length ? " (%lld)" : "%lld", (long long)global_tid_number(thread));
+}
+
+static int by_life(const void *a, const void *b)
+{
+    const struct thread_life *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread > y->thread ? 1 : -1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Of the rows of one thread and start, the one with an end counts. */
+static void merge_lives(struct thread_lives *lives)
+{
+    size_t kept = 0;
+
+    if (lives->count)
+        qsort(lives->list, lives->count, sizeof *lives->list, by_life);
+    for (size_t i = 0; i < lives->count; i++) {
+        struct thread_life *last = kept ? &lives->list[kept - 1] : NULL;
+        if (!last || by_life(last, &lives->list[i]) != 0)
+            lives->list[kept++] = lives->list[i];
+        else if (lives->list[i].end_ns < last->end_ns)
+            last->end_ns = lives->list[i].end_ns;
+    }
+    lives->count = kept;
+}
+
+int thread_lives_read(struct thread_lives *lives, struct report *report, struct error *err)
+{
+    enum { THREAD, START, END };
+    static const char *const names[] = { [THREAD] = "globalTid", [START] = "start", [END] = "end", NULL };
+    struct row_cursor rows;
+    int code;
+
+    *lives = (struct thread_lives){ 0 };
+    if ((code = row_cursor_open(&rows, report, "TACHO_THREAD", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        if (array_reserve(&lives->list, &lives->room, lives->count + 1, sizeof *lives->list) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the threads");
+            goto close_rows;
+        }
+        lives->list[lives->count++] = (struct thread_life){ row_int(&rows, THREAD), row_int(&rows, START),
+                                                            row_int_or(&rows, END, INT64_MAX) };
+    }
+    merge_lives(lives);
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+void thread_lives_free(struct thread_lives *lives)
+{
+    free(lives->list);
+    *lives = (struct thread_lives){ 0 };
+}
+
+int64_t thread_lives_time(const struct thread_lives *lives, int64_t thread, const struct report_span *span)
+{
+    int64_t sum = 0;
+    size_t low = 0, high = lives->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lives->list[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < lives->count && lives->list[low].thread == thread; low++) {
+        const struct thread_life *life = &lives->list[low];
+        int64_t from = life->start_ns > span->from_ns ? life->start_ns : span->from_ns,
+                to = life->end_ns < span->to_ns ? life->end_ns : span->to_ns;
+        if (from < to)
+            sum = saturating_add(sum, saturating_duration(from, to));
+    }
+    return sum;
 }
 
 static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column,

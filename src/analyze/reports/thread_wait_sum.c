@@ -3,7 +3,7 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
-#include "analyze/model/stacks/stacks_join.h"
+#include "analyze/model/stacks/call_origins.h"
 #include "analyze/model/stacks/thread_spans.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -20,9 +20,7 @@ struct wait_sum {
 struct thread_waits {
     struct report *report;
     struct thread_spans calls, off_cpu;
-    struct stacks stacks;
-    struct stack_chains chains;
-    struct stack_join join;
+    struct call_origins origins;
     struct thread_names names;
     struct keys keys;      /* of KEY_PARTS */
     struct wait_sum *list; /* owned; by key */
@@ -34,9 +32,7 @@ static void waits_free(struct thread_waits *waits)
 {
     thread_spans_free(&waits->calls);
     thread_spans_free(&waits->off_cpu);
-    stacks_free(&waits->stacks);
-    stack_chains_free(&waits->chains);
-    stack_join_free(&waits->join);
+    call_origins_close(&waits->origins);
     thread_names_free(&waits->names);
     keys_free(&waits->keys);
     free(waits->list);
@@ -62,19 +58,6 @@ static int read_spans(struct thread_waits *waits, struct report *report, const s
 close_filter:
     filter_close(&filter);
     return code;
-}
-
-static int read_callers(struct thread_waits *waits, struct report *report, struct error *err)
-{
-    int code;
-
-    if ((code = stacks_open(&waits->stacks, report, err)) != 0)
-        return code;
-    if ((code = stack_chains_read(&waits->chains, &waits->stacks, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err)) != 0)
-        return code;
-    if ((code = stack_join_open(&waits->join, report, STACKS_WITH_LINES, err)) != 0)
-        return code;
-    return thread_names_read(&waits->names, report, err);
 }
 
 static int add_wait(struct thread_waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
@@ -122,32 +105,12 @@ static int64_t off_cpu_in(const struct thread_waits *waits, const struct thread_
     return sum;
 }
 
-/* The origin of a call: the line of Python if it is known, else the function; and the whole stack. */
-struct call_origin {
-    uint32_t frame, stack;
-};
-static int find_origin(struct thread_waits *waits, const struct thread_span *call, size_t hints[2],
-                       struct call_origin *out)
-{
-    uint32_t native = call->chain ? stack_chains_find(&waits->chains, call->chain, &hints[0]) : STACK_EMPTY;
-    uint32_t python = call->python ? stack_chains_find(&waits->join.chains, call->python, &hints[1]) : STACK_EMPTY;
-    uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY
-                                            : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
-
-    *out = (struct call_origin){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
-    if (python != STACK_EMPTY)
-        out->frame = stack_join_frame(&waits->join, &waits->stacks, stack_innermost(&waits->join.python, python));
-    return joined == NO_KEY || (python != STACK_EMPTY && out->frame == NO_KEY) ? ERR_NO_MEMORY : 0;
-}
-
 static int sum_up(struct thread_waits *waits)
 {
-    size_t hints[2] = { 0, 0 };
-
     for (size_t i = 0; i < waits->calls.count; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         struct call_origin origin;
-        if (find_origin(waits, call, hints, &origin) != 0)
+        if (call_origins_find(&waits->origins, call->chain, call->python, &origin) != 0)
             return ERR_NO_MEMORY;
         int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, origin.frame,
                                    waits->with_stacks ? origin.stack : STACK_EMPTY };
@@ -204,15 +167,6 @@ static void add_thread_name(struct text *out, const struct thread_waits *waits, 
     text_add_bytes(out, bytes, length);
 }
 
-/* "worker (17)" */
-static void add_holder(struct text *out, const struct thread_waits *waits, int64_t thread)
-{
-    if (!thread)
-        return;
-    add_thread_name(out, waits, thread);
-    text_addf(out, out->length ? " (%lld)" : "%lld", (long long)global_tid_number(thread));
-}
-
 static void add_stack(struct text *out, const struct stacks *stacks, uint32_t stack)
 {
     for (int i = 0; stack != STACK_EMPTY && i < DEEPEST_SHOWN; stack = stack_parent(stacks, stack), i++) {
@@ -229,12 +183,15 @@ static void make_label(struct text *out, const struct thread_waits *waits, const
     switch (column) {
     case CELL_THREAD: add_thread_name(out, waits, key[KEY_THREAD]); break;
     case CELL_NAME: add_name(out, waits, key[KEY_NAME]); break;
-    case CELL_HOLDER: add_holder(out, waits, key[KEY_HOLDER]); break;
+    case CELL_HOLDER:
+        if (key[KEY_HOLDER])
+            thread_name_label(out, &waits->names, waits->report, key[KEY_HOLDER]);
+        break;
     case CELL_WHERE:
         if (key[KEY_FRAME] != NO_KEY)
-            stack_frame_label(out, &waits->stacks, (uint32_t)key[KEY_FRAME]);
+            stack_frame_label(out, &waits->origins.stacks, (uint32_t)key[KEY_FRAME]);
         break;
-    case CELL_STACK: add_stack(out, &waits->stacks, (uint32_t)key[KEY_STACK]); break;
+    case CELL_STACK: add_stack(out, &waits->origins.stacks, (uint32_t)key[KEY_STACK]); break;
     }
 }
 
@@ -316,7 +273,8 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
 
     if ((code = read_spans(&waits, report, request, err)) != 0)
         goto done;
-    if ((code = read_callers(&waits, report, err)) != 0)
+    if ((code = call_origins_open(&waits.origins, report, err)) != 0 ||
+        (code = thread_names_read(&waits.names, report, err)) != 0)
         goto done;
     if (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
@@ -335,5 +293,8 @@ const struct analysis analysis_thread_wait_sum = {
             "the call where that was recorded (stack: by the whole chain). Off CPU is how much of it the thread did "
             "not run, where the capture has its switches; time off the CPU outside of all calls has rows of its own.",
     .needs = { { "OS Runtime trace data or thread switches", wait_tables } },
+    .by_default = 22,
+    .default_where = "TACHO_THREAD",
+    .default_rows = 20,
     .run = thread_wait_sum,
 };
