@@ -72,6 +72,11 @@ static const char *const hostile_texts[] = {
     "Optimizer.step#Adam.step",
     "enumerate(DataLoader)#_Next",
     "{\"a\": 1}",
+    "pthread_mutex_lock",
+    "read",
+    "fork",
+    "dlopen",
+    "<frozen importlib._bootstrap>",
 };
 enum { HOSTILE_TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
 
@@ -110,6 +115,10 @@ static inline int64_t hostile_value(struct hostile *hostile, enum column_type ty
         return (int64_t)hostile_below(hostile, HOSTILE_TEXTS + 1);
     if (strstr(name, "lobal"))
         return (int64_t)(UINT64_C(1) << 48 | (1 + hostile_below(hostile, 2)) << 24 | hostile_below(hostile, 3));
+    if (strncmp(name, "lock", 4) == 0)
+        return (int64_t)(UINT64_C(1) << 48 | UINT64_C(1) << 24 | hostile_below(hostile, 3));
+    if (strcmp(name, "eventClass") == 0)
+        return 27;
     if (strcmp(name, "eventType") == 0)
         return (int64_t[]){ 59, 59, 59, 60, 34, 75, 33, 39 }[hostile_below(hostile, 8)];
     return (int64_t)hostile_below(hostile, hostile_below(hostile, 8) == 0 ? 128 : 4);

@@ -76,6 +76,19 @@ int rule_by_duration(const struct table_cell *a, const struct table_cell *b, voi
     return order ? order : (a[1].integer > b[1].integer) - (a[1].integer < b[1].integer);
 }
 
+int rule_by_impact(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[0].integer < b[0].integer) - (a[0].integer > b[0].integer);
+}
+
+void rule_add_text(struct text *out, const char *before, const struct table_cell *cell)
+{
+    if (cell->kind != CELL_TEXT || !cell->text.length)
+        return;
+    text_add(out, before);
+    text_add_bytes(out, cell->text.bytes, cell->text.length);
+}
+
 /* Whether its rows say their impact, in the first column. */
 static int has_impact(const struct table *table)
 {
@@ -111,16 +124,48 @@ int64_t rule_impact_of_all(const struct table *table, int64_t capture_ns)
     return has_impact(table) && sum > capture_ns ? capture_ns : sum;
 }
 
-int rule_capture_time(struct report *report, int64_t *out, struct error *err)
+/* From ANALYSIS_DETAILS; without it, from the first to the last time of any event. */
+static int capture_span(struct report *report, struct report_span *out, struct error *err)
 {
-    static const char *const names[] = { "duration", NULL };
+    static const char *const names[] = { "startTime", "stopTime", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", names, err);
 
     if (code != 0)
         return code;
-    *out = row_cursor_next(&rows) && row_int_or(&rows, 0, 0) > 0 ? row_int(&rows, 0) : INT64_MAX;
+    *out = (struct report_span){ INT64_MAX, INT64_MIN };
+    if (row_cursor_next(&rows) && !row_is_null(&rows, 0) && !row_is_null(&rows, 1))
+        *out = (struct report_span){ row_int(&rows, 0), row_int(&rows, 1) };
     row_cursor_close(&rows);
+    if (out->from_ns < out->to_ns)
+        return 0;
+    *out = (struct report_span){ INT64_MAX, INT64_MIN };
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        out->from_ns = table->first_ns < out->from_ns ? table->first_ns : out->from_ns;
+        out->to_ns = table->last_ns > out->to_ns ? table->last_ns : out->to_ns;
+    }
+    return 0;
+}
+
+int rule_capture_time(struct report *report, int64_t *out, struct error *err)
+{
+    struct report_span span;
+    int code = capture_span(report, &span, err);
+
+    if (code != 0)
+        return code;
+    *out = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : INT64_MAX;
+    return 0;
+}
+
+int rule_time(const struct rule *rule, struct report *report, struct report_span *out, struct error *err)
+{
+    int code = capture_span(report, out, err);
+
+    if (code != 0)
+        return code;
+    narrow_span(out, &rule->span);
     return 0;
 }
 

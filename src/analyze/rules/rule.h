@@ -32,9 +32,17 @@ int64_t rule_impact_of_all(const struct table *table, int64_t capture_ns);
 /* The time that the capture lasted; INT64_MAX if the report does not say. */
 int rule_capture_time(struct report *report, int64_t *out, struct error *err);
 
+/* The part of the capture's time that the rule looks at: for rules whose thresholds are shares of it. */
+int rule_time(const struct rule *rule, struct report *report, struct report_span *out, struct error *err);
+
 /* Appends a sentence about a row, without its full stop. */
 void rule_finding(struct text *out, const struct analysis *rule, const struct table *table, size_t row);
 
+/* Appends `before` and the text of a cell, unless that is empty. */
+void rule_add_text(struct text *out, const char *before, const struct table_cell *cell);
+
+/* Largest impact first, for tables that begin with it. */
+int rule_by_impact(const struct table_cell *a, const struct table_cell *b, void *context);
 /* Largest duration first, then by start; for tables that begin with these two. */
 int rule_by_duration(const struct table_cell *a, const struct table_cell *b, void *context);
 

@@ -1,0 +1,308 @@
+/* The rule gil_contention: Python threads that wait for the GIL while another one holds it.
+ *
+ * A round of the Python sampler looks at all threads of a process at one time, so who waited and who held the GIL are
+ * known for the same moment. A round stands for the time up to the next one. */
+#include <stdlib.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/order.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/model/stacks/stacks.h"
+#include "analyze/registry.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "rule.h"
+#include "tally.h"
+
+#define LONGEST_ROUND_NS INT64_C(100000000) /* a longer gap between rounds says nothing about its middle */
+enum { LEAST_PERCENT = 10, LEAST_ROUNDS = 20 };
+enum { HOLDS = 1, WAITS = 2 };
+enum { WHO_WAITED, HELD_BY, HOLDER_RAN, WAITED_IN }; /* questions of the tally */
+
+enum { START, THREAD, GIL, CHAIN, SAMPLE_COLUMNS };
+
+struct gil {
+    int64_t process, impact_ns, waited_ns, sampled_ns, rounds;
+    int64_t longest_ns, longest_start_ns, longest_thread; /* the longest run of rounds in which a thread waited */
+    int64_t run_ns, run_start_ns;                         /* the run of now */
+};
+
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct filter filter;
+    struct report_columns samples;
+    uint32_t *order;    /* owned; samples by process, then by time */
+    size_t count;
+    struct gil *gils;   /* owned; by process */
+    size_t gil_count, gil_room;
+    struct tally tally; /* groups: indices of gils; answers: threads, chains */
+    struct stacks stacks;
+    struct stack_chains chains;
+    struct thread_names names;
+};
+
+static void search_free(struct search *search)
+{
+    filter_close(&search->filter);
+    report_columns_free(&search->samples);
+    free(search->order);
+    free(search->gils);
+    tally_free(&search->tally);
+    stacks_free(&search->stacks);
+    stack_chains_free(&search->chains);
+    thread_names_free(&search->names);
+}
+
+static int64_t value(const struct search *search, int column, size_t at)
+{
+    return search->samples.values[column][search->order[at]];
+}
+
+static int64_t process_at(const struct search *search, size_t at)
+{
+    return global_process(value(search, THREAD, at));
+}
+
+/* Leaves the samples that pass the filter, by process and time. */
+static int put_in_order(struct search *search)
+{
+    size_t rows = search->samples.rows;
+    int64_t *process = malloc((rows + 1) * sizeof *process);
+    int code = rows ? ERR_NO_MEMORY : 0;
+
+    search->order = malloc((rows + 1) * sizeof *search->order);
+    if (!process || !search->order || !rows || rows >= UINT32_MAX)
+        goto free_process;
+    for (size_t row = 0; row < rows; row++) {
+        int64_t thread = search->samples.values[THREAD][row], start = search->samples.values[START][row];
+        process[row] = global_process(thread);
+        if (filter_thread(&search->filter, thread, start, start))
+            search->order[search->count++] = (uint32_t)row;
+    }
+    code = order_by_thread(search->order, search->count, process, search->samples.values[START]);
+free_process:
+    free(process);
+    return code;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+static int answer(struct search *search, int64_t question, int64_t is, int64_t ns)
+{
+    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ (int64_t)search->gil_count - 1, question, is, 0 }, ns);
+}
+
+static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int64_t waiter)
+{
+    if (waiter < 0) {
+        gil->run_ns = 0;
+        return;
+    }
+    if (gil->run_ns == 0)
+        gil->run_start_ns = start_ns;
+    gil->run_ns = saturating_add(gil->run_ns, ns);
+    if (gil->run_ns > gil->longest_ns) {
+        gil->longest_ns = gil->run_ns;
+        gil->longest_start_ns = gil->run_start_ns;
+        gil->longest_thread = waiter;
+    }
+}
+
+/* One round: the samples from `first` to before `behind` are of one process and time, and stand for ns. */
+static int add_round(struct search *search, size_t first, size_t behind, int64_t ns)
+{
+    struct gil *gil = &search->gils[search->gil_count - 1];
+    int64_t waiter = -1, holder = -1;
+
+    for (size_t i = first; i < behind; i++) {
+        int64_t state = value(search, GIL, i);
+        if (state == HOLDS)
+            holder = (int64_t)i;
+        if (state != WAITS)
+            continue;
+        waiter = value(search, THREAD, i);
+        gil->waited_ns = saturating_add(gil->waited_ns, ns);
+        if (answer(search, WHO_WAITED, waiter, ns) != 0 || answer(search, WAITED_IN, value(search, CHAIN, i), ns) != 0)
+            return ERR_NO_MEMORY;
+    }
+    gil->rounds++;
+    gil->sampled_ns = saturating_add(gil->sampled_ns, ns);
+    end_run(gil, ns, value(search, START, first), waiter);
+    if (waiter < 0)
+        return 0;
+    gil->impact_ns = saturating_add(gil->impact_ns, ns);
+    return holder >= 0 && (answer(search, HELD_BY, value(search, THREAD, (size_t)holder), ns) != 0 ||
+                           answer(search, HOLDER_RAN, value(search, CHAIN, (size_t)holder), ns) != 0)
+               ? ERR_NO_MEMORY
+               : 0;
+}
+
+static int next_process(struct search *search, int64_t process)
+{
+    if (array_reserve_zeroed(&search->gils, &search->gil_room, search->gil_count + 1, sizeof *search->gils) != 0)
+        return ERR_NO_MEMORY;
+    search->gils[search->gil_count++] = (struct gil){ .process = process };
+    return 0;
+}
+
+static int walk_rounds(struct search *search)
+{
+    for (size_t first = 0, behind; first < search->count; first = behind) {
+        int64_t process = process_at(search, first), start = value(search, START, first), ns = 0;
+        for (behind = first + 1;
+             behind < search->count && value(search, START, behind) == start && process_at(search, behind) == process;)
+            behind++;
+        if ((first == 0 || process != process_at(search, first - 1)) && next_process(search, process) != 0)
+            return ERR_NO_MEMORY;
+        if (behind < search->count && process_at(search, behind) == process)
+            ns = saturating_duration(start, value(search, START, behind));
+        if (add_round(search, first, behind, ns < LONGEST_ROUND_NS ? ns : LONGEST_ROUND_NS) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+enum { IMPACT, WAITED, SHARE, LONGEST, START_TIME, THREADS, PID, TID, WHERE, HOLDER, HOLDER_IN, CELLS };
+static const struct table_column columns[CELLS] = {
+    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Waited", CELL_REAL, UNIT_PERCENT, 1 },  { "Longest", CELL_INT, UNIT_NS, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 },       { "Threads", CELL_INT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },           { "TID", CELL_INT, UNIT_ID, 0 },
+    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },  { "Held By", CELL_TEXT, UNIT_NONE, 0 },
+    { "Holder Ran", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+/* The answer with the most time: a thread, or the innermost function of a chain. */
+static void add_answer(struct text *out, const struct search *search, size_t gil, int64_t question)
+{
+    struct tally_largest largest = tally_largest(&search->tally, (int64_t)gil, question);
+    size_t hint = 0;
+
+    text_clear(out);
+    if (largest.key == NO_KEY)
+        return;
+    int64_t is = keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
+    if (question == HELD_BY) {
+        thread_name_label(out, &search->names, search->report, is);
+        return;
+    }
+    uint32_t stack = stack_chains_find(&search->chains, is, &hint);
+    if (stack != STACK_EMPTY)
+        stack_frame_label(out, &search->stacks, stack_innermost(&search->stacks, stack));
+}
+
+static int add_row(struct search *search, struct table *table, size_t number, struct text *text)
+{
+    static const int questions[CELLS] = { [WHERE] = WAITED_IN, [HOLDER] = HELD_BY, [HOLDER_IN] = HOLDER_RAN };
+    const struct gil *gil = &search->gils[number];
+    int64_t threads = tally_largest(&search->tally, (int64_t)number, WHO_WAITED).answers;
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], gil->impact_ns);
+    cell_set_int(&row[WAITED], gil->waited_ns);
+    cell_set_real(&row[SHARE], 100.0 * (double)gil->impact_ns / (double)gil->sampled_ns);
+    cell_set_int(&row[LONGEST], gil->longest_ns);
+    cell_set_int(&row[START_TIME], gil->longest_start_ns);
+    cell_set_int(&row[THREADS], threads);
+    cell_set_int(&row[PID], global_pid_number(gil->process));
+    cell_set_int(&row[TID], global_tid_number(gil->longest_thread));
+    for (int cell = WHERE; cell <= HOLDER_IN; cell++) {
+        add_answer(text, search, number, questions[cell]);
+        if (cell_set_built(table, &row[cell], text) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int is_found(const struct gil *gil, int64_t percent)
+{
+    return gil->rounds >= LEAST_ROUNDS && gil->impact_ns > 0 &&
+           (double)gil->impact_ns >= (double)gil->sampled_ns * (double)percent / 100;
+}
+
+static int fill(struct search *search, struct table *table, int64_t percent)
+{
+    struct text text = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < search->gil_count; i++)
+        if (is_found(&search->gils[i], percent) && (code = add_row(search, table, i, &text)) != 0)
+            goto free_text;
+free_text:
+    text_free(&text);
+    return code;
+}
+
+static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+{
+    static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil", "callchainId" };
+    struct report *report = search->report;
+    int code;
+
+    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
+        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
+        (code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &search->samples, err)) != 0 ||
+        (code = stacks_open(&search->stacks, report, err)) != 0 ||
+        (code = stack_chains_read(&search->chains, &search->stacks, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES,
+                                  err)) != 0)
+        return code;
+    return thread_names_read(&search->names, report, err);
+}
+
+static int gil_contention(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
+{
+    struct search search = { .report = report, .tally = TALLY_NONE };
+    struct table *table = table_new(columns, CELLS);
+    int64_t percent;
+    int code;
+
+    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
+        (code = read_all(&search, request, err)) != 0)
+        goto done;
+    if (!table || put_in_order(&search) != 0 || walk_rounds(&search) != 0 || fill(&search, table, percent) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
+done:
+    search_free(&search);
+    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+}
+
+/* "GIL of process 2100: 3 threads waited 1.80 s, in load (a.py:9); held by MainThread (2100), which ran parse
+ * (a.py:30)" */
+static void say(struct text *out, const struct table *table, size_t at)
+{
+    static const struct {
+        int cell;
+        const char *before;
+    } parts[] = { { WHERE, ", in " }, { HOLDER, "; held by " }, { HOLDER_IN, ", which ran " } };
+    const struct table_cell *row = table_row(table, at);
+
+    text_addf(out, "GIL of process %lld: %lld thread%s waited ", (long long)row[PID].integer,
+              (long long)row[THREADS].integer, row[THREADS].integer == 1 ? "" : "s");
+    human_time(out, row[WAITED].integer);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        rule_add_text(out, parts[i].before, &row[parts[i].cell]);
+}
+
+static const char *const sample_tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
+const struct analysis rule_gil_contention = {
+    .name = "gil_contention",
+    .title = "GIL Contention",
+    .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
+    .help =
+        "Python processes whose threads wait for the global interpreter lock (GIL). Impact is the wall time in which "
+        "at least one thread waited for it, from samples that see all threads at the same time. A process is a "
+        "finding if that is at least threshold (10) percent of its sampled time, and it has 20 rounds of samples.",
+    .needs = { { "Python samples", sample_tables } },
+    .run = gil_contention,
+    .finding = say,
+    .advice = "Python runs the bytecode of one thread at a time. Move the work that holds the GIL to other processes "
+              "(multiprocessing, ProcessPoolExecutor), to code that releases it (NumPy, C extensions), or use a "
+              "free-threaded build of Python.",
+    .praise = "Python threads hardly waited for the GIL.",
+};

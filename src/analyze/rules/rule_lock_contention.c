@@ -1,0 +1,438 @@
+/* The rule lock_contention: locks that threads wait for while another thread holds them.
+ *
+ * OSRT_API has the lock of each wait and the thread that held it when the wait began. A lock whose waits take enough of
+ * the time is a finding; only for these are call chains and samples read, to say where threads waited and what the
+ * holder did. A holder holds the lock at most until it waits for the same lock again. */
+#include <stdlib.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
+#include "analyze/model/os_calls.h"
+#include "analyze/model/stacks/call_origins.h"
+#include "analyze/model/stacks/thread_spans.h"
+#include "analyze/registry.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "rule.h"
+#include "tally.h"
+
+#define LEAST_NS INT64_C(1000000)
+#define LEAST_CALL_NS INT64_C(50000)    /* calls of holders: shorter ones say little */
+enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* waits of a lock for which the holder's doings are looked up */
+
+/* Questions of the tally. */
+enum { WHO_WAITED, WHERE, HELD_BY, HOLDER_DID };
+
+/* Keys of locks: the process, and the address; without one, the function (negative). */
+enum { KEY_PROCESS, KEY_LOCK, KEY_PARTS };
+
+struct lock {
+    int64_t impact_ns, until_ns; /* wall time with a wait, up to the end of the last one so far */
+    int64_t total_ns, longest_ns, longest_start_ns, longest_thread, count;
+    int is_found;
+};
+
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct report_span time;
+    struct filter filter;
+    struct os_calls waits, calls; /* for locks; other calls that took long, of all threads */
+    uint32_t *lock_of;            /* owned; the lock of each wait */
+    struct keys keys;             /* of KEY_PARTS */
+    struct lock *locks;           /* owned; by key */
+    size_t room;
+    struct call_origins origins;  /* these and all below: only if a lock is found */
+    struct thread_spans samples;
+    struct thread_names names;
+    struct thread_lives lives;
+    struct tally tally;
+};
+
+static void search_free(struct search *search)
+{
+    filter_close(&search->filter);
+    os_calls_free(&search->waits);
+    os_calls_free(&search->calls);
+    free(search->lock_of);
+    keys_free(&search->keys);
+    free(search->locks);
+    call_origins_close(&search->origins);
+    thread_spans_free(&search->samples);
+    thread_names_free(&search->names);
+    thread_lives_free(&search->lives);
+    tally_free(&search->tally);
+}
+
+/* ---- locks and their waits ------------------------------------------------------------------------------------- */
+
+static void add_wait(struct lock *lock, const struct os_call *wait)
+{
+    int64_t time = saturating_duration(wait->start_ns, wait->end_ns),
+            from = wait->start_ns > lock->until_ns ? wait->start_ns : lock->until_ns;
+
+    if (from < wait->end_ns) {
+        lock->impact_ns = saturating_add(lock->impact_ns, saturating_duration(from, wait->end_ns));
+        lock->until_ns = wait->end_ns;
+    }
+    lock->total_ns = saturating_add(lock->total_ns, time);
+    lock->count++;
+    if (time > lock->longest_ns) {
+        lock->longest_ns = time;
+        lock->longest_start_ns = wait->start_ns;
+        lock->longest_thread = wait->thread;
+    }
+}
+
+static int find_lock(struct search *search, const struct os_call *wait, uint32_t *out)
+{
+    const int64_t key[KEY_PARTS] = { global_process(wait->thread), wait->lock ? wait->lock : -1 - wait->name };
+    uint32_t number = keys_add(&search->keys, key);
+
+    if (number == NO_KEY ||
+        array_reserve_zeroed(&search->locks, &search->room, number + 1u, sizeof *search->locks) != 0)
+        return ERR_NO_MEMORY;
+    if (search->locks[number].count == 0)
+        search->locks[number].until_ns = INT64_MIN;
+    *out = number;
+    return 0;
+}
+
+/* Adds up the waits of each lock, in the order of time. */
+static int sum_up(struct search *search)
+{
+    search->lock_of = malloc((search->waits.count + 1) * sizeof *search->lock_of);
+    if (!search->lock_of)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < search->waits.count; i++) {
+        if (find_lock(search, &search->waits.list[i], &search->lock_of[i]) != 0)
+            return ERR_NO_MEMORY;
+        add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
+    }
+    return 0;
+}
+
+/* Marks the locks that are waited for long enough; the number of them. */
+static size_t choose_locks(struct search *search, int64_t percent)
+{
+    int64_t wall = saturating_duration(search->time.from_ns, search->time.to_ns);
+    size_t found = 0;
+
+    for (uint32_t i = 0; i < search->keys.count; i++) {
+        struct lock *lock = &search->locks[i];
+        lock->is_found = lock->impact_ns >= LEAST_NS && (double)lock->impact_ns >= (double)wall * (double)percent / 100;
+        found += (size_t)lock->is_found;
+    }
+    return found;
+}
+
+/* ---- who, where, and what the holder did ----------------------------------------------------------------------- */
+
+static int answer(struct search *search, uint32_t lock, int64_t question, int64_t is, int64_t detail, int64_t ns)
+{
+    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ lock, question, is, detail }, ns);
+}
+
+static int64_t overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_ns)
+{
+    from = start_ns > from ? start_ns : from;
+    to = end_ns < to ? end_ns : to;
+    return from < to ? saturating_duration(from, to) : 0;
+}
+
+/* The last moment at which the holder can have held the lock without a wait of its own for it. */
+static int64_t held_until(const struct search *search, size_t at)
+{
+    const struct os_call *wait = &search->waits.list[at];
+    size_t behind, i = os_calls_from(&search->waits, wait->holder, wait->start_ns, &behind);
+
+    for (; i < behind; i++) {
+        uint32_t other = search->waits.by_thread[i];
+        int64_t start = search->waits.list[other].start_ns;
+        if (start >= wait->end_ns)
+            break;
+        if (search->lock_of[other] == search->lock_of[at] && start > wait->start_ns)
+            return start;
+    }
+    return wait->end_ns;
+}
+
+/* Calls and samples of the holder while the thread waited. A sample in a call, or of time that a call explains, does
+ * not happen: samples are of running threads. */
+static int add_doings(struct search *search, size_t at)
+{
+    const struct os_call *wait = &search->waits.list[at];
+    int64_t until = held_until(search, at), ns;
+    size_t behind, i = os_calls_from(&search->calls, wait->holder, wait->start_ns, &behind);
+    struct call_origin origin;
+
+    for (; i < behind; i++) {
+        const struct os_call *call = &search->calls.list[search->calls.by_thread[i]];
+        if (call->start_ns >= until)
+            break;
+        if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
+            return ERR_NO_MEMORY;
+        ns = overlap(wait->start_ns, until, call->start_ns, call->end_ns);
+        if (ns > 0 && answer(search, search->lock_of[at], HOLDER_DID, origin.frame, call->name, ns) != 0)
+            return ERR_NO_MEMORY;
+    }
+    i = thread_spans_from(&search->samples, wait->holder, wait->start_ns, &behind);
+    for (; i < behind && search->samples.list[i].start_ns < until; i++) {
+        const struct thread_span *sample = &search->samples.list[i];
+        uint32_t frame = stack_caller(&search->origins.stacks, (uint32_t)sample->chain);
+        ns = overlap(wait->start_ns, until, sample->start_ns, sample->end_ns);
+        if (frame != NO_KEY && ns > 0 && answer(search, search->lock_of[at], HOLDER_DID, frame, -1, ns) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int explain_wait(struct search *search, size_t at)
+{
+    const struct os_call *wait = &search->waits.list[at];
+    const struct lock *lock = &search->locks[search->lock_of[at]];
+    int64_t ns = saturating_duration(wait->start_ns, wait->end_ns);
+    struct call_origin origin;
+
+    if (call_origins_find(&search->origins, wait->chain, wait->python, &origin) != 0 ||
+        answer(search, search->lock_of[at], WHO_WAITED, wait->thread, 0, ns) != 0)
+        return ERR_NO_MEMORY;
+    if (origin.frame != NO_KEY && answer(search, search->lock_of[at], WHERE, origin.frame, 0, ns) != 0)
+        return ERR_NO_MEMORY;
+    if (!wait->holder)
+        return 0;
+    if (answer(search, search->lock_of[at], HELD_BY, wait->holder, 0, ns) != 0)
+        return ERR_NO_MEMORY;
+    return lock->count <= MOST_EVIDENCE || at % (size_t)(lock->count / MOST_EVIDENCE) == 0 ? add_doings(search, at) : 0;
+}
+
+static int read_context(struct search *search, struct error *err)
+{
+    struct report *report = search->report;
+    const struct filter everyone = { .span = &search->rule.span }; /* a holder may be any thread */
+    struct os_call_choice long_calls;
+    int code;
+
+    for (int kind = 0; kind < OS_CALL_KINDS; kind++)
+        long_calls.least_ns[kind] = kind == OS_CALL_LOCK ? OS_CALL_NEVER : LEAST_CALL_NS;
+    if ((code = os_calls_read(&search->calls, report, &long_calls, &everyone, err)) != 0 ||
+        (code = call_origins_open(&search->origins, report, err)) != 0 ||
+        (code = stacks_join_samples(&search->origins.stacks, STACKS_WITH_LINES, &everyone, err)) != 0 ||
+        (code = thread_names_read(&search->names, report, err)) != 0 ||
+        (code = thread_lives_read(&search->lives, report, err)) != 0)
+        return code;
+    return thread_spans_samples(&search->samples, &search->origins.stacks) != 0
+               ? error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of threads")
+               : 0;
+}
+
+static int explain(struct search *search, struct error *err)
+{
+    int code = read_context(search, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < search->waits.count; i++)
+        if (search->locks[search->lock_of[i]].is_found && explain_wait(search, i) != 0)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for locks");
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PID, TID, LOCK, WAITED_IN, HOLDER, DID, CELLS };
+static const struct table_column columns[CELLS] = {
+    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Waited", CELL_REAL, UNIT_PERCENT, 1 },  { "Waits", CELL_INT, UNIT_NONE, 0 },
+    { "Longest", CELL_INT, UNIT_NS, 0 },       { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Threads", CELL_INT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
+    { "TID", CELL_INT, UNIT_ID, 0 },           { "Lock", CELL_TEXT, UNIT_NONE, 0 },
+    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },  { "Held By", CELL_TEXT, UNIT_NONE, 0 },
+    { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+/* The time that the lock's waiters are known to have lived. */
+static int64_t waiters_time(const struct search *search, uint32_t lock)
+{
+    const struct tally *tally = &search->tally;
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < tally->keys.count; i++) {
+        const int64_t *key = keys_get(&tally->keys, i);
+        if (key[TALLY_GROUP] == lock && key[TALLY_QUESTION] == WHO_WAITED)
+            sum = saturating_add(sum, thread_lives_time(&search->lives, key[TALLY_ANSWER], &search->time));
+    }
+    return sum;
+}
+
+/* "program+0x4060 (0x5581aa00f060)" for a lock that is a variable of a file, else its address. */
+static int add_lock(struct text *out, struct search *search, const int64_t *key, struct error *err)
+{
+    enum { PROCESS, PATH, ADDRESS, SIZE };
+    static const char *const names[] = { "globalPid", "pathId", "address", "size", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, search->report, "TACHO_MODULE", names, err);
+
+    if (code != 0)
+        return code;
+    while (key[KEY_LOCK] > 0 && row_cursor_next(&rows)) {
+        uint64_t offset = (uint64_t)key[KEY_LOCK] - (uint64_t)row_int_or(&rows, ADDRESS, 0);
+        const char *path = report_string(search->report, row_int(&rows, PATH), NULL), *slash = strrchr(path, '/');
+        if (row_int(&rows, PROCESS) != key[KEY_PROCESS] || row_is_null(&rows, ADDRESS) ||
+            offset >= (uint64_t)row_int_or(&rows, SIZE, 0))
+            continue;
+        text_addf(out, "%s+0x%llx", slash ? slash + 1 : path, (unsigned long long)offset);
+        goto close_rows;
+    }
+    if (key[KEY_LOCK] > 0)
+        text_addf(out, "0x%llx", (unsigned long long)key[KEY_LOCK]);
+    else
+        text_addf(out, "of %s", report_string(search->report, -1 - key[KEY_LOCK], NULL));
+close_rows:
+    row_cursor_close(&rows);
+    return 0;
+}
+
+/* "usleep in work (file.c:12)", or "work (file.c:12)" for a thread that ran. */
+static void add_doing(struct text *out, const struct search *search, const int64_t *key)
+{
+    if (key[TALLY_DETAIL] >= 0)
+        text_addf(out, "%s%s", report_string(search->report, key[TALLY_DETAIL], NULL),
+                  key[TALLY_ANSWER] != NO_KEY ? " in " : "");
+    if (key[TALLY_ANSWER] != NO_KEY)
+        stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
+}
+
+/* The text of a cell: the answer with the most time. */
+static void add_answer(struct text *out, const struct search *search, uint32_t lock, int64_t question)
+{
+    struct tally_largest largest = tally_largest(&search->tally, lock, question);
+    const int64_t *key = largest.key != NO_KEY ? keys_get(&search->tally.keys, largest.key) : NULL;
+
+    if (key && question == HELD_BY)
+        thread_name_label(out, &search->names, search->report, key[TALLY_ANSWER]);
+    else if (key && question == HOLDER_DID)
+        add_doing(out, search, key);
+    else if (key)
+        stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
+}
+
+static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t lock,
+                     struct error *err)
+{
+    static const int questions[CELLS] = { [WAITED_IN] = WHERE, [HOLDER] = HELD_BY, [DID] = HOLDER_DID };
+    struct text text = { 0 };
+    int code = add_lock(&text, search, keys_get(&search->keys, lock), err);
+
+    if (code != 0)
+        goto free_text;
+    code = cell_set_built(table, &row[LOCK], &text);
+    for (int cell = WAITED_IN; cell <= DID; cell++) {
+        text_clear(&text);
+        add_answer(&text, search, lock, questions[cell]);
+        if ((code = cell_set_built(table, &row[cell], &text)) != 0)
+            goto free_text;
+    }
+free_text:
+    text_free(&text);
+    return code;
+}
+
+static int add_row(struct search *search, struct table *table, uint32_t number, struct error *err)
+{
+    const struct lock *lock = &search->locks[number];
+    int64_t lived = waiters_time(search, number);
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], lock->impact_ns);
+    cell_set_int(&row[TOTAL], lock->total_ns);
+    if (lived > 0)
+        cell_set_real(&row[SHARE], 100.0 * (double)lock->total_ns / (double)lived);
+    cell_set_int(&row[WAITS], lock->count);
+    cell_set_int(&row[LONGEST], lock->longest_ns);
+    cell_set_int(&row[START], lock->longest_start_ns);
+    cell_set_int(&row[THREADS], tally_largest(&search->tally, number, WHO_WAITED).answers);
+    cell_set_int(&row[PID], global_pid_number(lock->longest_thread));
+    cell_set_int(&row[TID], global_tid_number(lock->longest_thread));
+    return add_texts(search, table, row, number, err);
+}
+
+static int fill(struct search *search, struct table *table, int64_t percent, struct error *err)
+{
+    int code;
+
+    if (!table || sum_up(search) != 0)
+        return ERR_NO_MEMORY;
+    if (choose_locks(search, percent) == 0)
+        return 0;
+    if ((code = explain(search, err)) != 0)
+        return code;
+    for (uint32_t i = 0; i < search->keys.count; i++)
+        if (search->locks[i].is_found && (code = add_row(search, table, i, err)) != 0)
+            return code;
+    return 0;
+}
+
+static int lock_contention(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
+{
+    const struct os_call_choice locks = os_calls_of(OS_CALL_LOCK);
+    struct search search = { .report = report, .keys.width = KEY_PARTS, .tally = TALLY_NONE };
+    struct table *table = table_new(columns, CELLS);
+    int64_t percent;
+    int code;
+
+    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
+        (code = rule_open(&search.rule, report, request, err)) != 0 ||
+        (code = rule_time(&search.rule, report, &search.time, err)) != 0 ||
+        (code = filter_open(&search.filter, report, &search.rule.request, err)) != 0 ||
+        (code = os_calls_read(&search.waits, report, &locks, &search.filter, err)) != 0)
+        goto done;
+    code = fill(&search, table, percent, err);
+done:
+    search_free(&search);
+    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+}
+
+/* "lock mx+0x4060: 3 threads waited 756 ms in work (mx.c:15), 40 times, 71 % of their time; held by worker (2100),
+ * which was in crunch (mx.c:9)" */
+static void say(struct text *out, const struct table *table, size_t at)
+{
+    const struct table_cell *row = table_row(table, at);
+
+    rule_add_text(out, "lock ", &row[LOCK]);
+    text_addf(out, ": %lld thread%s waited ", (long long)row[THREADS].integer, row[THREADS].integer == 1 ? "" : "s");
+    human_time(out, row[TOTAL].integer);
+    rule_add_text(out, " in ", &row[WAITED_IN]);
+    text_add(out, row[WAITS].integer == 1 ? ", once" : ", ");
+    if (row[WAITS].integer > 1) {
+        human_count(out, (uint64_t)row[WAITS].integer);
+        text_add(out, " times");
+    }
+    if (row[SHARE].kind == CELL_REAL)
+        text_addf(out, ", %.0f %% of their time", row[SHARE].real);
+    rule_add_text(out, "; held by ", &row[HOLDER]);
+    rule_add_text(out, ", which was in ", &row[DID]);
+}
+
+static const char *const osrt_tables[] = { "OSRT_API", NULL };
+const struct analysis rule_lock_contention = {
+    .name = "lock_contention",
+    .title = "Contended Locks",
+    .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
+    .help = "Locks that threads wait for while another thread holds them: mutexes, reader-writer locks, spin locks, "
+            "stream and file locks. A lock is a finding if threads waited for it in at least threshold (5) percent of "
+            "the capture's time, and for 1 ms. Impact is the wall time in which at least one thread waited for it. "
+            "Condition variables and semaphores are left out: waiting for these is often waiting for work "
+            "(thread_wait_sum has them).",
+    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .run = lock_contention,
+    .finding = say,
+    .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the critical "
+              "section, split the data so that each part has its own lock, use a reader-writer lock or an atomic "
+              "operation, or give each thread its own copy and merge the results.",
+    .praise = "No lock kept threads waiting for a relevant share of the time.",
+};

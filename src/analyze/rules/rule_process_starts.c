@@ -1,0 +1,314 @@
+/* The rule process_starts: programs that start many short processes, one after another. */
+#include <stdlib.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
+#include "analyze/model/os_calls.h"
+#include "analyze/model/stacks/call_origins.h"
+#include "analyze/registry.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "rule.h"
+#include "tally.h"
+
+#define SHORT_NS INT64_C(100000000) /* a process that lives longer does some work */
+enum { LEAST_STARTS = 20, LEAST_RATE = 10, LEAST_PERCENT = 10 };
+enum { WHAT_RAN, STARTED_IN }; /* questions of the tally; the groups are parents */
+
+/* A process, from its first program to its last. */
+struct life {
+    int64_t id, parent, start_ns, end_ns;
+    int64_t exe; /* of its last program; a string id, -1: not known */
+};
+
+/* The short processes of a parent. */
+struct parent {
+    int64_t id, count, impact_ns, until_ns, first_ns, last_ns, longest_ns, longest_start_ns;
+};
+
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct report_span time;
+    struct filter filter;
+    struct keys ids;        /* of processes */
+    struct life *lives;     /* owned; by number of the id, later by start */
+    size_t life_room;
+    struct keys parent_ids;
+    struct parent *parents; /* owned; by number of the id */
+    size_t parent_room;
+    struct tally tally;
+    struct os_calls calls;
+    struct call_origins origins;
+    struct process_names names;
+};
+
+static void search_free(struct search *search)
+{
+    filter_close(&search->filter);
+    keys_free(&search->ids);
+    free(search->lives);
+    keys_free(&search->parent_ids);
+    free(search->parents);
+    tally_free(&search->tally);
+    os_calls_free(&search->calls);
+    call_origins_close(&search->origins);
+    process_names_free(&search->names);
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------------- */
+
+enum { START, END, ID, PARENT, EXE };
+
+static int add_program(struct search *search, const struct row_cursor *rows)
+{
+    int64_t id = row_int(rows, ID), start = row_int(rows, START), end = row_int_or(rows, END, INT64_MIN);
+    size_t known = search->ids.count;
+    uint32_t number = keys_add(&search->ids, &id);
+
+    if (number == NO_KEY || array_reserve(&search->lives, &search->life_room, number + 1u, sizeof *search->lives) != 0)
+        return ERR_NO_MEMORY;
+    struct life *life = &search->lives[number];
+    if (number == known)
+        *life = (struct life){ id, -1, start, end, -1 };
+    life->parent = row_int_or(rows, PARENT, life->parent);
+    life->start_ns = start < life->start_ns ? start : life->start_ns;
+    life->end_ns = end > life->end_ns ? end : life->end_ns;
+    life->exe = row_int_or(rows, EXE, life->exe);
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct life *x = a, *y = b;
+
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int read_lives(struct search *search, struct error *err)
+{
+    static const char *const names[] = {
+        [START] = "start", [END] = "end", [ID] = "globalPid", [PARENT] = "parentGlobalPid", [EXE] = "exe", NULL
+    };
+    struct row_cursor rows;
+    int code;
+
+    if ((code = row_cursor_open(&rows, search->report, "TACHO_PROCESS", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (add_program(search, &rows) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+            goto close_rows;
+        }
+    if (search->ids.count)
+        qsort(search->lives, search->ids.count, sizeof *search->lives, by_start);
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int add_child(struct search *search, const struct life *life)
+{
+    int64_t time = saturating_duration(life->start_ns, life->end_ns);
+    uint32_t number = keys_add(&search->parent_ids, &life->parent);
+
+    if (number == NO_KEY ||
+        array_reserve_zeroed(&search->parents, &search->parent_room, number + 1u, sizeof *search->parents) != 0)
+        return ERR_NO_MEMORY;
+    struct parent *parent = &search->parents[number];
+    if (parent->count++ == 0) {
+        parent->id = life->parent;
+        parent->until_ns = INT64_MIN;
+        parent->first_ns = life->start_ns;
+    }
+    parent->last_ns = life->start_ns;
+    int64_t from = life->start_ns > parent->until_ns ? life->start_ns : parent->until_ns;
+    if (from < life->end_ns) {
+        parent->impact_ns = saturating_add(parent->impact_ns, saturating_duration(from, life->end_ns));
+        parent->until_ns = life->end_ns;
+    }
+    if (time > parent->longest_ns) {
+        parent->longest_ns = time;
+        parent->longest_start_ns = life->start_ns;
+    }
+    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHAT_RAN, life->exe, 0 }, 1);
+}
+
+static int find_parents(struct search *search)
+{
+    for (size_t i = 0; i < search->ids.count; i++) {
+        const struct life *life = &search->lives[i];
+        int64_t time = saturating_duration(life->start_ns, life->end_ns);
+        if (life->parent != -1 && time >= 0 && time < SHORT_NS &&
+            filter_process(&search->filter, life->parent, life->start_ns, life->end_ns) && add_child(search, life) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* The calls of a parent that started processes, by the function that made them. */
+static int find_places(struct search *search)
+{
+    for (size_t i = 0; i < search->calls.count; i++) {
+        const struct os_call *call = &search->calls.list[i];
+        uint32_t parent = keys_find(&search->parent_ids, &(int64_t){ global_process(call->thread) });
+        struct call_origin origin;
+        if (parent == NO_KEY)
+            continue;
+        if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0 ||
+            (origin.frame != NO_KEY &&
+             tally_add(&search->tally, (int64_t[TALLY_PARTS]){ parent, STARTED_IN, origin.frame, 0 }, 1) != 0))
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+enum { IMPACT, PROCESSES, RATE, LONGEST, AT, PID, PROGRAM, STARTS, WHERE, CELLS };
+static const struct table_column columns[CELLS] = {
+    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Processes", CELL_INT, UNIT_NONE, 0 },
+    { "Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Longest", CELL_INT, UNIT_NS, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 },       { "PID", CELL_INT, UNIT_ID, 0 },
+    { "Program", CELL_TEXT, UNIT_NONE, 0 },    { "Starts", CELL_TEXT, UNIT_NONE, 0 },
+    { "Where", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static void add_base_name(struct text *out, struct report *report, int64_t id)
+{
+    const char *path = id >= 0 ? report_string(report, id, NULL) : "", *slash = strrchr(path, '/');
+
+    text_add(out, slash ? slash + 1 : path);
+}
+
+static void add_text(struct text *out, const struct search *search, uint32_t number, int cell)
+{
+    struct tally_largest largest = tally_largest(&search->tally, number, cell == STARTS ? WHAT_RAN : STARTED_IN);
+    int64_t is = largest.key != NO_KEY ? keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER] : -1;
+
+    text_clear(out);
+    if (cell == PROGRAM)
+        add_base_name(out, search->report, process_name_find(&search->names, search->parents[number].id));
+    else if (cell == STARTS)
+        add_base_name(out, search->report, is);
+    else if (largest.key != NO_KEY)
+        stack_frame_label(out, &search->origins.stacks, (uint32_t)is);
+}
+
+static double rate_of(const struct parent *parent)
+{
+    int64_t span = saturating_duration(parent->first_ns, parent->last_ns);
+
+    return span > 0 ? (double)(parent->count - 1) * 1e9 / (double)span : 0;
+}
+
+static int add_row(const struct search *search, struct table *table, uint32_t number, struct text *text)
+{
+    const struct parent *parent = &search->parents[number];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], parent->impact_ns);
+    cell_set_int(&row[PROCESSES], parent->count);
+    cell_set_real(&row[RATE], rate_of(parent));
+    cell_set_int(&row[LONGEST], parent->longest_ns);
+    cell_set_int(&row[AT], parent->longest_start_ns);
+    cell_set_int(&row[PID], global_pid_number(parent->id));
+    for (int cell = PROGRAM; cell <= WHERE; cell++) {
+        add_text(text, search, number, cell);
+        if (cell_set_built(table, &row[cell], text) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int is_found(const struct search *search, const struct parent *parent, int64_t percent)
+{
+    double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
+
+    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE &&
+           (double)parent->impact_ns >= wall * (double)percent / 100;
+}
+
+static int fill(struct search *search, struct table *table, int64_t percent)
+{
+    struct text text = { 0 };
+    int code = 0;
+
+    for (uint32_t i = 0; i < search->parent_ids.count; i++)
+        if (is_found(search, &search->parents[i], percent) && (code = add_row(search, table, i, &text)) != 0)
+            goto free_text;
+free_text:
+    text_free(&text);
+    return code;
+}
+
+static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+{
+    struct report *report = search->report;
+    const struct os_call_choice starts = os_calls_of(OS_CALL_START);
+    int code;
+
+    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
+        (code = rule_time(&search->rule, report, &search->time, err)) != 0 ||
+        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
+        (code = read_lives(search, err)) != 0)
+        return code;
+    if (search->ids.count < LEAST_STARTS) /* no need to read calls */
+        return 0;
+    if ((code = os_calls_read(&search->calls, report, &starts, &search->filter, err)) != 0 ||
+        (code = call_origins_open(&search->origins, report, err)) != 0)
+        return code;
+    return process_names_read(&search->names, report, err);
+}
+
+static int process_starts(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
+{
+    struct search search = { .report = report, .ids.width = 1, .parent_ids.width = 1, .tally = TALLY_NONE };
+    struct table *table = table_new(columns, CELLS);
+    int64_t percent;
+    int code;
+
+    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
+        (code = read_all(&search, request, err)) != 0)
+        goto done;
+    if (!table || find_parents(&search) != 0 || find_places(&search) != 0 || fill(&search, table, percent) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+done:
+    search_free(&search);
+    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+}
+
+/* "make (2100) started 412 processes that lived less than 100 ms, 129 a second, mostly cc1, in run_job (job.c:12)" */
+static void say(struct text *out, const struct table *table, size_t at)
+{
+    const struct table_cell *row = table_row(table, at);
+
+    rule_add_text(out, "", &row[PROGRAM]);
+    text_addf(out, row[PROGRAM].text.length ? " (%lld)" : "process %lld", (long long)row[PID].integer);
+    text_add(out, " started ");
+    human_count(out, (uint64_t)row[PROCESSES].integer);
+    text_addf(out, " processes that lived less than 100 ms, %.0f a second", row[RATE].real);
+    rule_add_text(out, ", mostly ", &row[STARTS]);
+    rule_add_text(out, ", in ", &row[WHERE]);
+}
+
+static const char *const process_tables[] = { "TACHO_PROCESS", NULL };
+const struct analysis rule_process_starts = {
+    .name = "process_starts",
+    .title = "Many Short Processes",
+    .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>]",
+    .help = "Programs that start many short processes. A program is a finding if it starts at least 20 processes that "
+            "live less than 100 ms each, at least 10 a second, and if such processes live in at least threshold (10) "
+            "percent of the capture's time. Impact is the wall time in which at least one of them lived.",
+    .needs = { { "processes", process_tables } },
+    .run = process_starts,
+    .finding = say,
+    .advice =
+        "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the work in the program itself "
+        "or in one process that stays (a pool of workers, xargs -n with many arguments, shell built-ins).",
+    .praise = "No program started many short processes.",
+};

@@ -1,0 +1,447 @@
+/* The rule slow_start: time that a process needs before its work begins: Python's imports, the initialisation of CUDA,
+ * and loading of libraries.
+ *
+ * Imports come from Python samples with importlib on the stack; they belong to the line outside of importlib that asked
+ * for the outermost module. CUDA's initialisation is the time in CUDA calls before the first work of the process on a
+ * GPU. Loading is the time in dlopen(), for a process of which no Python samples were taken: imports contain it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu.h"
+#include "analyze/model/os_calls.h"
+#include "analyze/model/stacks/call_origins.h"
+#include "analyze/registry.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "rule.h"
+#include "tally.h"
+
+#define LEAST_NS INT64_C(200000000)
+#define LONGEST_SAMPLE_NS INT64_C(100000000)
+enum { LEAST_PERCENT = 5 };
+enum phase { IMPORTS, CUDA_START, LOADING, PHASES };
+static const char *const phase_names[PHASES] = { "Python imports", "CUDA initialisation", "loading of libraries" };
+
+/* A stretch of time of a phase. */
+struct stretch {
+    int64_t process;
+    enum phase phase;
+    int64_t from_ns, to_ns;
+    int64_t where; /* a frame of the phase's stacks, or the name of a call; -1: not known */
+};
+
+/* A phase of a process: the time that its stretches cover. */
+struct start {
+    int64_t impact_ns, first_ns, until_ns;
+};
+
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct report_span time;
+    struct filter filter;
+    struct call_origins origins;
+    struct stretch *stretches; /* owned */
+    size_t count, room;
+    struct keys keys;          /* process, phase */
+    struct start *starts;      /* owned; by key */
+    size_t start_room;
+    struct tally tally;        /* groups: keys; answers: as `where` of a stretch */
+    struct process_names names;
+};
+
+static void search_free(struct search *search)
+{
+    filter_close(&search->filter);
+    call_origins_close(&search->origins);
+    free(search->stretches);
+    keys_free(&search->keys);
+    free(search->starts);
+    tally_free(&search->tally);
+    process_names_free(&search->names);
+}
+
+static int add_stretch(struct search *search, struct stretch stretch)
+{
+    if (array_reserve(&search->stretches, &search->room, search->count + 1, sizeof stretch) != 0)
+        return ERR_NO_MEMORY;
+    search->stretches[search->count++] = stretch;
+    return 0;
+}
+
+/* ---- imports --------------------------------------------------------------------------------------------------- */
+
+/* The frame that asked for the outermost import of a stack of join.python; NO_KEY: nothing is imported. */
+static uint32_t importing_frame(const struct stacks *stacks, uint32_t stack)
+{
+    uint32_t found = NO_KEY;
+    int was_importlib = 0;
+
+    for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
+        uint32_t frame = stack_innermost(stacks, stack);
+        const char *file = report_string(stacks->report, stack_frame(stacks, frame)[FRAME_MODULE], NULL);
+        int is_importlib = strstr(file, "importlib._bootstrap") != NULL;
+        if (was_importlib && !is_importlib)
+            found = frame;
+        was_importlib = is_importlib;
+    }
+    return found;
+}
+
+/* The last sample of a thread, which stands for the time up to the next one. */
+struct last_sample {
+    int64_t time_ns;
+    uint32_t frame; /* NO_KEY: it imported nothing */
+};
+
+enum { SAMPLE_START, SAMPLE_THREAD, SAMPLE_CHAIN };
+
+static int add_sample(struct search *search, const struct row_cursor *rows, struct last_sample *last, size_t *hint,
+                      int is_first)
+{
+    int64_t time = row_int(rows, SAMPLE_START), thread = row_int(rows, SAMPLE_THREAD);
+    int64_t gap = is_first ? 0 : saturating_duration(last->time_ns, time);
+    const struct stacks *python = &search->origins.join.python;
+
+    if (last->frame != NO_KEY && gap > 0 && gap <= LONGEST_SAMPLE_NS &&
+        add_stretch(search, (struct stretch){ global_process(thread), IMPORTS, last->time_ns, time, last->frame }) != 0)
+        return ERR_NO_MEMORY;
+    *last = (struct last_sample){ time, importing_frame(python, stack_chains_find(&search->origins.join.chains,
+                                                                                  row_int(rows, SAMPLE_CHAIN), hint)) };
+    return 0;
+}
+
+static int find_imports(struct search *search, struct error *err)
+{
+    static const char *const names[] = { "start", "globalTid", "callchainId", NULL };
+    struct row_cursor rows;
+    struct keys threads = { .width = 1 };
+    struct last_sample *last = NULL;
+    size_t room = 0, hint = 0;
+    int code = row_cursor_open(&rows, search->report, "TACHO_PYTHON_SAMPLE", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t thread = row_int(&rows, SAMPLE_THREAD), time = row_int(&rows, SAMPLE_START);
+        size_t known = threads.count;
+        if (!filter_thread(&search->filter, thread, time, time))
+            continue;
+        uint32_t number = keys_add(&threads, &thread);
+        if (number == NO_KEY || array_reserve(&last, &room, number + 1u, sizeof *last) != 0)
+            goto no_memory;
+        if (number == known)
+            last[number].frame = NO_KEY;
+        if (add_sample(search, &rows, &last[number], &hint, number == known) != 0)
+            goto no_memory;
+    }
+    goto done;
+no_memory:
+    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
+done:
+    keys_free(&threads);
+    free(last);
+    row_cursor_close(&rows);
+    return code;
+}
+
+/* ---- CUDA ------------------------------------------------------------------------------------------------------ */
+
+/* The begin of the first work of each process on a GPU. */
+struct first_works {
+    struct keys processes;
+    int64_t *start_ns; /* owned */
+    size_t room;
+};
+
+static int add_works(struct first_works *first, struct report *report, const char *table, struct error *err)
+{
+    static const char *const names[] = { "start", "globalPid", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, table, names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t process = row_int_or(&rows, 1, 0), start = row_int(&rows, 0);
+        size_t known = first->processes.count;
+        uint32_t number = keys_add(&first->processes, &process);
+        if (number == NO_KEY ||
+            array_reserve(&first->start_ns, &first->room, number + 1u, sizeof *first->start_ns) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of GPUs");
+            goto close_rows;
+        }
+        if (number == known || start < first->start_ns[number])
+            first->start_ns[number] = start;
+    }
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+enum { CUDA_FROM, CUDA_TO, CUDA_THREAD, CUDA_NAME };
+
+/* The part of a call before the first work of its process. */
+static int add_cuda_call(struct search *search, const struct row_cursor *rows, const struct first_works *first)
+{
+    int64_t thread = row_int_or(rows, CUDA_THREAD, 0), start = row_int(rows, CUDA_FROM), end = row_int(rows, CUDA_TO);
+    uint32_t number = keys_find(&first->processes, &(int64_t){ global_process(thread) });
+
+    if (number == NO_KEY || start >= first->start_ns[number] || !filter_thread(&search->filter, thread, start, end))
+        return 0;
+    end = end < first->start_ns[number] ? end : first->start_ns[number];
+    return add_stretch(search,
+                       (struct stretch){ global_process(thread), CUDA_START, start, end, row_int(rows, CUDA_NAME) });
+}
+
+static int find_cuda(struct search *search, struct error *err)
+{
+    static const char *const names[] = { "start", "end", "globalTid", "nameId", NULL };
+    struct first_works first = { .processes.width = 1 };
+    struct row_cursor rows = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; gpu_tables[i]; i++)
+        if ((code = add_works(&first, search->report, gpu_tables[i], err)) != 0)
+            goto done;
+    if (!first.processes.count || (code = row_cursor_open(&rows, search->report, gpu_call_tables[0], names, err)) != 0)
+        goto done;
+    while (row_cursor_next(&rows))
+        if (add_cuda_call(search, &rows, &first) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of CUDA");
+            goto done;
+        }
+done:
+    keys_free(&first.processes);
+    free(first.start_ns);
+    row_cursor_close(&rows);
+    return code;
+}
+
+/* ---- libraries ------------------------------------------------------------------------------------------------- */
+
+static int has_imports(const struct search *search, int64_t process)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (search->stretches[i].phase == IMPORTS && search->stretches[i].process == process)
+            return 1;
+    return 0;
+}
+
+static int add_load(struct search *search, const struct os_call *call)
+{
+    struct call_origin origin;
+
+    if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
+        return ERR_NO_MEMORY;
+    return add_stretch(search, (struct stretch){ global_process(call->thread), LOADING, call->start_ns, call->end_ns,
+                                                 origin.frame == NO_KEY ? -1 : (int64_t)origin.frame });
+}
+
+static int find_loading(struct search *search, struct error *err)
+{
+    const struct os_call_choice loads = os_calls_of(OS_CALL_LOAD);
+    struct os_calls calls = { 0 };
+    int code;
+
+    if ((code = os_calls_read(&calls, search->report, &loads, &search->filter, err)) != 0)
+        return code;
+    for (size_t i = 0; i < calls.count; i++)
+        if (!has_imports(search, global_process(calls.list[i].thread)) && add_load(search, &calls.list[i]) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+            goto free_calls;
+        }
+free_calls:
+    os_calls_free(&calls);
+    return code;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------------------------- */
+
+/* By start; of those that begin together, the longest first. */
+static int by_start(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+
+    if (x->from_ns != y->from_ns)
+        return x->from_ns > y->from_ns ? 1 : -1;
+    return (x->to_ns < y->to_ns) - (x->to_ns > y->to_ns);
+}
+
+/* Adds the part of a stretch that no earlier one of its phase covers. */
+static int sum_stretch(struct search *search, const struct stretch *stretch)
+{
+    size_t known = search->keys.count;
+    uint32_t number = keys_add(&search->keys, (int64_t[]){ stretch->process, stretch->phase });
+
+    if (number == NO_KEY ||
+        array_reserve(&search->starts, &search->start_room, number + 1u, sizeof *search->starts) != 0)
+        return ERR_NO_MEMORY;
+    struct start *start = &search->starts[number];
+    if (number == known)
+        *start = (struct start){ 0, stretch->from_ns, INT64_MIN };
+    int64_t from = stretch->from_ns > start->until_ns ? stretch->from_ns : start->until_ns;
+    if (from >= stretch->to_ns)
+        return 0;
+    int64_t ns = saturating_duration(from, stretch->to_ns);
+    start->impact_ns = saturating_add(start->impact_ns, ns);
+    start->until_ns = stretch->to_ns;
+    return stretch->where < 0 ? 0
+                              : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, 0, stretch->where, 0 }, ns);
+}
+
+static int sum_up(struct search *search)
+{
+    if (search->count)
+        qsort(search->stretches, search->count, sizeof *search->stretches, by_start);
+    for (size_t i = 0; i < search->count; i++)
+        if (sum_stretch(search, &search->stretches[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+enum { IMPACT, SHARE, DURATION, START, PID, PROGRAM, PHASE, WHERE, WHERE_NS, CELLS };
+static const struct table_column columns[CELLS] = {
+    { "Impact", CELL_INT, UNIT_NS, 0 },   { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },      { "Program", CELL_TEXT, UNIT_NONE, 0 },
+    { "Phase", CELL_TEXT, UNIT_NONE, 0 }, { "Mostly In", CELL_TEXT, UNIT_NONE, 0 },
+    { "Mostly", CELL_INT, UNIT_NS, 0 },
+};
+
+static void add_where(struct text *out, const struct search *search, enum phase phase, int64_t where)
+{
+    size_t length;
+
+    if (phase == CUDA_START) {
+        const char *name = report_string(search->report, where, &length);
+        text_add_bytes(out, name, call_name_length(name, length));
+    } else {
+        stack_frame_label(out, phase == IMPORTS ? &search->origins.join.python : &search->origins.stacks,
+                          (uint32_t)where);
+    }
+}
+
+static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t number)
+{
+    const int64_t *key = keys_get(&search->keys, number);
+    struct tally_largest largest = tally_largest(&search->tally, number, 0);
+    int64_t name = process_name_find(&search->names, key[0]);
+    const char *path = name >= 0 ? report_string(search->report, name, NULL) : "", *slash = strrchr(path, '/');
+    struct text text = { 0 };
+    int code;
+
+    if ((code = cell_set_string(table, &row[PROGRAM], slash ? slash + 1 : path)) != 0 ||
+        (code = cell_set_string(table, &row[PHASE], phase_names[key[1]])) != 0)
+        return code;
+    if (largest.key == NO_KEY)
+        return 0;
+    add_where(&text, search, (enum phase)key[1], keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER]);
+    code = cell_set_built(table, &row[WHERE], &text);
+    cell_set_int(&row[WHERE_NS], largest.ns);
+    text_free(&text);
+    return code;
+}
+
+static int add_row(struct search *search, struct table *table, uint32_t number, double wall)
+{
+    const struct start *start = &search->starts[number];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], start->impact_ns);
+    cell_set_real(&row[SHARE], wall > 0 ? 100 * (double)start->impact_ns / wall : 0);
+    cell_set_int(&row[DURATION], saturating_duration(start->first_ns, start->until_ns));
+    cell_set_int(&row[START], start->first_ns);
+    cell_set_int(&row[PID], global_pid_number(keys_get(&search->keys, number)[0]));
+    return add_texts(search, table, row, number);
+}
+
+static int fill(struct search *search, struct table *table, int64_t percent)
+{
+    double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
+
+    for (uint32_t i = 0; i < search->keys.count; i++)
+        if (search->starts[i].impact_ns >= LEAST_NS &&
+            (double)search->starts[i].impact_ns >= wall * (double)percent / 100 && add_row(search, table, i, wall) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+{
+    struct report *report = search->report;
+    int code;
+
+    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
+        (code = rule_time(&search->rule, report, &search->time, err)) != 0 ||
+        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
+        (code = call_origins_open(&search->origins, report, err)) != 0 || (code = find_imports(search, err)) != 0 ||
+        (code = find_cuda(search, err)) != 0 || (code = find_loading(search, err)) != 0)
+        return code;
+    return process_names_read(&search->names, report, err);
+}
+
+static int slow_start(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
+{
+    struct search search = { .report = report, .keys.width = 2, .tally = TALLY_NONE };
+    struct table *table = table_new(columns, CELLS);
+    int64_t percent;
+    int code;
+
+    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
+        (code = read_all(&search, request, err)) != 0)
+        goto done;
+    if (!table || sum_up(&search) != 0 || fill(&search, table, percent) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the starts of processes");
+done:
+    search_free(&search);
+    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+}
+
+/* "python3 (2100): Python imports took 2.60 s, 41 % of the time; mostly <module> (train.py:3), 2.10 s" */
+static void say(struct text *out, const struct table *table, size_t at)
+{
+    const struct table_cell *row = table_row(table, at);
+
+    rule_add_text(out, "", &row[PROGRAM]);
+    text_addf(out, row[PROGRAM].text.length ? " (%lld): " : "process %lld: ", (long long)row[PID].integer);
+    rule_add_text(out, "", &row[PHASE]);
+    text_add(out, " took ");
+    human_time(out, row[IMPACT].integer);
+    text_addf(out, ", %.0f %% of the time", row[SHARE].real);
+    if (row[WHERE].kind != CELL_TEXT)
+        return;
+    rule_add_text(out, "; mostly ", &row[WHERE]);
+    text_add(out, ", ");
+    human_time(out, row[WHERE_NS].integer);
+}
+
+static const char *const start_tables[] = { "TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", NULL };
+const struct analysis rule_slow_start = {
+    .name = "slow_start",
+    .title = "Slow Start",
+    .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
+    .help =
+        "Time that a process needs before its work begins: Python imports (from Python samples with importlib on the "
+        "stack), CUDA initialisation (CUDA calls before the first work on a GPU), and loading of libraries "
+        "(dlopen, for processes without imports). A phase is a finding if it takes at least threshold (5) percent "
+        "of the capture's time, and 200 ms. Impact is the wall time of the phase.",
+    .needs = { { "Python samples, CUDA calls or OS runtime calls", start_tables } },
+    .run = slow_start,
+    .finding = say,
+    .advice = "The start takes a relevant share of the run. Import modules where they are used or not at all "
+              "(python -X importtime lists them), keep files on a fast disk, let one process serve many runs; "
+              "CUDA_MODULE_LOADING=LAZY and fewer libraries shorten the start of CUDA.",
+    .praise =
+        "Of Python imports, CUDA initialisation and loading of libraries, those that were recorded took no relevant "
+        "share of the time.",
+};

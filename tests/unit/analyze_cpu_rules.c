@@ -1,0 +1,561 @@
+/* The rules on CPU programs: small captures whose waits can be added up by hand. Times are in ms. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "analyze/rules/rule.h"
+#include "base/text.h"
+#include "made_report.h"
+
+enum { PID = 100, MAIN = 100, FIRST = 11, SECOND = 12, THIRD = 13, CAPTURE = 1000 };
+#define MS(time) ((int64_t)(time)*INT64_C(1000000))
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static struct writer *capture(void)
+{
+    struct writer *writer = start();
+    struct row_ANALYSIS_DETAILS row = { 0 };
+
+    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, 1);
+    ROW_SET(&row, ANALYSIS_DETAILS, duration, MS(CAPTURE));
+    ROW_SET(&row, ANALYSIS_DETAILS, startTime, 0);
+    ROW_SET(&row, ANALYSIS_DETAILS, stopTime, MS(CAPTURE));
+    writer_append(writer, TABLE_ANALYSIS_DETAILS, &row);
+    return writer;
+}
+
+static void add_thread(struct writer *writer, int64_t tid, const char *name)
+{
+    struct row_TACHO_THREAD life = { 0 };
+    struct row_ThreadNames named = { 0 };
+
+    ROW_SET(&life, TACHO_THREAD, start, 0);
+    ROW_SET(&life, TACHO_THREAD, end, MS(CAPTURE));
+    ROW_SET(&life, TACHO_THREAD, globalTid, made_thread(PID, tid));
+    writer_append(writer, TABLE_TACHO_THREAD, &life);
+    ROW_SET(&named, ThreadNames, nameId, made_string(writer, name));
+    ROW_SET(&named, ThreadNames, globalTid, made_thread(PID, tid));
+    writer_append(writer, TABLE_ThreadNames, &named);
+}
+
+struct call {
+    const char *name;
+    int64_t tid, from, to, chain, holder, lock, result;
+};
+static void add_call(struct writer *writer, struct call call)
+{
+    struct row_OSRT_API row = { 0 };
+
+    ROW_SET(&row, OSRT_API, start, MS(call.from));
+    ROW_SET(&row, OSRT_API, end, MS(call.to));
+    ROW_SET(&row, OSRT_API, eventClass, 27);
+    ROW_SET(&row, OSRT_API, globalTid, made_thread(PID, call.tid));
+    ROW_SET(&row, OSRT_API, nameId, made_string(writer, call.name));
+    ROW_SET(&row, OSRT_API, returnValue, call.result);
+    ROW_SET(&row, OSRT_API, nestingLevel, 0);
+    ROW_SET(&row, OSRT_API, callchainId, call.chain);
+    if (call.holder)
+        ROW_SET(&row, OSRT_API, lockHolder, made_thread(PID, call.holder));
+    if (call.lock)
+        ROW_SET(&row, OSRT_API, lockAddress, call.lock);
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+/* A chain of one function of the program, called from libc's. */
+static void add_chain(struct writer *writer, int64_t id, const char *function, const char *file, int64_t line)
+{
+    for (int depth = 0; depth < 2; depth++) {
+        struct row_OSRT_CALLCHAINS row = { 0 };
+        ROW_SET(&row, OSRT_CALLCHAINS, id, id);
+        ROW_SET(&row, OSRT_CALLCHAINS, symbol, made_string(writer, depth ? function : "pthread_mutex_lock"));
+        ROW_SET(&row, OSRT_CALLCHAINS, module, made_string(writer, depth ? "/opt/mx" : "/lib/libc.so.6"));
+        ROW_SET(&row, OSRT_CALLCHAINS, stackDepth, depth);
+        if (depth) {
+            ROW_SET(&row, OSRT_CALLCHAINS, sourceFile, made_string(writer, file));
+            ROW_SET(&row, OSRT_CALLCHAINS, sourceLine, line);
+        }
+        writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
+    }
+}
+
+static void add_sample(struct writer *writer, int64_t id, int64_t tid, int64_t at, const char *function, int64_t line)
+{
+    struct row_COMPOSITE_EVENTS row = { 0 };
+    struct row_SAMPLING_CALLCHAINS frame = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, id);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, MS(at));
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(PID, tid));
+    ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, id);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, function));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, "/opt/mx"));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, "/src/mx.c"));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line);
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+static void add_module(struct writer *writer, const char *file, int64_t address, int64_t size)
+{
+    struct row_TACHO_MODULE row = { 0 };
+
+    ROW_SET(&row, TACHO_MODULE, start, 0);
+    ROW_SET(&row, TACHO_MODULE, globalPid, made_thread(PID, 0));
+    ROW_SET(&row, TACHO_MODULE, pathId, made_string(writer, file));
+    ROW_SET(&row, TACHO_MODULE, address, address);
+    ROW_SET(&row, TACHO_MODULE, size, size);
+    writer_append(writer, TABLE_TACHO_MODULE, &row);
+}
+
+static void add_process(struct writer *writer, int64_t pid, int64_t parent, int64_t from, int64_t to, const char *exe,
+                        const char *unrecorded)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+
+    ROW_SET(&row, TACHO_PROCESS, start, MS(from));
+    ROW_SET(&row, TACHO_PROCESS, end, MS(to));
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(pid, 0));
+    if (parent)
+        ROW_SET(&row, TACHO_PROCESS, parentGlobalPid, made_thread(parent, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, 0);
+    ROW_SET(&row, TACHO_PROCESS, exe, made_string(writer, exe));
+    if (unrecorded)
+        ROW_SET(&row, TACHO_PROCESS, unrecorded, made_string(writer, unrecorded));
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+enum { GIL_NEITHER, GIL_HELD, GIL_WAITED };
+static void add_python(struct writer *writer, int64_t tid, int64_t at, int64_t gil, int64_t chain)
+{
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, MS(at));
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(PID, tid));
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, 1);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, gil);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, chain);
+    writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+}
+
+static void add_python_frame(struct writer *writer, int64_t id, int64_t depth, const char *function, const char *file,
+                             int64_t line)
+{
+    struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, id);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, function));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, file));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, line);
+    writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
+
+/* ---- what rules say -------------------------------------------------------------------------------------------- */
+
+static struct table *run_rule(struct report *report, const char *name)
+{
+    const struct analysis_request everything = { 0 };
+    struct table *table = NULL;
+    struct error err;
+
+    if (analysis_run(rule_find(name), report, &everything, &table, &err) != 0)
+        fail_msg("%s: %s", name, err.text);
+    return table;
+}
+
+/* The sentences of a rule about its rows, in order, up to a NULL. */
+static void expect(struct report *report, const char *name, const char *const *sentences)
+{
+    struct table *table = run_rule(report, name);
+    struct text said = { 0 };
+    size_t count = 0;
+
+    for (; sentences[count]; count++) {
+        if (count >= table_row_count(table))
+            fail_msg("%s did not find: %s", name, sentences[count]);
+        text_clear(&said);
+        rule_finding(&said, rule_find(name), table, count);
+        assert_string_equal(text_string(&said), sentences[count]);
+    }
+    assert_int_equal(table_row_count(table), count);
+    text_free(&said);
+    table_delete(table);
+}
+#define EXPECT(report, name, ...) expect(report, name, (const char *const[]){ __VA_ARGS__, NULL })
+#define EXPECT_NOTHING(report, name) expect(report, name, (const char *const[]){ NULL })
+
+static void expect_no_data(struct report *report, const char *name)
+{
+    const struct analysis_request everything = { 0 };
+    struct table *table = NULL;
+    struct error err;
+
+    assert_int_equal(analysis_run(rule_find(name), report, &everything, &table, &err), ERR_NO_DATA);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------------------------- */
+
+/* Three workers and one lock. The second waits from 100 to 400 and the third from 200 to 600 for the first, which
+ * itself waits from 500 to 700 for the second. So a thread waits from 100 to 700. */
+static void add_mutex_program(struct writer *writer, int64_t lock)
+{
+    add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 100, 400, 1, FIRST, lock, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_lock", THIRD, 200, 600, 1, FIRST, lock, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_lock", FIRST, 500, 700, 1, SECOND, lock, 0 });
+}
+
+static struct writer *mutex_capture(void)
+{
+    struct writer *writer = capture();
+
+    add_thread(writer, MAIN, "mx");
+    add_thread(writer, FIRST, "worker1");
+    add_thread(writer, SECOND, "worker2");
+    add_thread(writer, THIRD, "worker3");
+    add_module(writer, "/opt/other", 0x100, 0x100);
+    add_module(writer, "/opt/mx", 0x1000, 0x100);
+    add_chain(writer, 1, "work", "/src/mx.c", 15);
+    add_chain(writer, 2, "work", "/src/mx.c", 16);
+    return writer;
+}
+
+static void a_contended_lock_has_a_holder_and_a_line(void **state)
+{
+    enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PROCESS, TID };
+    struct writer *writer = mutex_capture();
+
+    add_mutex_program(writer, 0x1040);
+    add_call(writer, (struct call){ "usleep", FIRST, 150, 180, 2, 0, 0, 0 });
+    /* From 500 on the first has let go of the lock: what it does then does not count. */
+    for (int64_t i = 0; i < 3; i++)
+        add_sample(writer, i + 1, FIRST, 300 + i * 10, "crunch", 10);
+    for (int64_t i = 0; i < 10; i++)
+        add_sample(writer, i + 10, FIRST, 505 + i * 10, "rest", 99);
+    struct report *report = finish(writer);
+    struct table *table = run_rule(report, "lock_contention");
+    const struct table_cell *row = table_row(table, 0);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(row[IMPACT].integer, MS(600));
+    assert_int_equal(row[TOTAL].integer, MS(900));
+    assert_true(row[SHARE].real > 29.99 && row[SHARE].real < 30.01);
+    assert_int_equal(row[WAITS].integer, 3);
+    assert_int_equal(row[LONGEST].integer, MS(400));
+    assert_int_equal(row[START].integer, MS(200));
+    assert_int_equal(row[THREADS].integer, 3);
+    assert_int_equal(row[PROCESS].integer, PID);
+    assert_int_equal(row[TID].integer, THIRD);
+    table_delete(table);
+    EXPECT(
+        report, "lock_contention",
+        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by worker1 (11), "
+        "which was in crunch (mx.c:10)");
+    report_close(report);
+}
+
+/* Without samples, the call that the holder was in. Without an address, the function stands for all locks. */
+static void a_holder_can_be_in_a_call(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_mutex_program(writer, 0);
+    add_call(writer, (struct call){ "usleep", FIRST, 150, 180, 2, 0, 0, 0 });
+    struct report *report = finish(writer);
+    EXPECT(
+        report, "lock_contention",
+        "lock of pthread_mutex_lock: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by "
+        "worker1 (11), which was in usleep in work (mx.c:16)");
+    report_close(report);
+}
+
+static void short_waits_and_waits_for_work_are_no_contention(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 100, 149, 1, FIRST, 0x1040, 0 }); /* 4.9 % */
+    add_call(writer, (struct call){ "pthread_cond_wait", THIRD, 0, 1000, 1, 0, 0, 0 });
+    add_call(writer, (struct call){ "sem_wait", FIRST, 0, 1000, 1, 0, 0, 0 });
+    struct report *report = finish(writer);
+    EXPECT_NOTHING(report, "lock_contention");
+    expect_no_data(report, "gil_contention");
+    expect_no_data(report, "cpu_oversubscription");
+    expect_no_data(report, "process_starts");
+    report_close(report);
+}
+
+/* ---- input and output ------------------------------------------------------------------------------------------ */
+
+/* The main thread waits for the worker all the time; the worker reads from 100 to 300 and from 500 to 600. */
+static struct report *io_capture(const char *main_call, const char *worker_call, const char *unrecorded)
+{
+    struct writer *writer = capture();
+
+    add_thread(writer, MAIN, "io");
+    add_thread(writer, FIRST, "loader");
+    add_chain(writer, 1, "load", "/src/io.c", 7);
+    add_call(writer, (struct call){ main_call, MAIN, 0, 1000, 0, 0, 0, 0 });
+    add_call(writer, (struct call){ worker_call, FIRST, 100, 300, 1, 0, 0, 1000 });
+    add_call(writer, (struct call){ worker_call, FIRST, 500, 600, 1, 0, 0, 500 });
+    if (unrecorded)
+        add_process(writer, 200, PID, 0, 1000, "/opt/static", unrecorded);
+    return finish(writer);
+}
+
+static void io_that_keeps_the_program_waiting_is_found(void **state)
+{
+    struct report *report = io_capture("pthread_join", "read", NULL);
+
+    EXPECT(report, "blocked_io",
+           "read in load (io.c:7) kept the program waiting for 300 ms: loader (11), 2 calls, 1.50 kB at 5.00 kB/s");
+    report_close(report);
+    report = io_capture("pthread_join", "fsync", NULL);
+    EXPECT(report, "blocked_io", "fsync in load (io.c:7) kept the program waiting for 300 ms: loader (11), 2 calls");
+    report_close(report);
+}
+
+static void io_beside_work_is_not(void **state)
+{
+    struct report *report = io_capture("getpid", "read", NULL); /* the main thread works */
+
+    EXPECT_NOTHING(report, "blocked_io");
+    report_close(report);
+    report = io_capture("pthread_join", "epoll_wait", NULL); /* a server without requests */
+    EXPECT_NOTHING(report, "blocked_io");
+    report_close(report);
+    report = io_capture("pthread_join", "read", "static");   /* another process works */
+    EXPECT_NOTHING(report, "blocked_io");
+    report_close(report);
+}
+
+/* ---- the GIL --------------------------------------------------------------------------------------------------- */
+
+/* 30 rounds, 10 ms apart: in the first `waits` one thread holds the GIL and another waits for it. */
+static struct report *gil_capture(int rounds, int waits)
+{
+    struct writer *writer = capture();
+
+    add_thread(writer, FIRST, "parser");
+    add_thread(writer, SECOND, "loader");
+    for (int i = 0; i < rounds; i++) {
+        add_python(writer, FIRST, i * 10, i < waits ? GIL_HELD : GIL_NEITHER, 1);
+        add_python(writer, SECOND, i * 10, i < waits ? GIL_WAITED : GIL_NEITHER, 2);
+    }
+    add_python_frame(writer, 1, 0, "parse", "/src/a.py", 30);
+    add_python_frame(writer, 2, 0, "load", "/src/a.py", 9);
+    return finish(writer);
+}
+
+static void threads_that_wait_for_the_gil_are_found(void **state)
+{
+    struct report *report = gil_capture(30, 15);
+
+    EXPECT(
+        report, "gil_contention",
+        "GIL of process 100: 1 thread waited 150 ms, in load (a.py:9); held by parser (11), which ran parse (a.py:30)");
+    report_close(report);
+    report = gil_capture(30, 2);
+    EXPECT_NOTHING(report, "gil_contention");
+    report_close(report);
+    report = gil_capture(19, 19); /* too few rounds to say anything */
+    EXPECT_NOTHING(report, "gil_contention");
+    report_close(report);
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------------------------ */
+
+/* Two threads on one CPU, each of which ran for `run` of 1000 ms and was in a run queue for the rest. */
+static struct report *cpu_capture(int64_t run, int64_t queue)
+{
+    struct writer *writer = capture();
+
+    for (int64_t tid = FIRST; tid <= SECOND; tid++) {
+        struct row_TACHO_THREAD_SCHED row = { 0 };
+        add_thread(writer, tid, tid == FIRST ? "worker1" : "worker2");
+        ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(PID, tid));
+        ROW_SET(&row, TACHO_THREAD_SCHED, runNs, MS(run));
+        ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, MS(queue));
+        ROW_SET(&row, TACHO_THREAD_SCHED, slices, 10);
+        writer_append(writer, TABLE_TACHO_THREAD_SCHED, &row);
+    }
+    for (int64_t at = 0; at <= CAPTURE; at += CAPTURE) {
+        struct row_TACHO_CPU_TIME row = { 0 };
+        ROW_SET(&row, TACHO_CPU_TIME, timestamp, MS(at));
+        ROW_SET(&row, TACHO_CPU_TIME, cpu, 0);
+        ROW_SET(&row, TACHO_CPU_TIME, busyNs, MS(at));
+        ROW_SET(&row, TACHO_CPU_TIME, idleNs, 0);
+        writer_append(writer, TABLE_TACHO_CPU_TIME, &row);
+    }
+    return finish(writer);
+}
+
+static void threads_without_a_cpu_are_found(void **state)
+{
+    struct report *report = cpu_capture(300, 700);
+
+    EXPECT(report, "cpu_oversubscription",
+           "process 100: on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
+           "that "
+           "they wanted one; longest worker1 (11), 700 ms; other programs used 40 % of the CPUs");
+    report_close(report);
+    report = cpu_capture(480, 50); /* 9.4 % */
+    EXPECT_NOTHING(report, "cpu_oversubscription");
+    report_close(report);
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------------- */
+
+/* Every 20 ms a process that lives for `life`. */
+static struct report *process_capture(int count, int64_t life)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/bin/sh", NULL);
+    for (int i = 0; i < count; i++)
+        add_process(writer, 200 + i, PID, i * 20, i * 20 + life, "/bin/true", NULL);
+    return finish(writer);
+}
+
+static void many_short_processes_are_found(void **state)
+{
+    struct report *report = process_capture(30, 10);
+    struct table *table = run_rule(report, "process_starts");
+
+    assert_int_equal(table_row(table, 0)[0].integer, MS(300));
+    table_delete(table);
+    EXPECT(report, "process_starts",
+           "sh (100) started 30 processes that lived less than 100 ms, 50 a second, mostly true");
+    report_close(report);
+    report = process_capture(19, 10);  /* too few */
+    EXPECT_NOTHING(report, "process_starts");
+    report_close(report);
+    report = process_capture(30, 2);   /* 6 % of the time */
+    EXPECT_NOTHING(report, "process_starts");
+    report_close(report);
+    report = process_capture(30, 100); /* they work */
+    EXPECT_NOTHING(report, "process_starts");
+    report_close(report);
+}
+
+/* ---- the start ------------------------------------------------------------------------------------------------- */
+
+/* Imports up to `imports`, then other code; CUDA calls from 400 on, before a kernel at 700. */
+static struct report *start_capture(int64_t imports, int64_t cuda)
+{
+    struct writer *writer = capture();
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+
+    add_process(writer, PID, 0, 0, 1000, "/usr/bin/python3", NULL);
+    for (int64_t at = 0; at <= 390; at += 10)
+        add_python(writer, MAIN, at, GIL_HELD, at < imports ? 1 : 2);
+    add_python_frame(writer, 1, 0, "<module>", "/lib/torch/__init__.py", 5);
+    add_python_frame(writer, 1, 1, "_find_and_load", "<frozen importlib._bootstrap>", 1);
+    add_python_frame(writer, 1, 2, "<module>", "/src/train.py", 3);
+    add_python_frame(writer, 2, 0, "<module>", "/src/train.py", 9);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(PID, MAIN));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
+    for (int inner = 1; inner >= 0; inner--) { /* a call inside it, which ends first */
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(400 + inner * 10));
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(400 + cuda - inner * 10));
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, inner ? "cuInit" : "cudaMalloc_v3020"));
+        writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+    }
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(750)); /* behind the first kernel */
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(990));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+    made_kernel(writer, (struct made_kernel){ .begin = MS(700), .end = MS(710), .pid = PID, .id = NO_ID, .name = "k" });
+    return finish(writer);
+}
+
+static void a_slow_start_is_found(void **state)
+{
+    struct report *report = start_capture(300, 250);
+
+    EXPECT(report, "slow_start",
+           "python3 (100): Python imports took 300 ms, 30 % of the time; mostly <module> (train.py:3), 300 ms",
+           "python3 (100): CUDA initialisation took 250 ms, 25 % of the time; mostly cudaMalloc, 250 ms");
+    report_close(report);
+    report = start_capture(190, 190); /* below 200 ms */
+    EXPECT_NOTHING(report, "slow_start");
+    report_close(report);
+}
+
+static void loading_of_libraries_is_found(void **state)
+{
+    struct writer *writer = capture();
+
+    add_thread(writer, MAIN, "loads");
+    add_chain(writer, 1, "load_plugins", "/src/p.c", 3);
+    add_call(writer, (struct call){ "dlopen", MAIN, 100, 250, 1, 0, 0, 0 });
+    add_call(writer, (struct call){ "dlopen", MAIN, 300, 400, 1, 0, 0, 0 });
+    struct report *report = finish(writer);
+    EXPECT(report, "slow_start",
+           "process 100: loading of libraries took 250 ms, 25 % of the time; mostly load_plugins (p.c:3), 250 ms");
+    report_close(report);
+}
+
+/* ---- advice_sum ------------------------------------------------------------------------------------------------ */
+
+/* Two locks, each waited for in 600 of 1000 ms, and a slow start of 300 ms: the locks come first, and their impact is
+ * not above the time of the capture. */
+static void the_largest_impact_comes_first(void **state)
+{
+    enum { IMPACT, FOUND, RULE, FINDING, ADVICE };
+    const struct analysis_request everything = { 0 };
+    struct writer *writer = mutex_capture();
+    struct table *table = NULL;
+    struct error err;
+
+    add_mutex_program(writer, 0x1040);
+    add_mutex_program(writer, 0x1080);
+    add_call(writer, (struct call){ "dlopen", MAIN, 100, 400, 0, 0, 0, 0 });
+    struct report *report = finish(writer);
+    if (analysis_run(analysis_find("advice_sum"), report, &everything, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(table_row_count(table), 2);
+    const struct table_cell *first = table_row(table, 0), *second = table_row(table, 1);
+    assert_int_equal(first[IMPACT].integer, MS(1000));
+    assert_int_equal(first[FOUND].integer, 2);
+    assert_string_equal(first[RULE].text.bytes, "lock_contention");
+    assert_string_equal(first[FINDING].text.bytes,
+                        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by "
+                        "worker1 (11), at 0.2000 s (the largest of 2)");
+    assert_int_equal(second[IMPACT].integer, MS(300));
+    assert_string_equal(second[RULE].text.bytes, "slow_start");
+    assert_string_equal(second[FINDING].text.bytes,
+                        "process 100: loading of libraries took 300 ms, 30 % of the time, at 0.1000 s");
+    table_delete(table);
+    report_close(report);
+}
+
+/* Rules without data name the option that records it. */
+static void options_that_record_are_known(void **state)
+{
+    assert_string_equal(analysis_need_option(&rule_lock_contention.needs[0]), "--trace=osrt");
+    assert_string_equal(analysis_need_option(&rule_gil_contention.needs[0]), "--python-sampling=true");
+    assert_string_equal(analysis_need_option(&rule_cpu_oversubscription.needs[0]), "--cpuctxsw=process-tree");
+    assert_string_equal(analysis_need_option(&rule_cuda_api_sync.needs[0]), "--trace=cuda");
+    assert_null(analysis_need_option(&rule_dx12_mem_ops.needs[0]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_contended_lock_has_a_holder_and_a_line),
+        cmocka_unit_test(a_holder_can_be_in_a_call),
+        cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
+        cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
+        cmocka_unit_test(io_beside_work_is_not),
+        cmocka_unit_test(threads_that_wait_for_the_gil_are_found),
+        cmocka_unit_test(threads_without_a_cpu_are_found),
+        cmocka_unit_test(many_short_processes_are_found),
+        cmocka_unit_test(a_slow_start_is_found),
+        cmocka_unit_test(loading_of_libraries_is_found),
+        cmocka_unit_test(the_largest_impact_comes_first),
+        cmocka_unit_test(options_that_record_are_known),
+    };
+
+    return cmocka_run_group_tests_name("analyze_cpu_rules", tests, make_path, remove_path);
+}
