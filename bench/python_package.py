@@ -43,7 +43,7 @@ with tacho.load(sys.argv[1]) as report:
         start = time.perf_counter()
         table["start"], table["end"]
         rounds.append(time.perf_counter() - start)
-    print(f"two columns of {table.row_count} rows: {statistics.median(rounds) * 1000:.1f} ms")
+    print(f"two columns of {len(table)} rows: {statistics.median(rounds) * 1000:.1f} ms")
 """ % ROUNDS
 
 

@@ -23,13 +23,15 @@ packages_format="clang-format-19"
 packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
+# Python's packages that the tests use tables and notebooks with.
+packages_python="python3-numpy python3-pandas python3-nbclient python3-ipykernel"
 # Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
-packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython pypy3 libc6-dbg pkg-config lintian"
+packages_all="default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
-pypi_environment="numpy pandas ipython py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_environment="numpy pandas pyarrow duckdb polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"

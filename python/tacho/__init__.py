@@ -8,8 +8,9 @@ from ._marks import mark, pop, push, range, record_function  # pylint: disable=r
 from ._native import TachoError
 from ._notebook import load_ipython_extension
 from ._profile import autograd_profile, profile, supported_activities, tensorboard_trace_handler
-from ._report import Report, Table, load
+from ._report import Report, load
 from ._schedule import ProfilerAction, ProfilerActivity, schedule
+from ._table import Table
 
 __version__ = "0.1.0"
 __all__ = ["FunctionEventAvg", "KeyAverages", "ProfilerAction", "ProfilerActivity", "Report", "Table", "TachoError", "autograd_profile",

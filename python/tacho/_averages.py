@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, overload
 
-from . import _native
+from . import _html, _native
 from ._events import Times
 
 # Columns of `tacho ops --format json`, and torch's names for them.
@@ -128,4 +128,15 @@ class KeyAverages(Sequence[FunctionEventAvg]):
 
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        has_device = any(row.self_device_time_total for row in self)
+        by = "self_device_time_total" if has_device else "self_cpu_time_total"
+        total = sum(getattr(row, by) for row in self) or 1
+        shown = sorted(self, key=lambda row: getattr(row, by), reverse=True)[:_html.ROWS]
+        device = ["Self device µs", "Device µs"] if has_device else []
+        rows = [[row.key, round(100 * getattr(row, by) / total, 1), *[round(time, 1) for time in (
+            [row.self_device_time_total, row.device_time_total] if has_device else []) + [row.self_cpu_time_total, row.cpu_time_total, row.cpu_time]], row.count]
+                for row in shown]
+        return _html.table(["Name", "Self %", *device, "Self CPU µs", "CPU µs", "CPU µs per call", "Calls"], rows, len(self))
 

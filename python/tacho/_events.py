@@ -180,7 +180,7 @@ def read(window: "Window") -> List[FunctionEvent]:
     """All of a window, by start."""
     start, _ = window.span()
     with Report(window.path) as report:
-        rows = report.table("torch_events", *window.filter())
+        rows = report.rows("torch_events", *window.filter())
     events = [FunctionEvent(number, row, start) for number, row in enumerate(rows, 1)]
     _join(events, rows)
     return events

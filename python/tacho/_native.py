@@ -90,6 +90,13 @@ def sentence(stderr: str) -> str:
     return (failures or lines or [""])[-1]
 
 
+class UnknownName(TachoError, KeyError):
+    """There is no table or column of this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 _told: Set[str] = set()
 
 

@@ -1,30 +1,23 @@
 """Reading reports: tables as columns, through <tacho/report.h> of libtacho.so.
 
-A column is read by one call into memory of NumPy's, or of the array module where there is no NumPy; texts are read once for each
-different one. Files of other profilers are imported first.
+A column is read by one call into memory of NumPy's, or of the array module where there is no NumPy; each different text is read once.
+Files of other profilers are imported first.
 """
 from __future__ import annotations
 
-import array
+import csv
 import ctypes
 import functools
 import json
 import os
 import tempfile
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
 
-from . import _native
+from . import _columns, _html, _native
+from ._table import Table, of_rows, unknown
 
-try:
-    import numpy
-except ImportError:
-    numpy = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped,unused-ignore]
-
-_REAL, _TEXT, _STRING = 2, 3, 4  # enum tacho_column_type
+_KINDS = {2: _columns.REAL, 3: _columns.TEXT, 4: _columns.TEXT}  # enum tacho_column_type; all others are INT
 
 
 @functools.lru_cache(maxsize=None)
@@ -46,104 +39,6 @@ def _library() -> Any:
     return library
 
 
-def _address(values: Any) -> int:
-    return int(values.ctypes.data) if numpy is not None else int(values.buffer_info()[0])
-
-
-def _empty(code: str, count: int) -> Any:
-    """Room for so many values: q, d or B."""
-    if numpy is not None:
-        return numpy.empty(count, dtype=code)
-    return array.array(code, bytes(count * array.array(code).itemsize))
-
-
-class Table(Mapping[str, Any]):
-    """A table: a mapping from the names of its columns to their values. Times are ns since the begin of the capture."""
-
-    def __init__(self, report: "Report", number: int, name: str) -> None:
-        self._report, self._number, self.name = report, number, name
-        library, handle = _library(), report._handle
-        self._rows = int(library.tacho_report_row_count(handle, number))
-        count = int(library.tacho_report_column_count(handle, number))
-        self._columns = {library.tacho_report_column_name(handle, number, i).decode(): i for i in range(count)}
-
-    @property
-    def row_count(self) -> int:
-        """How many rows it has."""
-        return self._rows
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __repr__(self) -> str:
-        return f"<tacho.Table {self.name}: {self._rows} rows of {', '.join(self._columns)}>"
-
-    def _kind(self, name: str) -> int:
-        return int(_library().tacho_report_column_type(self._report._handle, self._number, self._columns[name]))
-
-    def _read(self, name: str, nulls: Any = None) -> Any:
-        real = self._kind(name) == _REAL
-        values = _empty("d" if real else "q", self._rows)
-        read = _library().tacho_report_read_real if real else _library().tacho_report_read
-        if self._rows:
-            failed = read(self._report._handle, self._number, self._columns[name], 0, self._rows, _address(values),
-                          _address(nulls) if nulls is not None else None)
-            if failed:
-                raise _native.TachoError(f"column {name} of {self.name} could not be read (error {failed})")
-        return values
-
-    def ids(self, name: str) -> Any:
-        """The column as numbers: of texts, the ids that Report.string() takes. What is NULL is 0."""
-        return self._read(name)
-
-    def nulls(self, name: str) -> Any:
-        """1 for each value that is NULL, else 0."""
-        nulls = _empty("B", self._rows)
-        self._read(name, nulls)
-        return nulls
-
-    def __getitem__(self, name: str) -> Any:
-        """An array of numbers, or of texts. Numbers that are NULL are 0 (nulls() tells them apart), texts None."""
-        if self._kind(name) not in (_TEXT, _STRING):
-            return self._read(name)
-        nulls = _empty("B", self._rows)
-        ids = self._read(name, nulls)
-        string = self._report.string
-        if numpy is None:
-            texts = {number: string(number) for number in set(ids)}
-            return [None if null else texts[number] for number, null in zip(ids, nulls)]
-        unique, places = numpy.unique(ids, return_inverse=True)
-        texts_of = numpy.array([string(int(number)) for number in unique] or [""], dtype=object)
-        values = texts_of[places.reshape(-1)] if self._rows else numpy.empty(0, dtype=object)
-        values[nulls.astype(bool)] = None
-        return values
-
-    def columns(self) -> Dict[str, Any]:
-        """All of them."""
-        return {name: self[name] for name in self}
-
-    def rows(self) -> Iterator[Dict[str, Any]]:
-        """One dictionary a row, NULL as None: for small tables."""
-        values = {name: self[name] for name in self}
-        nulls = {name: self.nulls(name) for name in self}
-        for i in range(self._rows):
-            yield {name: None if nulls[name][i] else _plain(values[name][i]) for name in self}
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """A DataFrame; numbers that are NULL are NA."""
-        import pandas  # pylint: disable=import-outside-toplevel,redefined-outer-name
-        frame = pandas.DataFrame(self.columns())
-        for name in self:
-            missing = pandas.Series(self.nulls(name)).astype(bool)
-            if missing.any() and self._kind(name) not in (_TEXT, _STRING):
-                kind = "Float64" if self._kind(name) == _REAL else "Int64"
-                frame[name] = frame[name].astype(kind).mask(missing)
-        return frame
-
-
 def _unlike(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     """A row; of columns of the same name the second is NAME:1, the next NAME:2, as SQLite calls them."""
     row: Dict[str, Any] = {}
@@ -161,10 +56,6 @@ def _rows(text: str) -> List[Dict[str, Any]]:
     return rows
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
 class Report(Mapping[str, Table]):
     """A report: a mapping from the names of the tables that it has rows in to the tables."""
 
@@ -178,8 +69,9 @@ class Report(Mapping[str, Table]):
             sentence = library.tacho_report_error(self._handle).decode(errors="replace")
             self.close()
             raise _native.TachoError(sentence)
-        names = [library.tacho_report_table_name(self._handle, i).decode() for i in range(library.tacho_report_table_count(self._handle))]
-        self._tables = {name: i for i, name in enumerate(names) if library.tacho_report_row_count(self._handle, i)}
+        count = library.tacho_report_table_count(self._handle)
+        self._known = [library.tacho_report_table_name(self._handle, i).decode() for i in range(count)]
+        self._tables = {name: i for i, name in enumerate(self._known) if library.tacho_report_row_count(self._handle, i)}
 
     @staticmethod
     def _is_ours(path: str) -> bool:
@@ -208,8 +100,36 @@ class Report(Mapping[str, Table]):
         if getattr(self, "_handle", None):
             self.close()
 
+    def _open(self) -> ctypes.c_void_p:
+        if not self._handle:
+            raise _native.TachoError(f"the report {self.path} was closed; tacho.load() opens it again")
+        return self._handle
+
+    def _read(self, table: int, column: int, kind: str, first: int, count: int) -> _columns.Column:
+        values, nulls = _columns.empty("d" if kind == _columns.REAL else "q", count), _columns.empty("B", count)
+        read = _library().tacho_report_read_real if kind == _columns.REAL else _library().tacho_report_read
+        failed = read(self._open(), table, column, first, count, _columns.address(values), _columns.address(nulls)) if count else 0
+        if failed:
+            raise _native.TachoError(f"column {column} of {self._known[table]} in {self.path} could not be read (error {failed})")
+        return _columns.of_ids(values, nulls, self.string) if kind == _columns.TEXT else _columns.Column(kind, values, nulls)
+
     def __getitem__(self, name: str) -> Table:
-        return Table(self, self._tables[name], name)
+        if name not in self._tables:
+            raise self._unknown(name)
+        library, handle, number = _library(), self._open(), self._tables[name]
+        columns: Dict[str, Tuple[str, _columns.Reader]] = {}
+        for i in range(library.tacho_report_column_count(handle, number)):
+            kind = _KINDS.get(library.tacho_report_column_type(handle, number, i), _columns.INT)
+            columns[library.tacho_report_column_name(handle, number, i).decode()] = kind, functools.partial(self._read, number, i, kind)
+        return Table(name, int(library.tacho_report_row_count(handle, number)), columns)
+
+    def _unknown(self, name: object) -> _native.UnknownName:
+        if name in self._known:
+            return _native.UnknownName(f"{self.path} has no rows in {name}; it has rows in {', '.join(self._tables)}")
+        return unknown(f"{self.path} has no table", name, self._tables, "Reports of tacho stats come from report.table(NAME).")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -220,19 +140,44 @@ class Report(Mapping[str, Table]):
     def __repr__(self) -> str:
         return f"<tacho.Report {self.path}: {', '.join(self._tables)}>"
 
+    def _repr_html_(self) -> str:
+        tables = [self[name] for name in self]
+        return _html.table(["table", "rows", "columns"], [(table.name, len(table), ", ".join(table.columns)) for table in tables], len(tables), self.path)
+
     def string(self, number: int) -> str:
         """The text with this id."""
         length = ctypes.c_size_t()
-        place = _library().tacho_report_string(self._handle, number, ctypes.byref(length))
+        place = _library().tacho_report_string(self._open(), number, ctypes.byref(length))
         return ctypes.string_at(place, length.value).decode("utf-8", "replace")
 
-    def sql(self, question: str) -> List[Dict[str, Any]]:
-        """What SQL over the tables answers, a dictionary a row. Columns of the same name are told apart: id, id:1."""
-        return _rows(_native.run(["sql", "--format", "json", self.path, question]))
+    def sql(self, question: str) -> Table:
+        """The result of an SQL query over the tables. Columns of the same name are told apart: id, id:1."""
+        def header() -> List[str]:
+            names = next(csv.reader(_native.run(["sql", "--format", "csv", self.path, question]).splitlines()), [])
+            return list(_unlike([(name, None) for name in names]))
 
-    def table(self, name: str, *options: str) -> List[Dict[str, Any]]:
-        """A report of `tacho stats`, such as cuda_gpu_kern_sum, a dictionary a row."""
+        return of_rows("the result", _rows(_native.run(["sql", "--format", "json", self.path, question])), header)
+
+    def rows(self, name: str, *options: str) -> List[Dict[str, Any]]:
+        """The rows of table(), without a detour over columns."""
         return _rows(_native.run(["stats", "-q", "-r", name, "--format", "json", *options, self.path]))
+
+    def table(self, name: str, *options: str) -> Table:
+        """A report of `tacho stats`, such as cuda_gpu_kern_sum."""
+        return of_rows(name, self.rows(name, *options), list)
+
+    def summary(self) -> str:
+        """The text of `tacho summary`."""
+        return _native.run(["summary", self.path])
+
+    def to_parquet(self, folder: "os.PathLike[str] | str", tables: Optional[Iterable[str]] = None) -> List[str]:
+        """Writes each table, or each of these, into a file NAME.parquet of the folder, with pyarrow. The paths of the files."""
+        os.makedirs(folder, exist_ok=True)
+        paths = []
+        for name in self if tables is None else tables:
+            paths.append(os.path.join(folder, name + ".parquet"))
+            self[name].to_parquet(paths[-1])
+        return paths
 
 
 def load(path: "os.PathLike[str] | str") -> Report:

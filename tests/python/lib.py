@@ -25,6 +25,13 @@ class Case(trace.Case):
 
     python = sys.executable
 
+    def python_with(self, *modules):
+        """A Python that has these: the tests' own, the distribution's, or that of scripts/test --all."""
+        for python in dict.fromkeys([sys.executable, "/usr/bin/python3", trace.TORCH_PYTHON]):
+            if os.path.exists(python) and subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0:
+                return python
+        return self.skipTest(f"no Python here has {', '.join(modules)}: scripts/test --all installs them")
+
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
