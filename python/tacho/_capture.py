@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import ctypes
 import errno
+import functools
 import os
 import shutil
 import subprocess
@@ -17,9 +18,10 @@ import sys
 import tempfile
 import threading
 import time
+from types import ModuleType
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from . import _agent, _modules, _native
+from . import _agent, _imports, _modules, _native
 from ._report import Report
 
 HOW = "run it so: tacho profile python " + (os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "script.py")
@@ -49,6 +51,12 @@ def _is_loaded(library: str) -> bool:
         return False
 
 
+def _let_read(pid: int) -> None:
+    """Lets a process read our memory, for Python samples: with Yama, the default of some distributions, only a parent may."""
+    set_ptracer = 0x59616d61  # PR_SET_PTRACER; fails where there is no Yama
+    ctypes.CDLL(None).prctl(set_ptracer, ctypes.c_ulong(pid), 0, 0, 0)
+
+
 class OwnCapture:
     """A tacho beside us that records this process, from the first window on until the process ends."""
 
@@ -69,6 +77,7 @@ class OwnCapture:
             # A session of its own: Ctrl-C is for the program, which ends the capture in its own time.
             self.collector = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
                                               env=_native.environment(), start_new_session=True)
+            _let_read(self.collector.pid)
             assert self.collector.stdout
             session, library = (os.fsdecode(self.collector.stdout.readline()).rstrip("\n") for _ in (1, 2))
             if not library:
@@ -112,8 +121,7 @@ _own: Optional[OwnCapture] = None
 
 
 def attach(output: Optional[str] = None) -> _agent.Agent:
-    """The agent of the capture of this process, which is started if there is none. output: where the report of one that is started
-    here is to stay; of one that was started before, a window makes a copy."""
+    """The agent of the capture of this process, which is started if there is none. output: the report of a capture that is started here."""
     global _own
     with _lock:
         agent = _agent.current()
@@ -121,8 +129,6 @@ def attach(output: Optional[str] = None) -> _agent.Agent:
             _own = OwnCapture(output)
             agent = _agent.current()
             assert agent is not None
-        elif output and _own is None and os.path.abspath(output) != agent.report():
-            _native.say_once(f"the report is {agent.report()}: this process was being captured already")
         return agent
 
 
@@ -156,6 +162,13 @@ class _Recording:
     def _choose(agent: _agent.Agent, what: int) -> None:
         agent.choose(what)
         _modules.tell(agent, bool(what & _agent.MODULES))
+
+    def follow(self, agent: _agent.Agent) -> None:
+        """To be called when the process may have loaded PyTorch: an agent that was not preloaded does not see that."""
+        with self.lock:
+            if self.wanted:
+                self._choose(agent, self._all())
+                agent.start()
 
     def begin(self, agent: _agent.Agent, wanted: int) -> int:
         """The time from which the window counts."""
@@ -191,6 +204,17 @@ class _Recording:
 _recording = _Recording()
 
 
+@functools.lru_cache(maxsize=None)
+def _await_torch() -> None:
+    """Once for the process: a window that is open when the program imports PyTorch sees its operators."""
+    def came(_: ModuleType) -> None:
+        agent = _agent.current()
+        if agent is not None:
+            _recording.follow(agent)
+
+    _imports.when_imported("torch", came)
+
+
 def _after_fork() -> None:
     """A child has begun none of the windows, and its parent's threads, which may hold a lock, are not in it."""
     global _lock, _recording
@@ -219,9 +243,10 @@ class Window:
         self.agent = attach(output)
         self.pid = os.getpid()
         self.wanted = wanted
-        self.output = os.path.abspath(output) if output and _own is not None else None
+        self.output = os.path.abspath(output) if output else None
         self.ended_ns: Optional[int] = None
         self.is_open = True
+        _await_torch()
         self.started_ns = _recording.begin(self.agent, wanted)
 
     def stop(self) -> None:
@@ -235,8 +260,13 @@ class Window:
         self.ended_ns = _last_end_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
         if failed:
             _complain(failed)
-        if self.output is not None and self.output != self.path:
-            shutil.copyfile(self.path, self.output)
+        if self.output is not None and self.output != self.path:  # of a capture that had begun before
+            self.export(self.output)
+
+    def export(self, path: str) -> None:
+        """Writes a report of the window alone."""
+        start, end = self.span()
+        _native.run(["export", "--type", "tacho", "--times", f"{start}/{end}", "-o", path, "-f", "true", "-q", self.path])
 
     @property
     def path(self) -> str:

@@ -9,12 +9,13 @@ import json
 import os
 import socket
 import sys
+import tempfile
 import time
 import uuid
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Type
 
-from . import _agent, _events, _memory, _native
+from . import _agent, _events, _html, _memory, _native
 from ._averages import FunctionEventAvg, KeyAverages
 from ._capture import Window
 from ._marks import record_function
@@ -112,6 +113,20 @@ class Recorded:
         """The path of the report, for other commands of tacho; the window is .filter() of them."""
         return self._done().path
 
+    def summary(self) -> str:
+        """The text of `tacho summary` for the window: where its time went."""
+        window = self._done()
+        with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
+            path = os.path.join(folder, "window.tacho")
+            window.export(path)
+            return _native.run(["summary", path]).replace(path, window.path)
+
+    def _repr_html_(self) -> str:
+        if self._window is None or self._window.is_open:
+            return _html.lines(repr(self))
+        rows = self.key_averages()
+        return _html.lines(self.summary()) + (rows._repr_html_() if rows else "")
+
     def _export(self, path: str, kind: str, *options: str) -> None:
         window = self._done()
         _native.run(["export", "--type", kind, *options, *window.filter("--times"), "-o", path, "-f", "true", "-q", window.path])
@@ -130,6 +145,14 @@ class Recorded:
     def export_html(self, path: str, max_size: Optional[str] = None) -> None:
         """The timeline in one file that opens in any browser; of at most that size ("25MB"), with an overview of what is left out."""
         self._export(path, "html", *(["--max-size", max_size] if max_size else []))
+
+    def timeline(self, height: int = 500, max_size: str = "8MB") -> _html.Timeline:
+        """The timeline for a notebook, which keeps it: at most so large, with an overview of what is left out."""
+        with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
+            path = os.path.join(folder, "timeline.html")
+            self.export_html(path, max_size)
+            with open(path, encoding="utf-8") as file:
+                return _html.Timeline(file.read(), height)
 
     def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
         """What was in use of a device's memory by time (profile_memory=True): .html, .json, .json.gz or .raw.json.gz. What the memory was for
@@ -201,7 +224,7 @@ def _say_what_has_no_effect(**asked: bool) -> None:
 
 def _names_cuda(activities: Optional[Iterable[Any]]) -> bool:
     if activities is None:
-        return _has_cuda()
+        return _has_cuda() or "torch" not in sys.modules  # it may come later
     return any(getattr(activity, "name", activity) == "CUDA" for activity in activities)
 
 
@@ -218,7 +241,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
         super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack, with_stack or with_modules), with_flops, output)
         _say_what_has_no_effect(acc_events=acc_events)
         self.activities = set(activities) if activities is not None else set()
-        self.use_device = "cuda" if cuda else None
+        self.use_device = "cuda" if cuda and _has_cuda() else None
         self.experimental_config, self.acc_events = experimental_config, acc_events
         self.execution_trace_observer, self.custom_trace_id_callback = execution_trace_observer, custom_trace_id_callback
         self.schedule: Callable[[int], Any] = schedule or always

@@ -52,7 +52,7 @@ class Notebook(lib.Case):
         out = self.run_text(SHELL).splitlines()
         self.assertRegex(out[0], "No operators of PyTorch were recorded; the report is .*kept.tacho")
         self.assertEqual(out[1:3], ["cell tacho 42", "['in the cell']"])
-        self.assertEqual(out[4], "['in the cell', 'in the next']")
+        self.assertEqual(out[4], "['in the next']")
         self.assertRegex(out[6], "^(UsageError|TachoError) %%tacho: unrecognized arguments: --nope")
 
     def test_ipython(self):
