@@ -333,8 +333,8 @@ static void say_what_is_left(const struct export_options *options, const struct 
 {
     if (options->note)
         text_addf(options->note,
-                  "kept %.6f s to %.6f s of %.6f s to %.6f s, which is %.1f %% of its events%s, to stay below the "
-                  "size; --filter-time and --steps choose another part",
+                  "exported %.6f s to %.6f s of %.6f s to %.6f s, %.1f %% of the events%s, to keep the size limit; "
+                  "choose another part with --filter-time or --steps",
                   (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9,
                   (double)density->to_ns / 1e9, share * 100, density->where);
 }
@@ -363,7 +363,7 @@ static int cut_to(struct report *report, const char *path, const struct export_o
         }
     }
     return error_set(err, ERR_NO_SPACE,
-                     "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
+                     "cannot reach that size: the smallest part takes %llu bytes, and the limit leaves %llu",
                      (unsigned long long)bytes, (unsigned long long)most);
 }
 
@@ -376,9 +376,13 @@ int cut_report(struct report *report, const char *path, const struct export_opti
 
     if (options->shift_ns || options->normalize)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
+                         "--ts-shift and --ts-normalize have no meaning for --type tacho: a report contains its "
+                         "clocks");
     if (options->max_bytes && most == 0)
-        return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
+        return error_set(err, ERR_NO_SPACE,
+                         "cannot reach that size: the page alone takes %llu "
+                         "bytes",
+                         (unsigned long long)size.taken);
     int is_all = options->range_count == 0 && options->pattern_count == 0 && !options->filter;
     bytes = report_health(report).file_bytes;
     /* A whole report of twice the size cannot fit; the size of its file is enough for a first guess. */
@@ -398,7 +402,7 @@ static int export_report(struct report *report, const char *path, const struct e
 
 const struct exporter export_tacho = {
     .name = "tacho",
-    .help = "a part of the report as a report",
+    .help = "part of the report, as a report",
     .extension = "part.tacho",
     .limits = 1,
     .export_report = export_report,

@@ -119,9 +119,9 @@ static int find_work(struct cut_density *density, struct report *report, const s
     static const struct {
         const char *where, *tables[4];
     } kinds[] = {
-        { ", where there is work on GPUs",
+        { ", around the GPU work",
           { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET" } },
-        { ", where there are steps and ranges", { "TACHO_TORCH_STEP", "NVTX_EVENTS", "TACHO_TORCH_OP" } },
+        { ", around steps and ranges", { "TACHO_TORCH_STEP", "NVTX_EVENTS", "TACHO_TORCH_OP" } },
     };
     int code, found = 0;
 
@@ -164,7 +164,7 @@ int cut_density(struct cut_density *density, struct report *report, const struct
     }
     leave_ranges(density, options);
     return density->total > 0 ? find_work(density, report, options, err)
-                              : error_set(err, ERR_NO_DATA, "there are no events that could be left out");
+                              : error_set(err, ERR_NO_DATA, "cannot reach that size: the report has no events to omit");
 }
 
 /* ---- the window ------------------------------------------------------------------------------------------------ */

@@ -72,7 +72,7 @@ static int move_into_place(const char *unfinished, const char *path, const char 
     struct stat status;
 
     if (overwrite && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && remove_output(path, ending) != 0)
-        return error_set_errno(err, "cannot replace the folder '%s'", path);
+        return error_set_errno(err, "cannot replace the directory '%s'", path);
     return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
@@ -87,7 +87,7 @@ static int write_unfinished(const struct exporter *exporter, struct report *repo
 
     umask(mask | 077);
     if (is_added_to && copy_file(path, unfinished) != 0) {
-        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
+        code = error_set_errno(err, "cannot copy '%s' to append to it", path);
         goto restore_mask;
     }
     if ((code = exporter->export_report(report, unfinished, options, err)) != 0)
@@ -109,7 +109,7 @@ static int export_aside(const struct exporter *exporter, struct report *report, 
     int code;
 
     if (snprintf(folder, sizeof folder, "%s.unfinished.XXXXXX", path) >= (int)sizeof folder)
-        return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
+        return error_set(err, ERR_BAD_ARGUMENT, "the output name is too long");
     if (!mkdtemp(folder))
         return error_set_errno(err, "cannot write '%s'", path);
     snprintf(unfinished, sizeof unfinished, "%s/export", folder);
@@ -129,14 +129,17 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
 
     options = options ? options : &everything;
     if (options->append && !exporter->appends)
-        return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
+        return error_set(err, ERR_BAD_ARGUMENT, "--append works only with --type sqlite");
     if (options->gzip && !exporter->gzips)
-        return error_set(err, ERR_BAD_ARGUMENT, "--gzip is not for --type %s", exporter->name);
+        return error_set(err, ERR_BAD_ARGUMENT, "--gzip does not work with --type %s", exporter->name);
     if (options->max_bytes && !exporter->limits)
-        return error_set(err, ERR_BAD_ARGUMENT, "--max-size is for --type html and tacho");
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-size works only with --type html and tacho");
     if (!overwrite && !options->append && taken)
-        return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
+        return error_set(err, ERR_EXISTS,
+                         "'%s' exists already: choose another name, or overwrite it with -f "
+                         "true",
+                         path);
     if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is neither a file nor a folder", path);
+        return error_set(err, ERR_BAD_ARGUMENT, "cannot overwrite '%s': it is neither a file nor a directory", path);
     return export_aside(exporter, report, path, overwrite, options, there ? &status : NULL, err);
 }

@@ -20,7 +20,7 @@ int export_add_pattern(struct export_options *options, const char *pattern, stru
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     struct regex *made = regex_compile(pattern, strlen(pattern), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
     if (!made)
-        return error_set(err, reason.code, "'%s' is no pattern of table names: %s", pattern, reason.text);
+        return error_set(err, reason.code, "invalid pattern '%s' for --tables: %s", pattern, reason.text);
     options->patterns[options->pattern_count++] = made;
     return 0;
 }
@@ -29,7 +29,10 @@ int export_parse_time(const char *text, int64_t *out, struct error *err)
 {
     if (human_read_time(text, strlen(text), out))
         return 0;
-    return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no time: a number, then ns, us, ms or s", text);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "invalid time '%s': use a number, optionally followed by ns, us, ms or "
+                     "s",
+                     text);
 }
 
 int export_add_range(struct export_options *options, const char *range, struct error *err)
@@ -39,8 +42,7 @@ int export_add_range(struct export_options *options, const char *range, struct e
     char start[64];
 
     if (!slash || (size_t)(slash - range) >= sizeof start)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no range of time: write START/END, either may be left out",
-                         range);
+        return error_set(err, ERR_BAD_ARGUMENT, "invalid time range '%s': use START/END; either may be omitted", range);
     memcpy(start, range, (size_t)(slash - range));
     start[slash - range] = '\0';
     if (*start && export_parse_time(start, &span.from_ns, err) != 0)
@@ -100,7 +102,7 @@ static int read_begin(struct report *report, int64_t *out, struct error *err)
     if (row_cursor_next(&rows) && !row_is_null(&rows, 0))
         *out = row_int(&rows, 0);
     else
-        code = error_set(err, ERR_NO_DATA, "the report does not say when it began, so its times cannot be made UTC");
+        code = error_set(err, ERR_NO_DATA, "--ts-normalize cannot convert times to UTC: the report has no start time");
     row_cursor_close(&rows);
     return code;
 }

@@ -38,11 +38,11 @@ static int name_file(const struct html *html, const char *name, char path[4096],
     const char *folder = html->options->page_folder ? html->options->page_folder : "";
 
     if (snprintf(path, 4096, "%s/%s", folder, name) >= 4096)
-        return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
+        return error_set(err, ERR_BAD_ARGUMENT, "the path of the timeline page is too long");
     if (access(path, R_OK) != 0)
         return error_set(err, ERR_NOT_FOUND,
-                         "this Tacho was built without the timeline's page (%s is missing): install nodejs, npm, "
-                         "clang, lld and wasi-libc and build again",
+                         "this tacho was built without the timeline page (%s is missing): install nodejs, npm, clang, "
+                         "lld and wasi-libc, and build again",
                          path);
     return 0;
 }
@@ -86,7 +86,7 @@ static int read_page(struct html *html, struct error *err)
     if (stat(html->wasm_path, &status) != 0)
         return error_set_errno(err, "cannot read '%s'", html->wasm_path);
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return error_set_errno(err, "the kernel gives no random numbers");
+        return error_set_errno(err, "the kernel returned no random numbers");
     html->wasm_bytes = (uint64_t)status.st_size;
     for (size_t i = 0; i < sizeof random; i++)
         sprintf(html->nonce + 2 * i, "%02x", random[i]);
@@ -239,7 +239,7 @@ static int put_page(void *context, struct outfile *output, struct error *err)
     if (!head || !find_element(&html->index, "<link", "page.css", "", &style) ||
         !find_element(&html->index, "<script", "page.js", "</script>", &script) ||
         (size_t)(head - index) > style.from || style.to > script.from)
-        return error_set(err, ERR_BAD_FORMAT, "index.html of the timeline's page is not as it was built");
+        return error_set(err, ERR_BAD_FORMAT, "index.html of the timeline page was changed; install Tacho again");
     size_t inside = (size_t)(head - index) + strlen("<head>");
     text_add_bytes(&html->text, index, inside);
     text_add_char(&html->text, '\n');
@@ -292,7 +292,7 @@ free_page:
 
 const struct exporter export_html = {
     .name = "html",
-    .help = "the timeline in one file",
+    .help = "the timeline page with the report in one file",
     .extension = "html",
     .limits = 1,
     .export_report = export_report,

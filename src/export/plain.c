@@ -385,7 +385,7 @@ static int put_tables(struct plain *plain, const char *folder, struct error *err
 static int put_folder(struct plain *plain, struct error *err)
 {
     if (mkdir(plain->path, 0777) != 0)
-        return error_set_errno(err, "cannot make the folder '%s'", plain->path);
+        return error_set_errno(err, "cannot create the directory '%s'", plain->path);
     return put_tables(plain, plain->path, err);
 }
 
@@ -447,26 +447,26 @@ EXPORT(text)
 
 const struct exporter export_csv = {
     .name = "csv",
-    .help = "a folder with a csv file for each table",
+    .help = "directory with a CSV file for each table",
     .extension = "csv",
     .folder = "csv",
     .export_report = export_to_csv,
 };
 const struct exporter export_json = {
     .name = "json",
-    .help = "one object, with a list of rows for each table",
+    .help = "JSON object with a list of rows for each table",
     .extension = "json",
     .export_report = export_to_json,
 };
 const struct exporter export_jsonlines = {
     .name = "jsonlines",
-    .help = "a line for each row, with its table's name",
+    .help = "JSON object for each row, one per line, with the name of its table",
     .extension = "jsonl",
     .export_report = export_to_jsonlines,
 };
 const struct exporter export_text = {
     .name = "text",
-    .help = "tables as text, columns parted by tabs",
+    .help = "tables as text, columns separated by tabs",
     .extension = "txt",
     .export_report = export_to_text,
 };

@@ -254,8 +254,10 @@ static int read_trace(struct kineto *import, struct error *err)
     if (code < 0)
         return code;
     if (!has_events || (import->events == 0 && (import->damaged || import->truncated)))
-        return error_set(err, ERR_BAD_FORMAT, "'%s' is no trace of torch.profiler: it has no list of events%s",
-                         import->path, import->window.damaged ? ", and is damaged" : "");
+        return error_set(err, ERR_BAD_FORMAT,
+                         "cannot read '%s' as a trace of torch.profiler: it has no list of "
+                         "events%s",
+                         import->path, import->window.damaged ? ", and it is damaged" : "");
     return 0;
 }
 

@@ -327,7 +327,9 @@ static int import_tables(struct nsys *import, const struct names *tables, struct
     for (size_t i = 0; i < tables->count; i++)
         known += schema_find(tables->list[i]) >= 0;
     if (known == 0)
-        return error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has",
+        return error_set(err, ERR_BAD_FORMAT,
+                         "cannot read '%s' as an nsys export: it is an SQLite file without any "
+                         "table of nsys",
                          import->path);
     if (has_name(tables, "StringIds") && (code = nsys_read_strings(import, err)) != 0)
         return code;
@@ -337,8 +339,10 @@ static int import_tables(struct nsys *import, const struct names *tables, struct
         else if ((code = import_table(import, tables, tables->list[i], err)) != 0)
             return code;
     if (import->rows == 0 && import->damaged)
-        return error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path,
-                         import->damage);
+        return error_set(err, ERR_CORRUPT,
+                         "cannot read '%s': it is damaged, and none of its tables can be read: "
+                         "%s",
+                         import->path, import->damage);
     return 0;
 }
 

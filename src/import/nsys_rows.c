@@ -310,7 +310,7 @@ static void read_alone(struct nsys *import, struct reading *reading)
         put(import, reading->plan, piece);
         rows += piece->count;
         if (rows > import->file_bytes) { /* a tree whose branches meet again */
-            snprintf(piece->message, sizeof piece->message, "more rows than the file has bytes");
+            snprintf(piece->message, sizeof piece->message, "a table claims more rows than the file has bytes");
             break;
         }
     } while (piece->step == SQLITE_ROW && !piece->no_memory);

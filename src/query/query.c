@@ -141,7 +141,7 @@ static int no_such_table(const struct query *query, const char *name, struct err
     if (nearest)
         error_set(err, ERR_NOT_FOUND, "no such table: %s; did you mean %s?", name, nearest);
     else
-        error_set(err, ERR_NOT_FOUND, "no such table: %s; .tables lists those that there are", name);
+        error_set(err, ERR_NOT_FOUND, "no such table: %s; .tables lists the tables", name);
     free(names);
     return err->code;
 }
@@ -154,15 +154,15 @@ static int explain(const struct query *query, struct error *err)
     int code = sqlite3_extended_errcode(query->database);
 
     if ((code & 0xff) == SQLITE_AUTH)
-        return error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
+        return error_set(err, ERR_DENIED, "a report is read-only: use SELECT");
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return error_set(err, ERR_CANCELLED,
-                         "the statement was given up after %.3g seconds; ask for less, or of a shorter time",
+                         "the query was cancelled after %.3g seconds; select fewer columns or a shorter time",
                          (double)query->limit_ms / 1000);
     if ((code & 0xff) == SQLITE_NOMEM)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
-        return error_set(err, ERR_NOT_FOUND, "the report has no rows of %s", words + sizeof no_table - 1);
+        return error_set(err, ERR_NOT_FOUND, "the report has no rows in %s", words + sizeof no_table - 1);
     if (strncmp(words, no_table, sizeof no_table - 1) == 0)
         return no_such_table(query, words + sizeof no_table - 1, err);
     return error_set(err, ERR_BAD_ARGUMENT, "%s", words);
@@ -252,7 +252,7 @@ int query_run(struct query *query, const char *sql, const struct query_visitor *
         if (!statement)
             continue; /* a comment or a stray semicolon */
         if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
-            code = error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
+            code = error_set(err, ERR_DENIED, "a report is read-only: use SELECT");
         else
             code = visit_rows(query, statement, visitor, err);
         sqlite3_finalize(statement);

@@ -16,7 +16,7 @@ int access_init(struct access_guard *guard, struct error *err)
     unsigned char bytes[GUARD_TOKEN_BYTES];
 
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return error_set_errno(err, "the kernel gives no random numbers for a token");
+        return error_set_errno(err, "cannot create a token: the kernel returned no random numbers");
     for (size_t i = 0; i < sizeof bytes; i++)
         sprintf(guard->token + 2 * i, "%02x", bytes[i]);
     return 0;

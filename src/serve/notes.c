@@ -69,7 +69,7 @@ int notes_read(const char *path, struct text *out, struct error *err)
     if (code != 0)
         return code;
     if (out->length > NOTES_MOST || text_failed(out) || !are_notes(text_string(out), out->length))
-        return error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of notes; move it away to keep new ones", path);
+        return error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of notes; move it away to save new ones", path);
     return 0;
 }
 
@@ -99,19 +99,19 @@ int notes_write(const char *path, const char *bytes, size_t length, struct error
     char unfinished[4096];
 
     if (length > NOTES_MOST || !are_notes(bytes, length))
-        return error_set(err, ERR_BAD_ARGUMENT, "these are no notes: {\"notes\": [...]}, at most %u bytes", NOTES_MOST);
+        return error_set(err, ERR_BAD_ARGUMENT, "invalid notes: send {\"notes\": [...]}, at most %u bytes", NOTES_MOST);
     int code = notes_read(path, &old, err); /* a file of another program is not overwritten */
     text_free(&old);
     if (code != 0)
         return code;
     if (snprintf(unfinished, sizeof unfinished, "%s.XXXXXX", path) >= (int)sizeof unfinished)
-        return error_set(err, ERR_BAD_ARGUMENT, "the report's name is too long for notes beside it");
+        return error_set(err, ERR_BAD_ARGUMENT, "cannot save notes: the name of the report is too long");
     int fd = mkostemp(unfinished, O_CLOEXEC);
     if (fd < 0)
-        return fail(err, "notes cannot be kept beside the report, in", path);
+        return fail(err, "cannot save notes beside the report, in", path);
     int good = write_all(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
     if (close(fd) != 0 || !good || rename(unfinished, path) != 0) {
-        code = fail(err, "cannot write the notes to", path);
+        code = fail(err, "cannot save the notes to", path);
         unlink(unfinished);
     }
     return code;

@@ -70,7 +70,7 @@ static int add_file(struct page_files *page, const char *folder, const char *nam
     if (!file->name)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
+        return error_set(err, ERR_BAD_ARGUMENT, "the path of the timeline page is too long");
     if ((code = read_all(path, file, err)) != 0)
         return code;
     snprintf(file->tag, sizeof file->tag, "\"%016" PRIx64 "\"", hash_bytes(file->bytes, file->length));

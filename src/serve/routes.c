@@ -120,7 +120,7 @@ static void answer_api(const struct question *question)
 
     if (!token || !access_token(&question->routes->guard, token))
         reply_error(question->request, 403,
-                    "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
+                    "the token is missing or wrong: open the whole address that 'tacho view' printed");
     else if (strcmp(question->path, API "notes") == 0)
         answer_notes(question);
     else
@@ -135,9 +135,9 @@ static void answer_file(const struct question *question)
     if (file)
         reply_file(question->request, file);
     else if (!page_files_find(&question->routes->page, "index.html"))
-        reply_error(question->request, HTTP_NOTFOUND, "this Tacho was built without its page");
+        reply_error(question->request, HTTP_NOTFOUND, "this tacho was built without the timeline page");
     else
-        reply_error(question->request, HTTP_NOTFOUND, "there is no such file");
+        reply_error(question->request, HTTP_NOTFOUND, "no such file");
 }
 
 /* Why the client may not ask, as a sentence; NULL if it may. */
@@ -148,10 +148,10 @@ static const char *refusal(const struct question *question)
     const char *host = one_header(question->request, "Host", &count);
 
     if (!host || !access_host(guard, host))
-        return "the server is not known by this name; 'tacho view --allow-host NAME' allows it";
+        return "the host name of the request is not allowed; to allow it: tacho view --allow-host NAME";
     const char *origin = one_header(question->request, "Origin", &count);
     if (count > 1 || (origin && !access_origin(guard, origin)))
-        return "a page of another origin asked; 'tacho view --allow-host NAME' allows it";
+        return "requests from pages of another origin are rejected; to allow one: tacho view --allow-host NAME";
     return NULL;
 }
 
@@ -164,7 +164,7 @@ void routes_answer(struct evhttp_request *request, void *context)
                                  method == EVHTTP_REQ_POST };
 
     if (!path || *path != '/' || evhttp_uri_get_host(uri)) { /* "GET http://…" is for proxies */
-        reply_error(request, HTTP_BADREQUEST, "the request is not one for a server");
+        reply_error(request, HTTP_BADREQUEST, "bad request");
         return;
     }
     const char *refused = refusal(&question);
@@ -175,6 +175,6 @@ void routes_answer(struct evhttp_request *request, void *context)
         (for_api ? answer_api : answer_file)(&question);
     } else {
         evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", for_api ? "GET, POST" : "GET, HEAD");
-        reply_error(request, HTTP_BADMETHOD, "no such method here");
+        reply_error(request, HTTP_BADMETHOD, "method not allowed");
     }
 }

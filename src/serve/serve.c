@@ -141,9 +141,11 @@ static int add_listener(struct serve *server, int fd, struct error *err)
 static int bind_failed(const char *address, int port, struct error *err)
 {
     if (errno == EADDRINUSE)
-        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or 0 for any that is free",
+        return error_set(err, ERR_EXISTS,
+                         "cannot listen on port %d: it is in use. Choose another with --port, or "
+                         "--port=0 for a free one",
                          port);
-    return error_set_errno(err, "cannot listen at %s, port %d", address, port);
+    return error_set_errno(err, "cannot listen on %s, port %d", address, port);
 }
 
 static int bind_address(struct serve *server, const char *text, int port, struct error *err)
@@ -151,7 +153,7 @@ static int bind_address(struct serve *server, const char *text, int port, struct
     union address address;
 
     if (!parse_address(text, port, &address))
-        return error_set(err, ERR_BAD_ARGUMENT, "--host takes an address in numbers, such as 0.0.0.0 or ::, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT, "--host must be a numeric address such as 0.0.0.0 or ::, not '%s'",
                          text);
     int fd = listen_at(&address);
     if (fd < 0)
@@ -234,7 +236,7 @@ static int make_loop(struct serve *server, struct error *err)
     server->base = event_base_new();
     server->http = server->base ? evhttp_new(server->base) : NULL;
     if (!server->http)
-        return error_set(err, ERR_NO_MEMORY, "cannot make an event loop");
+        return error_set(err, ERR_NO_MEMORY, "cannot create an event loop");
     evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
                                                  EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
     evhttp_set_max_headers_size(server->http, HEADERS_MOST);

@@ -58,7 +58,7 @@ static void answer(struct workers *work, struct job *job)
     const struct text *body = &job->asked.body;
 
     cancel_watch(&job->stop);
-    int code = cancel_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
+    int code = cancel_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "the client has disconnected")
                                             : view_answer(work->view, text_string(&job->asked.request), body->bytes,
                                                           body->length, &out, &type, &err);
     cancel_watch(NULL); /* the flag goes with the job */
@@ -174,7 +174,7 @@ void workers_add(struct workers *work, struct evhttp_request *request, struct wo
         free(job);
         text_free(&asked->request);
         text_free(&asked->body);
-        reply_error(request, HTTP_INTERNAL, "there is no memory, or no thread, for this request");
+        reply_error(request, HTTP_INTERNAL, "out of memory or threads for this request");
         return;
     }
     *job = (struct job){ .request = request, .asked = *asked, .older = work->jobs };
@@ -209,7 +209,7 @@ int workers_open(struct workers **out, struct event_base *base, struct view *vie
     work->wake = work->fd < 0 ? NULL : event_new(base, work->fd, EV_READ | EV_PERSIST, send_done, work);
     if (!work->wake || event_add(work->wake, NULL) != 0) {
         workers_close(work);
-        return error_set(err, ERR_NO_MEMORY, "cannot make what wakes the event loop");
+        return error_set(err, ERR_NO_MEMORY, "cannot create the wake-up of the event loop");
     }
     *out = work;
     return 0;

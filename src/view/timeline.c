@@ -227,7 +227,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
         return code;
     known = find_request(arguments.request, strlen(arguments.request));
     if (!known->name) {
-        code = error_set(err, ERR_NOT_FOUND, "%.40s: there is no such request", arguments.request);
+        code = error_set(err, ERR_NOT_FOUND, "%.40s: no such request", arguments.request);
         goto free_arguments;
     }
     *content_type = known->content_type;

@@ -11,7 +11,10 @@ int append_file_open(struct append_file *output, const char *path, int overwrite
 {
     int fd = open(path, O_RDWR | O_CREAT | (overwrite ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "%s exists already", path);
+        return error_set(err, ERR_EXISTS,
+                         "'%s' exists already: choose another name, or overwrite it with -f "
+                         "true",
+                         path);
     if (fd < 0)
         return error_set_errno(err, "cannot create %s", path);
     *output = (struct append_file){ .fd = fd, .limit = UINT64_MAX, .cannot_allocate = 1 };

@@ -164,7 +164,7 @@ def notes(server, path):
     os.unlink(path)
     os.rename(os.path.dirname(path), "elsewhere")
     code, _, content = server.ask("/api/notes", body=json.dumps(NOTES))
-    check("where they cannot be written, a sentence says so", (500, True), (code, "cannot be kept" in json.loads(content)["error"]))
+    check("where they cannot be written, a sentence says so", (500, True), (code, "cannot save notes" in json.loads(content)["error"]))
     os.rename("elsewhere", os.path.dirname(path))
 
 
@@ -379,7 +379,7 @@ def command_line(file):
     with Server(file, environment={"SSH_CONNECTION": "10.0.0.1 5 10.0.0.2 22", "DISPLAY": ":1", "BROWSER": "false"}) as server:
         check("under ssh the way to it", True, f"ssh -L {server.port}:localhost:{server.port} " in server.said)
         check("and pictures are packed", "gzip", server.ask("/api/overview?width=4000", Accept_Encoding="gzip")[1].get("Content-Encoding"))
-        check("a port that is taken", True, f"port {server.port} is taken" in refusal("view", "--port", str(server.port), file))
+        check("a port that is in use", True, f"port {server.port}: it is in use" in refusal("view", "--port", str(server.port), file))
     os.mkfifo("opened")
     with open("browser", "w") as script:
         script.write('#!/bin/sh\necho "$1" >opened\n')

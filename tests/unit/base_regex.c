@@ -152,7 +152,7 @@ static void what_is_refused(void **state)
         { "{2}", 0, "Invalid preceding" },
         { "a{3,2}", 0, "Invalid content" },
         { "a\\{x\\}", REGEX_BASIC, "Invalid content" },
-        { "\\q", 0, "\\q has no meaning" },
+        { "\\q", 0, "unknown escape \\q" },
         { "a{10001}", 0, "more than 10000 parts" },
         { "a{99999999999999999999}", 0, "more than 10000 parts" },
         { "a{1000}{1000}", 0, "more than 10000 parts" },

@@ -294,8 +294,8 @@ static void lines_of_python(void **state)
     assert_int_equal(has_link("no lines here", "kernels", "told_kernel"), 1);
     expect(ask_event("within"), "\"frames\":[{\"name\":\"/a/it\\\"s.py:23\",\"file\":\"/a/"
                                 "it\\\"s.py\",\"line\":23,\"kind\":\"python\"},{\"name\":\"/a/outer.py:1\"");
-    expect(ask_event("sampled"), "\"line\":77,\"kind\":\"python\"}],\"from\":\"a sample of the thread meanwhile\"");
-    expect(ask_event("sampled before"), "\"from\":\"the nearest sample of the thread, 5 ms before\"");
+    expect(ask_event("sampled"), "\"line\":77,\"kind\":\"python\"}],\"from\":\"sample of the thread in that time\"");
+    expect(ask_event("sampled before"), "\"from\":\"nearest sample of the thread, 5 ms before\"");
     expect(ask_event("never sampled"), "\"python\":null");
     expect(ask_event("no lines here"), "\"python\":null");
     close_all();

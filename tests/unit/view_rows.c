@@ -273,7 +273,7 @@ static void annotations_on_a_stream_lead_to_those_on_the_thread(void **state)
     struct error err;
 
     text_addf(&request, "event?row=%d&event=0", (int)(row_of(ROW_GPU_TORCH, NO_ID) - view->rows));
-    text_addf(&wanted, "{\"kind\":\"launched-by\",\"label\":\"the range on the CPU\",\"row\":%d,",
+    text_addf(&wanted, "{\"kind\":\"launched-by\",\"label\":\"CPU range\",\"row\":%d,",
               (int)(row_of(ROW_TORCH, NO_ID) - view->rows));
     assert_int_equal(view_answer(view, text_string(&request), NULL, 0, &answer, &type, &err), 0);
     if (!strstr(text_string(&answer), text_string(&wanted)))

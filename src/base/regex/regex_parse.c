@@ -57,7 +57,7 @@ static int refuse(struct parser *parser, const char *reason)
 
 static int refuse_size(struct parser *parser)
 {
-    return error_set(parser->err, ERR_BAD_ARGUMENT, "with every repetition written out it has more than %d parts",
+    return error_set(parser->err, ERR_BAD_ARGUMENT, "it has more than %d parts once its repetitions are expanded",
                      REGEX_PARTS_MOST);
 }
 
@@ -132,7 +132,7 @@ static void begin_branch(struct parser *parser)
 static int open_group(struct parser *parser)
 {
     if (parser->depth == REGEX_GROUPS_MOST)
-        return error_set(parser->err, ERR_BAD_ARGUMENT, "more than %d groups in each other", REGEX_GROUPS_MOST);
+        return error_set(parser->err, ERR_BAD_ARGUMENT, "more than %d nested groups", REGEX_GROUPS_MOST);
     parser->groups[++parser->depth] = (struct group){ .start = parser->program->count, .jump = -1 };
     begin_branch(parser);
     return 0;
@@ -274,7 +274,7 @@ static int take_quoted(struct parser *parser, uint32_t *code)
     if (letter >= '0' && letter <= '9')
         return error_set(parser->err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not supported", letter);
     if (is_letter(letter) && !control)
-        return error_set(parser->err, ERR_BAD_ARGUMENT, "\\%c has no meaning", letter);
+        return error_set(parser->err, ERR_BAD_ARGUMENT, "unknown escape \\%c", letter);
     *code = take_code(parser);
     if (control)
         *code = (uint32_t)meant[control - letters];

@@ -347,7 +347,7 @@ static int put_all(void *context, struct outfile *output, struct error *err)
 static int put_folder(struct arrow_export *export, struct error *err)
 {
     if (mkdir(export->folder, 0777) != 0)
-        return error_set_errno(err, "cannot make the folder '%s'", export->folder);
+        return error_set_errno(err, "cannot create the directory '%s'", export->folder);
     return put_all(export, NULL, err);
 }
 
@@ -388,13 +388,13 @@ static int export_to_folder(struct report *report, const char *path, const struc
 
 const struct exporter export_arrow = {
     .name = "arrow",
-    .help = "Arrow IPC streams, one per table, in one file, with the tables and names of nsys's export",
+    .help = "Arrow IPC streams in one file, one for each table, with the tables and names of nsys's export",
     .extension = "arrows",
     .export_report = export_to_file,
 };
 const struct exporter export_arrowdir = {
     .name = "arrowdir",
-    .help = "a folder with an Arrow IPC stream for each table",
+    .help = "directory with an Arrow IPC stream for each table",
     .extension = "arwdir",
     .folder = "arrow",
     .export_report = export_to_folder,

@@ -53,7 +53,7 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
         return code;
     if (!has_rows(report, source))
         return error_set(err, ERR_NO_DATA, "the report has no %s",
-                         options->python_samples ? "samples of Python code" : "samples of threads");
+                         options->python_samples ? "Python samples" : "CPU samples");
     code = source == STACKS_CPU ? stacks_join_samples(stacks, lines, filter, err)
                                 : stacks_read_samples(stacks, source, lines, filter, err);
     if (code != 0)
@@ -62,7 +62,7 @@ int flame_samples_read(struct stacks *stacks, struct report *report, int lines, 
         if (counts(options, &stacks->samples[i]))
             stacks->samples[kept++] = stacks->samples[i];
     stacks->sample_count = kept;
-    return kept ? 0 : error_set(err, ERR_NO_DATA, "the report has samples, but none of the part that was asked for");
+    return kept ? 0 : error_set(err, ERR_NO_DATA, "the selected part of the report has no samples");
 }
 
 int flame_samples_tree(struct stack_tree *tree, struct stacks *stacks, const struct export_options *options,

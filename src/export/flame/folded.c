@@ -90,7 +90,7 @@ done:
 
 const struct exporter export_folded = {
     .name = "folded",
-    .help = "samples of threads as folded stacks, for flamegraph.pl and its like",
+    .help = "samples as folded stacks, for flamegraph.pl and similar tools",
     .extension = "folded",
     .gzips = 1,
     .export_report = export_report,

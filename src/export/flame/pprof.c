@@ -254,7 +254,7 @@ done:
 
 const struct exporter export_pprof = {
     .name = "pprof",
-    .help = "samples of threads for pprof and all that reads its profiles",
+    .help = "samples in the format of pprof",
     .extension = "pb.gz",
     .export_report = export_report,
 };

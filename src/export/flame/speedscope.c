@@ -174,7 +174,7 @@ done:
 
 const struct exporter export_speedscope = {
     .name = "speedscope",
-    .help = "samples of threads for speedscope.app, in order of time",
+    .help = "samples in order of time, for speedscope.app",
     .extension = "speedscope.json",
     .gzips = 1,
     .export_report = export_report,

@@ -28,7 +28,7 @@ static int find_metric(const char *name, int *of_device, struct error *err)
             return 0;
         }
     return error_set(err, ERR_BAD_ARGUMENT,
-                     "--metric %s is not known; it is self_cpu_time_total or self_cuda_time_total", name);
+                     "unknown metric '%s' for --metric: use self_cpu_time_total or self_cuda_time_total", name);
 }
 
 /* The frames around an event, the innermost first. */
@@ -163,7 +163,7 @@ static int read_events(struct operators *operators, struct report *report, struc
         return code;
     if (!has_operators && operators->count == 0)
         return error_set(err, ERR_NO_DATA,
-                         "the report has no operators and no Python functions of PyTorch, and so no stacks of them");
+                         "the report has no stacks: it has neither PyTorch operators nor Python functions");
     return operators_nest(operators) == 0 ? 0 : no_memory(err);
 }
 
@@ -187,8 +187,8 @@ static int export_report(struct report *report, const char *path, const struct e
         goto free_operators;
     if (!has_stacks(&lines.operators)) {
         code = error_set(err, ERR_NO_DATA,
-                         "the report has operators of PyTorch, but no stacks of them: record with --pytorch-stacks, or "
-                         "in torch.profiler with_stack=True");
+                         "the report has PyTorch operators without stacks: record with --pytorch-stacks=true, or "
+                         "with_stack=True in torch.profiler");
         goto free_operators;
     }
     code = outfile_write(path, 0, write_lines, &lines, err);
@@ -199,7 +199,7 @@ free_operators:
 
 const struct exporter export_stacks = {
     .name = "stacks",
-    .help = "stacks of Python with times, as torch's export_stacks() writes them",
+    .help = "Python stacks with times, as torch's export_stacks() writes them",
     .extension = "stacks",
     .export_report = export_report,
 };

@@ -196,7 +196,7 @@ done:
 
 const struct exporter export_svg = {
     .name = "svg",
-    .help = "a flame graph of the samples of threads, for a browser",
+    .help = "flame graph of the samples, for a browser",
     .extension = "svg",
     .export_report = export_report,
 };

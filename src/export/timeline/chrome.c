@@ -262,7 +262,7 @@ done:
 
 const struct exporter export_chrome = {
     .name = "chrome",
-    .help = "a trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard, HolisticTraceAnalysis",
+    .help = "trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard and HolisticTraceAnalysis",
     .extension = "pt.trace.json",
     .gzips = 1,
     .export_report = export_report,

@@ -292,7 +292,7 @@ static int add_given_members(struct chrome *chrome, const char *object, struct e
     size_t length = strlen(object);
 
     if (!json_is_value(object, length) || *object != '{' || object[length - 1] != '}')
-        return error_set(err, ERR_BAD_ARGUMENT, "--metadata wants a JSON object, such as {\"batch\": 64}, not '%s'",
+        return error_set(err, ERR_BAD_ARGUMENT, "--metadata must be a JSON object such as {\"batch\": 64}, not '%s'",
                          object);
     if (json_is_members(object + 1, length - 2)) { /* else there is none in it */
         text_add(&chrome->line, ",\n  ");

@@ -489,7 +489,7 @@ done:
 
 const struct exporter export_perfetto = {
     .name = "perfetto",
-    .help = "a trace in Perfetto's own format",
+    .help = "trace in Perfetto's own format",
     .extension = "pftrace",
     .gzips = 1,
     .export_report = export_report,

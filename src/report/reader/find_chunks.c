@@ -258,14 +258,16 @@ static int check_file_header(struct report *report, struct error *err)
     uint8_t header[FILE_HEADER_SIZE];
     int code;
     if (report->host.size < sizeof header)
-        return error_set(err, ERR_BAD_FORMAT, "too short to be a report");
+        return error_set(err, ERR_BAD_FORMAT, "it is too short to be a report");
     if ((code = report->host.read_at(report->host.context, 0, header, sizeof header)) != 0)
-        return error_set(err, code, "the report cannot be read");
+        return error_set(err, code, "the file cannot be read");
     if (memcmp(header, FORMAT_MAGIC, 8))
-        return error_set(err, ERR_BAD_FORMAT, "not a Tacho report");
+        return error_set(err, ERR_BAD_FORMAT, "it is not a Tacho report");
     if (get_u32(header + 8) != FORMAT_VERSION)
-        return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8),
-                         FORMAT_VERSION);
+        return error_set(err, ERR_VERSION,
+                         "it has format %u, and this version reads format %d; use a newer "
+                         "tacho",
+                         get_u32(header + 8), FORMAT_VERSION);
     return 0;
 }
 

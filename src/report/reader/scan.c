@@ -268,7 +268,7 @@ static void scan_one(void *argument, int worker, size_t i)
 static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 {
     if (scan->column_count > TABLE_MAX_COLUMNS)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);
     scan->stop = cancel_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
     int code = scan->code;
@@ -467,7 +467,7 @@ int report_read(struct report *report, const struct report_table *table, const i
     const struct reader_table *state = (const struct reader_table *)table;
     *out = (struct report_columns){ 0 };
     if (column_count > TABLE_MAX_COLUMNS)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);
     *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
     struct read read = { .report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag() };
     read.failed = calloc(state->chunk_count + 1, 1);

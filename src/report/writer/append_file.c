@@ -26,7 +26,10 @@ int append_file_open(struct append_file *output, const char *path, int overwrite
 {
     int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* the report contains command lines */
     if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERR_EXISTS, "%s exists already", path);
+        return error_set(err, ERR_EXISTS,
+                         "'%s' exists already: choose another name, or overwrite it with -f "
+                         "true",
+                         path);
     if (fd < 0)
         return error_set_errno(err, "cannot create %s", path);
     *output = (struct append_file){ .fd = fd, .limit = UINT64_MAX };

@@ -86,7 +86,10 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
     char *part = NULL;
     int exists = !stat(out_path, &there), code;
     if (!overwrite && exists)
-        return error_set(err, ERR_EXISTS, "'%s' exists already; -f true replaces it", out_path);
+        return error_set(err, ERR_EXISTS,
+                         "'%s' exists already: choose another name, or overwrite it with -f "
+                         "true",
+                         out_path);
     if (exists && !S_ISREG(there.st_mode)) /* a device would be replaced by a file */
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' is not a file", out_path);
     if ((code = report_open(path, &report, err)) != 0)
@@ -94,7 +97,7 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
     report_check(report);
     struct report_health found = report_health(report);
     if (!has_rows(report)) {
-        code = error_set(err, ERR_BAD_FORMAT, "no row of '%s' can be read, so there is nothing to recover", path);
+        code = error_set(err, ERR_BAD_FORMAT, "cannot recover '%s': no row of it can be read", path);
         goto close_report;
     }
     if (asprintf(&part, "%s.recovering", out_path) < 0) {

@@ -645,9 +645,7 @@ static int report_losses(const struct writer *writer, struct error *err)
     uint64_t lost = 0;
     for (int table = 0; table < TABLE_COUNT; table++)
         lost += writer_rows_lost(writer, (enum table_id)table);
-    return lost ? error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written",
-                            (unsigned long long)lost)
-                : 0;
+    return lost ? error_set(err, ERR_NO_SPACE, "%llu rows could not be written", (unsigned long long)lost) : 0;
 }
 
 int writer_close(struct writer *writer, struct error *err)

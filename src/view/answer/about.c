@@ -112,11 +112,12 @@ static void add_warnings(struct view *view, struct text *out)
 
     text_add(out, "\"warnings\":[");
     if (!health.complete && !health.recovered) {
-        text_add(&line, "The recording was not closed in good order; everything up to its last chunk is here.");
+        text_add(&line, "The report is unfinished: tacho is still writing it, or was killed. Everything up to its last "
+                        "chunk is here.");
         add_warning(&line, out);
     }
     if (health.damaged_chunks) {
-        text_addf(&line, "Chunks of the file that are damaged and left out: %llu.",
+        text_addf(&line, "Damaged chunks of the file, which are skipped: %llu.",
                   (unsigned long long)health.damaged_chunks);
         add_warning(&line, out);
     }
@@ -134,18 +135,17 @@ static void add_warnings(struct view *view, struct text *out)
     /* an import has every table, most of them empty */
     const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW");
     if (left_out && left_out->rows > 0) {
-        text_add(&line, "This file is cut to a size: most of the capture is an overview, and figures are those of the "
-                        "part that is kept.");
+        text_add(&line, "This file was exported with a size limit: most of the capture is only an overview, and "
+                        "figures refer to the part that was kept.");
         add_warning(&line, out);
     }
     if (view->is_cut) {
-        text_add(&line, "Some times lie more than 104 days from the first event; they are shown there.");
+        text_add(&line, "Some times are more than 104 days after the first event; the timeline shows them at that "
+                        "limit.");
         add_warning(&line, out);
     }
     if (view->is_unprojected) {
-        text_add(
-            &line,
-            "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
+        text_add(&line, "NVTX ranges are not projected onto the GPUs: the capture has too many CUDA calls.");
         add_warning(&line, out);
     }
     text_free(&line);

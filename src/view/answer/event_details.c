@@ -176,7 +176,7 @@ static int link_call(struct asking *asking, struct error *err)
         (code = related_waits(&waits, asking->view, &asking->ids, err)) != 0)
         goto done;
     add_links(asking, &work, "launches", "launched work");
-    add_links(asking, &records, "waits-for", "waits for what was recorded here");
+    add_links(asking, &records, "waits-for", "waits for the event recorded here");
     add_links(asking, &waits, "awaited-by", "is waited for here");
 done:
     event_list_free(&work);
@@ -195,7 +195,7 @@ static int link_work(struct asking *asking, struct error *err)
         return 0;
     if ((code = related_records(&records, asking->view, &asking->ids, err)) != 0)
         goto free_records;
-    add_links(asking, &records, "waits-for", "waits for what was recorded here");
+    add_links(asking, &records, "waits-for", "waits for the event recorded here");
 free_records:
     event_list_free(&records);
     return code;
@@ -213,7 +213,7 @@ static int link_range(struct asking *asking, struct error *err)
         goto done;
     add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward",
               asking->facts.is_backward ? "forward operator" : "backward operator");
-    add_links(asking, &kernels, "kernels", "work on the GPU");
+    add_links(asking, &kernels, "kernels", "GPU work");
 done:
     event_list_free(&kernels);
     event_list_free(&pairs);
@@ -226,12 +226,12 @@ static int link_projection(struct asking *asking, struct error *err)
     struct event_list kernels = { 0 };
     int code;
 
-    add_links(asking, &asking->calls, "launched-by", "the range on the CPU");
+    add_links(asking, &asking->calls, "launched-by", "CPU range");
     if (asking->thread < 0)
         return 0;
     if ((code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err)) != 0)
         goto free_kernels;
-    add_links(asking, &kernels, "kernels", "work on the GPU");
+    add_links(asking, &kernels, "kernels", "GPU work");
 free_kernels:
     event_list_free(&kernels);
     return code;
@@ -259,7 +259,7 @@ static int link_lock(struct asking *asking, struct error *err)
         goto done;
     if (around.count && (code = event_list_add(&holder, around.list[around.count - 1], err)) != 0)
         goto done;
-    add_links(asking, &holder, "lock-holder", "what the thread that held the lock was doing");
+    add_links(asking, &holder, "lock-holder", "activity of the thread that held the lock");
 done:
     event_list_free(&around);
     event_list_free(&holder);
@@ -347,7 +347,10 @@ int view_event(struct view *view, const struct arguments *arguments, struct text
         (code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err)) != 0)
         return code;
     if (event >= view->rows[asking.self.row].events.count)
-        return error_set(err, ERR_NOT_FOUND, "there is no event %lld in row %d", (long long)event, asking.self.row);
+        return error_set(err, ERR_NOT_FOUND,
+                         "the timeline has no event %lld in row "
+                         "%d",
+                         (long long)event, asking.self.row);
     asking.self.event = (uint32_t)event;
     if ((code = find_call(&asking, err)) != 0 || (code = find_around(&asking, err)) != 0 ||
         (code = find_operator(&asking, err)) != 0 || (code = find_links(&asking, err)) != 0)

@@ -303,7 +303,7 @@ static int look_at_functions(struct lines *lines, const struct event_frames_want
     }
     if (count) {
         lines->found = 1;
-        text_add(&lines->from, "functions that were running");
+        text_add(&lines->from, "functions on the call stack");
     }
     return 0;
 }
@@ -364,9 +364,9 @@ static int look_at_samples(struct lines *lines, const struct event_frames_wanted
     if (!lines->found)
         return 0;
     if (away == 0)
-        text_add(&lines->from, "a sample of the thread meanwhile");
+        text_add(&lines->from, "sample of the thread in that time");
     else
-        text_addf(&lines->from, "the nearest sample of the thread, %.3g ms %s", (double)away / 1e6,
+        text_addf(&lines->from, "nearest sample of the thread, %.3g ms %s", (double)away / 1e6,
                   place_start(lines->view, sample) < wanted->from_ns ? "before" : "after");
     return 0;
 }

@@ -174,9 +174,12 @@ static int read_position(struct stepping *stepping, const struct arguments *argu
         return 0;
     if (argument_list_next(&after, 0, INT32_MAX, &row, err) != 1 ||
         argument_list_next(&after, 0, UINT32_MAX, &event, err) != 1)
-        return error_set(err, ERR_BAD_ARGUMENT, "after: must be a row and an event of it, with a comma between them");
+        return error_set(err, ERR_BAD_ARGUMENT, "after: must be a row and an event, separated by a comma");
     if ((uint64_t)row >= stepping->view->row_count || event >= stepping->view->rows[row].events.count)
-        return error_set(err, ERR_NOT_FOUND, "there is no event %lld in a row %lld", (long long)event, (long long)row);
+        return error_set(err, ERR_NOT_FOUND,
+                         "the timeline has no event %lld in row "
+                         "%lld",
+                         (long long)event, (long long)row);
     stepping->from = (struct position){ stepping->view->rows[row].events.start_ns[event], (int)row, event };
     return 0;
 }

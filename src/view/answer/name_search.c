@@ -220,9 +220,9 @@ int name_search_matches_slowly(struct name_search *search, struct view *view, ui
                                                    (size_t)id + 1, sizeof *search->verdicts[is_own]) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
     if (cancel_is_raised(cancel_flag()))
-        return error_set(err, ERR_CANCELLED, "the search was called off");
+        return error_set(err, ERR_CANCELLED, "the search was cancelled");
     if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
-        return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler",
+        return error_set(err, ERR_BAD_ARGUMENT, "the search was cancelled after %d seconds; use a simpler pattern",
                          LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {

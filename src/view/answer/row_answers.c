@@ -17,7 +17,7 @@ int view_argument_row(const struct view *view, const struct arguments *arguments
     if ((code = argument_int_needed(arguments, name, 0, INT32_MAX, &row, err)) != 0)
         return code;
     if ((uint64_t)row >= view->row_count)
-        return error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+        return error_set(err, ERR_NOT_FOUND, "the timeline has no row %lld", (long long)row);
     *out = (int)row;
     return 0;
 }
@@ -32,8 +32,8 @@ int view_argument_span(const struct view *view, const struct arguments *argument
         (code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err)) != 0)
         return code;
     if (from > to)
-        return error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)",
-                         (long long)to, (long long)from);
+        return error_set(err, ERR_BAD_ARGUMENT, "a time range cannot end (%lld) before it starts (%lld)", (long long)to,
+                         (long long)from);
     *out = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
                                  argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
     return 0;
@@ -123,7 +123,7 @@ int view_names(struct view *view, const struct arguments *arguments, struct text
     text_add(out, "{\"names\":[");
     while ((found = argument_list_next(&list, 0, UINT32_MAX, &id, err)) == 1) {
         if (count++ == MOST_NAMES)
-            return error_set(err, ERR_BAD_ARGUMENT, "at most %d names can be asked for at once", MOST_NAMES);
+            return error_set(err, ERR_BAD_ARGUMENT, "at most %d names per request", MOST_NAMES);
         view_add_name(view, out, (uint32_t)id);
         text_add_char(out, ',');
     }

@@ -173,14 +173,14 @@ static int run(struct result *result, const struct arguments *arguments, struct 
     int code = run_statement(result, arguments, err);
 
     if (code != 0 && cancel_is_raised(cancel_flag()))
-        return error_set(err, ERR_CANCELLED, "the statement was called off");
+        return error_set(err, ERR_CANCELLED, "the query was cancelled");
     if (code == ERR_DENIED || code == ERR_CANCELLED) /* forbidden, or past the time limit: the statement is to blame */
         return ERR_BAD_ARGUMENT;
     if (code != 0)
         return code;
     if (!result->has_result)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
+                         "no query given; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
     return 0;
 }
 
@@ -190,7 +190,7 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
     int code;
 
     if (!arguments->body || !arguments->body_length)
-        return error_set(err, ERR_BAD_ARGUMENT, "the statement is missing: it is the body of the request");
+        return error_set(err, ERR_BAD_ARGUMENT, "the query is missing: send it as the body of the request");
     if (arguments->body_length > LONGEST_STATEMENT)
         return error_set(err, ERR_BAD_ARGUMENT, "a statement has at most %d bytes", LONGEST_STATEMENT);
     if ((code = run(&result, arguments, err)) != 0)

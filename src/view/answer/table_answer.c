@@ -143,7 +143,7 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
     if (!name)
         return error_set(err, ERR_BAD_ARGUMENT, "table: the argument report is missing");
     if (!analysis)
-        return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
+        return error_set(err, ERR_NOT_FOUND, "no report named %.60s", name);
     if ((code = view_argument_span(view, arguments, &span, err)) != 0 ||
         (code = read_filter(view, arguments, &filter, err)) != 0 ||
         (code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err)) != 0)

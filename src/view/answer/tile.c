@@ -265,9 +265,9 @@ static int read_rows(struct making *making, const struct arguments *arguments, s
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
     while ((found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
         if ((uint64_t)row >= making->place.view->row_count)
-            return error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+            return error_set(err, ERR_NOT_FOUND, "the timeline has no row %lld", (long long)row);
         if (making->count == MOST_ROWS)
-            return error_set(err, ERR_BAD_ARGUMENT, "at most %d rows can be asked for at once", MOST_ROWS);
+            return error_set(err, ERR_BAD_ARGUMENT, "at most %d rows per request", MOST_ROWS);
         making->rows[making->count++].number = (uint32_t)row;
     }
     return found;
