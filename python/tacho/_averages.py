@@ -69,7 +69,7 @@ class KeyAverages(Sequence[FunctionEventAvg]):
 
     def _all(self) -> List[FunctionEventAvg]:
         if self._rows is None:
-            text = _native.run(["ops", "--format", "json", *self._options, self._path])
+            text = _native.run(["ops", "--format", "json", "--sort-by", "none", *self._options, self._path])
             self._rows = [FunctionEventAvg(row) for row in json.loads(text)]
         return self._rows
 
@@ -111,8 +111,7 @@ class KeyAverages(Sequence[FunctionEventAvg]):
             _native.say_once("table(time_unit=…) has no effect: each time has the unit that suits it")
         options = ["--row-limit", str(row_limit), "--max-src-column-width", str(max_src_column_width),
                    "--max-name-column-width", str(max_name_column_width), "--max-shapes-column-width", str(max_shapes_column_width)]
-        if sort_by:
-            options += ["--sort-by", sort_by]
+        options += ["--sort-by", sort_by or "none"]
         if top_level_events_only:
             options += ["--top-level-events-only"]
         try:

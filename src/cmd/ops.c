@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/print/print.h"
+#include "base/human.h"
+#include "cmd/print/print_human.h"
 #include "command.h"
 #include "open_report.h"
+#include "output.h"
 #include "selection.h"
+
+enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
 
 struct settings {
     const char *sort_by, *format;
@@ -49,7 +53,7 @@ TAKE(source_width, "max-src-column-width", 0)
 
 static const char *const *format_names(void)
 {
-    static const char *const names[] = { "table", "csv", "json", NULL };
+    static const char *const names[] = { "human", "table", "csv", "json", NULL };
 
     return names;
 }
@@ -58,10 +62,10 @@ static const char *const *format_names(void)
 /* clang-format off */
 static const struct option options[] = {
     { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
-      .help = "Sort the rows by this column, largest first; the names are torch's. Default: in order of time, as "
-              "torch." },
+      .help = "Sort the rows by this column, largest first; the names are torch's. none keeps the order of time, the "
+              "default of torch. Default: self_device_time_total, or self_cpu_time_total without GPU time." },
     { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
-      .help = "Print at most N rows; -1 prints all. Default: 100 for table, all for csv and json." },
+      .help = "Print at most N rows; -1 prints all. Default: 20 for human, 100 for table, all for csv and json." },
     { .name = "group-by-input-shape", .kind = OPTION_BOOL, .offset = FIELD(by_shapes),
       .help = "Print one row for each set of input shapes. Default: false." },
     { .name = "group-by-stack", .kind = OPTION_CUSTOM, .value = "N", .take = take_stack_frames,
@@ -72,7 +76,8 @@ static const struct option options[] = {
       .help = "Compute FLOPs from the input shapes. Default: only for a trace that was recorded with_flops." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
       .choices = format_names,
-      .help = "table (as torch prints it), csv or json; csv and json have times in µs. Default: table." },
+      .help = "human (fitted to the terminal), table (as torch prints it), csv or json; csv and json have times in µs. "
+              "Default: human on a terminal, else table." },
     { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,
       .help = "Shorten names to N characters; 0 keeps them whole. Default: 55." },
     { .name = "max-shapes-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_shapes_width,
@@ -150,6 +155,48 @@ no_memory:
     return error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
+/* ---- for people ------------------------------------------------------------------------------------------------ */
+
+static int is_top_level(const struct table_cell *row)
+{
+    return row[TORCH_IS_TOP_LEVEL].integer != 0;
+}
+
+static void add_totals(struct text *out, const struct torch_ops *ops)
+{
+    struct torch_ops_sums sums = torch_ops_sums(ops);
+
+    text_add(out, "Self CPU time total: ");
+    human_time(out, (int64_t)(sums.self_cpu_us * 1e3 + 0.5));
+    if (sums.has_device_time) {
+        text_add(out, "; self CUDA time total: ");
+        human_time(out, (int64_t)(sums.self_device_us * 1e3 + 0.5));
+    }
+    text_add_char(out, '\n');
+}
+
+static int print_fitted(struct text *out, const struct torch_ops *ops, const struct settings *settings,
+                        struct error *err)
+{
+    struct table *table = torch_ops_summary(ops, 1, settings->top_level_only ? is_top_level : NULL);
+    const struct print_request request = output_human_request();
+
+    if (!table)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    size_t rows = table_row_count(table), shown = print_human_rows(table);
+    if (settings->row_limit != NOT_GIVEN)
+        shown = settings->row_limit < 0 ? rows : (size_t)settings->row_limit;
+    else if (shown > OUTPUT_HUMAN_ROWS)
+        shown = OUTPUT_HUMAN_ROWS;
+    table_limit(table, shown);
+    print_human.table(out, table, &request);
+    if (shown < rows)
+        text_addf(out, "  … %zu more row%s: --row-limit=-1\n", rows - shown, rows - shown == 1 ? "" : "s");
+    add_totals(out, ops);
+    table_delete(table);
+    return 0;
+}
+
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 /* Warns of options that have no effect because the report lacks their data, with the way to record it. */
@@ -177,7 +224,6 @@ static void note_missing(const struct torch_ops *ops, const struct settings *set
 
 static int print_ops(struct text *out, struct report *report, struct settings *settings, struct error *err)
 {
-    enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
     struct torch_ops_request request = {
         .by_shapes = settings->by_shapes,
         .stack_frames = (int)settings->stack_frames,
@@ -209,6 +255,8 @@ free_part:
             .top_level_only = settings->top_level_only,
         };
         ops_table(out, &ops, &layout);
+    } else if (strcmp(settings->format, "human") == 0) {
+        code = print_fitted(out, &ops, settings, err);
     } else {
         code = print_plain(out, &ops, settings, err);
     }
@@ -218,9 +266,11 @@ free_part:
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {
-        .format = "table", .row_limit = -2, .name_width = 55, .shapes_width = 80, .source_width = 75
-    };
+    struct settings settings = { .format = isatty(STDOUT_FILENO) ? "human" : "table",
+                                 .row_limit = NOT_GIVEN,
+                                 .name_width = 55,
+                                 .shapes_width = 80,
+                                 .source_width = 75 };
     const char *files[argc];
     struct report *report;
     struct text out = { 0 };

@@ -16,11 +16,11 @@ struct layout {
     struct text *out;
     const struct torch_ops *ops;
     const struct ops_layout *wanted;
-    size_t name, shapes, source;        /* widths; 0: no such column */
-    int has_device_time, has_memory, has_device_memory;
-    const char *flops_unit;             /* NULL: no such column */
+    size_t name, shapes, source; /* widths; 0: no such column */
+    int has_memory;
+    const char *flops_unit;      /* NULL: no such column */
     double flops_scale;
-    double self_cpu_us, self_device_us; /* of all rows */
+    struct torch_ops_sums sums;  /* of all rows */
 };
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
@@ -171,11 +171,6 @@ static void measure(struct layout *layout)
         if (row[TORCH_STACK].kind == CELL_TEXT)
             line = longest_line(&row[TORCH_STACK]);
         source = line > source ? line : source;
-        layout->has_device_time |= row[TORCH_SELF_DEVICE].real > 0;
-        layout->has_device_memory |= row[TORCH_SELF_DEVICE_BYTES].integer > 0;
-        layout->self_cpu_us += row[TORCH_SELF_CPU].real;
-        if (row[TORCH_ON_DEVICE].integer && !row[TORCH_IS_ANNOTATION].integer)
-            layout->self_device_us += row[TORCH_SELF_DEVICE].real;
         int64_t flops = row[TORCH_FLOPS].integer;
         if (flops > 0 && (!least_flops || flops < least_flops))
             least_flops = flops;
@@ -183,6 +178,7 @@ static void measure(struct layout *layout)
     layout->name = fit(name, layout->wanted->name_width);
     layout->shapes = has_shapes ? fit(shapes, layout->wanted->shapes_width) : 0;
     layout->source = source ? fit(source, layout->wanted->source_width) : 0;
+    layout->sums = torch_ops_sums(layout->ops);
     layout->has_memory = layout->ops->has_memory;
     if (layout->ops->has_flops && least_flops)
         choose_flops_unit(layout, least_flops);
@@ -200,9 +196,9 @@ static void add_headers(struct layout *layout)
     add_right(layout->out, "Name", 4, layout->name);
     for (size_t i = 0; i < 5; i++)
         add_cell(layout->out, cpu[i]);
-    for (size_t i = 0; i < 4 && layout->has_device_time; i++)
+    for (size_t i = 0; i < 4 && layout->sums.has_device_time; i++)
         add_cell(layout->out, device[i]);
-    for (size_t i = 0; i < (layout->has_device_memory ? 4u : 2u) && layout->has_memory; i++)
+    for (size_t i = 0; i < (layout->sums.has_device_memory ? 4u : 2u) && layout->has_memory; i++)
         add_cell(layout->out, memory[i]);
     add_cell(layout->out, "# of Calls");
     if (layout->shapes)
@@ -219,7 +215,8 @@ static void add_headers(struct layout *layout)
 
 static size_t column_count(const struct layout *layout)
 {
-    return 6 + (layout->has_device_time ? 4u : 0u) + (layout->has_memory ? layout->has_device_memory ? 4u : 2u : 0u);
+    return 6 + (layout->sums.has_device_time ? 4u : 0u) +
+           (layout->has_memory ? layout->sums.has_device_memory ? 4u : 2u : 0u);
 }
 
 static void add_rule(struct layout *layout)
@@ -320,19 +317,20 @@ static void add_numbers(struct layout *layout, const struct table_cell *row)
     double count = (double)row[TORCH_COUNT].integer;
     char text[32];
 
-    add_share_cell(out, row[TORCH_SELF_CPU].real, layout->self_cpu_us);
+    add_share_cell(out, row[TORCH_SELF_CPU].real, layout->sums.self_cpu_us);
     add_time_cell(out, row[TORCH_SELF_CPU].real);
-    add_share_cell(out, row[TORCH_CPU_TOTAL].real, layout->self_cpu_us);
+    add_share_cell(out, row[TORCH_CPU_TOTAL].real, layout->sums.self_cpu_us);
     add_time_cell(out, row[TORCH_CPU_TOTAL].real);
     add_time_cell(out, row[TORCH_CPU_TOTAL].real / count);
-    if (layout->has_device_time) {
+    if (layout->sums.has_device_time) {
         add_time_cell(out, row[TORCH_SELF_DEVICE].real);
-        add_share_cell(out, row[TORCH_SELF_DEVICE].real, layout->self_device_us);
+        add_share_cell(out, row[TORCH_SELF_DEVICE].real, layout->sums.self_device_us);
         add_time_cell(out, row[TORCH_DEVICE_TOTAL].real);
         add_time_cell(out, row[TORCH_DEVICE_TOTAL].real / count);
     }
     for (int i = TORCH_CPU_BYTES;
-         i <= (layout->has_device_memory ? TORCH_SELF_DEVICE_BYTES : TORCH_SELF_CPU_BYTES) && layout->has_memory; i++)
+         i <= (layout->sums.has_device_memory ? TORCH_SELF_DEVICE_BYTES : TORCH_SELF_CPU_BYTES) && layout->has_memory;
+         i++)
         add_memory_cell(out, row[i].integer);
     snprintf(text, sizeof text, "%lld", (long long)row[TORCH_COUNT].integer);
     add_cell(out, text);
@@ -386,10 +384,10 @@ void ops_table(struct text *out, const struct torch_ops *ops, const struct ops_l
     }
     add_rule(&layout);
     text_add(out, "Self CPU time total: ");
-    add_time(out, layout.self_cpu_us);
-    if (layout.has_device_time) {
+    add_time(out, layout.sums.self_cpu_us);
+    if (layout.sums.has_device_time) {
         text_add(out, "\nSelf CUDA time total: ");
-        add_time(out, layout.self_device_us);
+        add_time(out, layout.sums.self_device_us);
     }
     text_add_char(out, '\n');
 }

@@ -109,6 +109,15 @@ static void finish_request(struct output_destination *destination, const struct 
     }
 }
 
+struct print_request output_human_request(void)
+{
+    struct output_destination console = { .output = "-", .format = &print_human };
+
+    console.request = request_for(&console);
+    finish_request(&console, NULL, 0);
+    return console.request;
+}
+
 /* The rows to print: --rows, else all. */
 static int parse_rows(struct output_delivery *delivery, const char *text, struct error *err)
 {

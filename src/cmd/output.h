@@ -69,6 +69,9 @@ int output_is_console(const struct output_destination *destination);
 /* Whether the tables are printed for people: together, in the order of what matters, with what is missing said once. */
 int output_is_human(const struct output_destination *destination);
 
+/* The request of the format `human` on stdout. */
+struct print_request output_human_request(void);
+
 /* The path of a table's file: BASE_WHAT.csv. `what` is the report with its arguments; colons and slashes in it become
  * _ and -. If the output is ".", the base is the input without its extension. */
 void output_file(struct text *out, const struct output_destination *destination, const char *input, const char *what);

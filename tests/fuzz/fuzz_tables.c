@@ -144,7 +144,7 @@ static struct table *make_table(const struct analysis *analysis, struct report *
 
 static void print(const struct table *table)
 {
-    static const char *const units[] = { "nsec", "seconds" };
+    static const char *const units[] = { "nsec", "seconds", "auto" };
     struct text out = { 0 };
 
     for (const struct print_format *const *format = print_formats; *format; format++)

@@ -17,7 +17,7 @@ from lib import HERE, KINETO, check, output
 def key_averages(name, file):
     """Counts and memory exactly, times to 0.01 µs, rows in torch's order."""
     expected = json.load(open(f"{KINETO}/{name}.key_averages.json"))
-    got = json.loads(output("ops", "--format", "json", file))
+    got = json.loads(output("ops", "--format", "json", "--sort-by", "none", file))
     check(f"{file}: keys", [row["key"] for row in expected], [row["key"] for row in got])
     kinds = {("ProfilerStep*" if event["name"].startswith("ProfilerStep#") else event["name"], int(event["cat"].startswith(("gpu_", "kernel"))),
               int(event["cat"].endswith("user_annotation"))) for event in lib.trace_events(f"{KINETO}/{name}.json.gz") if event["ph"] == "X"}
@@ -52,14 +52,23 @@ def tables(name, file):
 
 
 def other_formats(file, rows):
-    table = list(csv.DictReader(io.StringIO(output("ops", "-f", "csv", file))))
+    table = list(csv.DictReader(io.StringIO(output("ops", "-f", "csv", "--sort-by=none", file))))
     check("csv has the rows of json", [(row["key"], str(row["count"]), row["cpu_mem"]) for row in rows],
           [(row["key"], row["count"], int(row["cpu_mem"])) for row in table])
-    check("a limit", rows[:3], json.loads(output("ops", "-f", "json", "--row-limit", "3", file)))
+    check("a limit", rows[:3], json.loads(output("ops", "-f", "json", "--sort-by", "none", "--row-limit", "3", file)))
     top = json.loads(output("ops", "-f", "json", "--top-level-events-only", file))
     check("only a part is at the top", True, 0 < len(top) < len(rows) and "ProfilerStep*" in [row["key"] for row in top])
     check("sorted", sorted((row["count"] for row in rows), reverse=True),
           [row["count"] for row in json.loads(output("ops", "-f", "json", "--sort-by", "count", file))])
+    own = [row["self_device_us"] for row in json.loads(output("ops", "-f", "json", file))]
+    check("by self device time, unless told otherwise", (sorted(own, reverse=True), True), (own, own[0] > 0))
+    expected = [(row["key"], row["count"], round(row["self_device_us"] * 1000), round(row["self_cpu_us"] * 1000))
+                for row in json.loads(output("ops", "-f", "json", file)) if not row["on_device"]]
+    got = [(row["Name"], row["Calls"], row["Self CUDA (ns)"], row["Self CPU (ns)"]) for row in lib.table("torch_op_sum", file)]
+    check("torch_op_sum has the same operators", expected, got)
+    shares = [row["Time (%)"] for row in lib.table("torch_op_sum", file)]
+    kernels = sum(row["self_device_us"] for row in rows if row["on_device"] and not row["is_user_annotation"])
+    check("and their shares", [f"{expected[0][2] / kernels / 10:.1f}"], [f"{shares[0]:.1f}"])
     check("torch says it too", "This report only display top-level ops statistics", output("ops", "--top-level-events-only", file).splitlines()[1])
 
 
@@ -138,7 +147,9 @@ def python_functions():
         with open("python.json", "w") as out:
             json.dump({"traceEvents": events}, out)
         check(f"Python functions with {args}", [("a", self_time)],
-              [(row["key"], row["self_cpu_us"]) for row in json.loads(output("ops", "-f", "json", "python.json"))])
+              [(row["key"], row["self_cpu_us"]) for row in json.loads(output("ops", "-f", "json", "--sort-by", "none", "python.json"))])
+        own = [row["self_cpu_us"] for row in json.loads(output("ops", "-f", "json", "python.json"))]
+        check("without a GPU by self CPU time", sorted(own, reverse=True), own)
 
 
 def made_flops():
@@ -173,7 +184,7 @@ def made_nvtx():
     database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, 2, 2)", [(6000, 6500, 1, 1 << 48 | 5 << 24), (7000, 7250, 2, 1 << 48 | 5 << 24)])
     database.commit()
     database.close()
-    rows = json.loads(output("ops", "-f", "json", "--group-by-input-shape", "made.sqlite"))
+    rows = json.loads(output("ops", "-f", "json", "--sort-by", "none", "--group-by-input-shape", "made.sqlite"))
     got = [(row["key"], row["input_shapes"], row["count"], row["cpu_total_us"], row["self_cpu_us"], row["device_total_us"], row["self_device_us"]) for row in rows]
     expected = [("aten::conv2d", "[]", 1, 1, 0.2, 0, 0), ("aten::empty", "[]", 1, 0.8, 0.8, 0, 0), ("train", "[]", 1, 2, 0.2, 0.5, 0),
                 ("AddmmBackward0", "[]", 1, 1.8, 0.9, 0.5, 0), ("aten::mm", "[[2, 3], [3, 4]]", 1, 0.8, 0.7, 0.5, 0.5),
@@ -239,9 +250,9 @@ def main():
             rows = key_averages(name, trace)
             tables(name, trace)
             output("import", "-q", "-o", f"{name}.tacho", trace)
-            check(f"{name}: the import gives the same", rows, json.loads(output("ops", "-f", "json", f"{name}.tacho")))
+            check(f"{name}: the import gives the same", rows, json.loads(output("ops", "-f", "json", "--sort-by", "none", f"{name}.tacho")))
             output("export", "-q", "-o", f"{name}.sqlite", f"{name}.tacho")
-            check(f"{name}: its SQLite export too", rows, json.loads(output("ops", "-f", "json", f"{name}.sqlite")))
+            check(f"{name}: its SQLite export too", rows, json.loads(output("ops", "-f", "json", "--sort-by", "none", f"{name}.sqlite")))
             other_formats(f"{name}.tacho", rows)
         flops("infer.tacho")
         made_trace()

@@ -6,6 +6,7 @@ here, and a larger one of nsys where it lies beside the repository."""
 
 import csv
 import fcntl
+import json
 import os
 import pty
 import re
@@ -252,6 +253,27 @@ def check_options():
     check("-o writes csv", output("stats", "-q", "-f", "csv", "-r", "osrt_sum", file), open("calls_osrt_sum.csv").read())
 
 
+def check_ops(name):
+    """`tacho ops`: the rows of its json, in the same order, fitted to the terminal."""
+    file = f"{name}.tacho"
+    rows = json.loads(output("ops", "-f", "json", file))
+    for width in WIDTHS:
+        what = f"ops of {name} at {width}"
+        text = on_terminal(width, "ops", file)
+        check_widths(what, width, text)
+        header, *lines = [line for line in text.split("\n") if line.startswith("  ")]
+        check(f"{what}: rows", (MOST_ROWS, f"  … {len(rows) - MOST_ROWS} more rows: --row-limit=-1"), (len(lines) - 1, lines[-1]))
+        places = {heading: end for heading, _, end in headings(header)}
+        check(f"{what}: columns", {"Name", "Time", "Self CUDA", "Calls"}, {"Name", "Time", "Self CUDA", "Calls"} & set(places))
+        for row, line in zip(rows, lines[:-1]):
+            got = number_before(cells_of(line), places["Self CUDA"])
+            check(f"{what}, self CUDA of {row['key']}: {line!r}", True, abs(got[0] - row["self_device_us"] * 1000) <= got[1] + 1)
+            check(f"{what}, calls of {row['key']}", row["count"], int(number_before(cells_of(line), places["Calls"])[0]))
+    check("--row-limit", 5, len([line for line in on_terminal(120, "ops", "--row-limit=3", file).split("\n") if line.startswith("  ")]))
+    check("a pipe has torch's layout", True, output("ops", file).startswith("-----"))
+    check("and so has --format table", output("ops", file), on_terminal(120, "ops", "-f", "table", file))
+
+
 def check_pipes():
     """-f human where there is no terminal: COLUMNS, or 120."""
     for columns, width in (("90", 90), ("", 120), ("x", 120)):
@@ -343,6 +365,8 @@ def main():
         check_nsys_bytes("resnet18")
         check_nsys_bytes("mix")
         check_options()
+        for name in ("resnet18", "train"):
+            check_ops(name)
         check_pipes()
         check_colour()
         check_strange_names()

@@ -272,6 +272,7 @@ struct sort_order {
     int column, is_average;
 };
 static const struct sort_order orders[] = {
+    { "none", -1, 0 },
     { "cpu_time", TORCH_CPU_TOTAL, 1 },
     { "device_time", TORCH_DEVICE_TOTAL, 1 },
     { "cpu_time_total", TORCH_CPU_TOTAL, 0 },
@@ -319,8 +320,14 @@ static int compare(const struct table_cell *a, const struct table_cell *b, void 
 
 static void sort(struct table *table, const char *sort_by)
 {
-    for (size_t i = 0; sort_by && i < sizeof orders / sizeof *orders; i++)
-        if (strcmp(sort_by, orders[i].name) == 0)
+    int has_device_time = 0;
+
+    for (size_t r = 0; r < table_row_count(table); r++)
+        has_device_time |= table_row(table, r)[TORCH_SELF_DEVICE].real > 0;
+    if (!sort_by)
+        sort_by = has_device_time ? "self_device_time_total" : "self_cpu_time_total";
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (strcmp(sort_by, orders[i].name) == 0 && orders[i].column >= 0)
             table_sort(table, compare, (void *)(uintptr_t)&orders[i]);
 }
 
