@@ -261,7 +261,7 @@ def advice(capture):
     for one in marks[:20]:
         details = capture.event(one)
         check("a mark is at its event", (one["from"], one["to"]), (details["from"], details["to"]))
-        check("and says what to do", True, "Wait later" in one["text"])
+        check("and says what to do", True, "Synchronize later" in one["text"])
 
 
 # ---- SQL and what is refused ----

@@ -130,14 +130,13 @@ static const char *const advice_tables[] = {
 };
 const struct analysis analysis_advice_sum = {
     .name = "advice_sum",
-    .title = "Advice by What It Could Gain",
+    .title = "Advice by Impact",
     .usage = "",
-    .help = "The rules of tacho analyze that found something, the largest impact first, with a sentence about the "
-            "largest finding of each. Impact is the time that following the advice could gain at most. For rules on "
-            "GPUs it is the sum of the durations, less the share in which the GPU was in use. For rules on CPUs it is "
-            "the wall time in which at least one thread waited, at most the length of the capture. Findings of two "
-            "rules can overlap.",
-    .needs = { { "data that a rule looks at", advice_tables } },
+    .help = "Rules of tacho analyze with findings, largest impact first, with a sentence about the largest finding of "
+            "each. Impact is the most time that the advice could save. For GPU rules it is the sum of the durations, "
+            "minus the share in which the GPU was in use; for CPU rules, the wall time in which at least one thread "
+            "waited, at most the length of the capture. Findings of two rules can overlap.",
+    .needs = { { "data that a rule needs", advice_tables } },
     .overlap = "findings overlap",
     .run = advice_sum,
 };

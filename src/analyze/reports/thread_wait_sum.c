@@ -288,10 +288,10 @@ const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum",
     .title = "Thread Wait Summary",
     .usage = "[:stack]",
-    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by "
-            "the thread that held the lock where that is known, and by the line of Python or the function that made "
-            "the call where that was recorded (stack: by the whole chain). Off CPU is how much of it the thread did "
-            "not run, where the capture has its switches; time off the CPU outside of all calls has rows of its own.",
+    .help = "For each thread, the outermost libc and pthread calls by name, by the thread that held the lock, and by "
+            "the Python line or function that made the call, as far as these were recorded (stack: by the whole call "
+            "stack). Off CPU is the part of the time in which the thread did not run, if context switches were "
+            "recorded. Off-CPU time outside of all calls has rows of its own.",
     .needs = { { "OS Runtime trace data or thread switches", wait_tables } },
     .by_default = 22,
     .default_where = "TACHO_THREAD",

@@ -71,12 +71,12 @@ const struct analysis rule_cuda_api_sync = {
     .name = "cuda_api_sync",
     .title = "CUDA Synchronization APIs",
     .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
-    .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which keep the host until the GPU is done.",
+    .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which block the host until the GPU is done.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_sync,
-    .advice = "While a thread waits here it launches nothing, and the GPU runs dry behind it. Wait later or for less: "
-              "an event instead of a device, a stream that waits for another (cudaStreamWaitEvent) instead of the "
-              "host; in PyTorch avoid .item(), .cpu() and prints of tensors inside the loop.",
-    .meaning = "The thread waited here for the GPU",
-    .praise = "The host never waited for a device or a stream.",
+    .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: wait "
+              "for an event instead of the device, or let one stream wait for another (cudaStreamWaitEvent). In "
+              "PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
+    .meaning = "The thread was blocked until the GPU was done",
+    .praise = "No call blocked the host for a device or a stream.",
 };

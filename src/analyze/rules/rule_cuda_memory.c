@@ -185,38 +185,36 @@ const struct analysis rule_cuda_memcpy_async = {
     .name = "cuda_memcpy_async",
     .title = "CUDA Async Memcpy with Pageable Memory",
     .usage = RULE_OPTIONS,
-    .help = "Copies that were asked for asynchronously but could not be: one side is pageable host memory.",
+    .help = "Asynchronous copies that ran synchronously, because one side is pageable host memory.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_async,
-    .advice = "These copies were meant to run beside the program, but pageable memory has to go through a staging "
-              "buffer first, and the host waits for it. Allocate the host side pinned (cudaHostAlloc, "
-              "cudaHostRegister; pin_memory in PyTorch).",
-    .meaning = "This copy was meant to be asynchronous, but one side of it is pageable memory: the call returned only "
-               "when it was done",
-    .praise = "No asynchronous copy touched pageable memory.",
+    .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the host "
+              "memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
+    .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it was done",
+    .praise = "No asynchronous copy used pageable memory.",
 };
 
 const struct analysis rule_cuda_memcpy_sync = {
     .name = "cuda_memcpy_sync",
     .title = "CUDA Synchronous Memcpy",
     .usage = RULE_OPTIONS,
-    .help = "Copies between host and GPU during which the host waited.",
+    .help = "Copies between host and GPU that blocked the host.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_sync,
-    .advice = "The host did nothing while these copies ran. Use cudaMemcpyAsync with pinned memory and a stream (in "
-              "PyTorch to(device, non_blocking=True)), and wait only where the result is needed.",
-    .meaning = "The thread waited until this copy was done",
-    .praise = "No copy made the host wait.",
+    .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream (in "
+              "PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
+    .meaning = "The thread was blocked until this copy was done",
+    .praise = "No copy blocked the host.",
 };
 
 const struct analysis rule_cuda_memset_sync = {
     .name = "cuda_memset_sync",
     .title = "CUDA Synchronous Memset",
     .usage = RULE_OPTIONS,
-    .help = "Fills of pinned or managed memory during which the host waited.",
+    .help = "Fills of pinned or managed memory that blocked the host.",
     .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
     .run = cuda_memset_sync,
-    .advice = "A fill of pinned or managed memory makes the host wait unless it is asked for with cudaMemsetAsync.",
-    .meaning = "The thread waited until this fill was done",
-    .praise = "No fill made the host wait.",
+    .advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
+    .meaning = "The thread was blocked until this fill was done",
+    .praise = "No fill blocked the host.",
 };

@@ -90,7 +90,7 @@ static int work_read(struct work *work, struct report *report, const struct rule
         if ((code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err)) != 0)
             goto done;
     if (gather_work(work, ops, &filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
 done:
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&ops[kind]);
@@ -338,35 +338,35 @@ const struct analysis rule_gpu_gaps = {
     .name = "gpu_gaps",
     .title = "GPU Gaps",
     .usage = RULE_OPTIONS "[:gap=<ms>]",
-    .help = "Times longer than gap (500 ms unless it is given) in which a GPU had no work of a process, between its "
-            "first and its last.",
+    .help = "Gaps of more than gap ms (default: 500) in which a GPU had no work of a process, between its first and "
+            "its last work.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_gaps,
-    .advice = "Look at what the CPU did in these times: loading data, preparing it, waiting for a file or for another "
-              "process. Move that to other threads, or overlap it with work on the GPU.",
+    .advice = "Check the activity of the CPU in these gaps: loading or preparing data, waiting for a file or another "
+              "process. Move it to other threads, or overlap it with GPU work.",
     .meaning = "The GPU had no work of this process",
-    .praise = "No GPU was without work for that long.",
+    .praise = "No GPU had a gap of that length.",
 };
 
 const struct analysis rule_gpu_time_util = {
     .name = "gpu_time_util",
     .title = "GPU Time Utilization",
     .usage = RULE_OPTIONS "[:chunks=<number>][:threshold=<percent>]",
-    .help = "The time from the first to the last work on a GPU in chunks (30) of the same length; those in which the "
-            "GPU was in use for less than threshold (50) percent, neighbours joined. Work that ran side by side counts "
-            "for each.",
+    .help = "Time chunks in which a GPU was in use for less than threshold percent (default: 50). The time from the "
+            "first to the last work on a GPU is divided into chunks (default: 30) of equal length; adjacent chunks are "
+            "merged. Overlapping work counts several times.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_time_util,
-    .advice = "The GPU was mostly idle in these times. Larger batches, fewer and larger kernels, CUDA graphs, or more "
-              "work in flight (several streams, prefetching of data) keep it busy.",
-    .meaning = "Little use of the GPU",
-    .praise = "The GPU was in use for at least that share of every chunk.",
+    .advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger kernels, CUDA graphs, or "
+              "more work in flight (several streams, data prefetching).",
+    .meaning = "Low GPU utilization",
+    .praise = "The GPU was in use for at least threshold percent of every chunk.",
 };
 
 static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    return error_set(err, ERR_NO_DATA, "Direct3D 12 is not analysed");
+    return error_set(err, ERR_NO_DATA, "Tacho does not analyze Direct3D 12");
 }
 
 static const char *const no_tables[] = { NULL };

@@ -15,8 +15,8 @@ enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120 };
 static const char rule_name[] = "gpu_idle";
 static const char title[] = "Largest GPU Gaps";
 static const char words[] =
-    "Look at what the launching thread did in these times. Work that the CPU does before it can launch (loading data, "
-    "waiting for a result, many small calls) is best moved to other threads, or behind launches of more work.";
+    "Check the activity of the launching thread in these gaps. Move work that the CPU does before it can launch "
+    "(loading data, waiting for a result, many small calls) to other threads, or launch more work first.";
 
 /* The work that ended a gap, and the call that launched it; NO_PLACE where it is not known. */
 struct ending {
@@ -59,7 +59,7 @@ static void add_name(struct text *out, struct view *view, struct view_place plac
 static void describe_events(struct text *out, struct view *view, const struct event_list *around)
 {
     if (!around->count) {
-        text_add(out, "was in nothing that was recorded.");
+        text_add(out, "was in no recorded event.");
         return;
     }
     struct view_place inner = around->list[around->count - 1];
@@ -83,9 +83,9 @@ static int describe_thread(struct text *out, struct view *view, const struct end
     int code;
 
     if (launched <= from_ns) {
-        text_add(
-            out,
-            " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
+        text_add(out,
+                 " It was launched before the gap, and waited for something else: another stream, a copy, or the GPU "
+                 "itself.");
         return 0;
     }
     if ((code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err)) != 0)
@@ -116,7 +116,7 @@ static int add_gap(struct advice *advice, const struct gpu_busy_gap *gap, struct
     if ((code = find_ending(&ending, view, gap, err)) != 0)
         return code;
     text_clear(text);
-    text_addf(text, "GPU %lld had nothing to do for ", (long long)gap->gpu);
+    text_addf(text, "GPU %lld was idle for ", (long long)gap->gpu);
     human_time(text, gap->length_ns);
     if (ending.work.row != VIEW_NO_ROW) {
         text_add(text, ", until ");
@@ -148,7 +148,7 @@ int advice_add_gaps(struct advice *advice, struct error *err)
             goto done;
         rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
     }
-    rule.words = rule.count ? words : "No GPU was without work for longer than 50 µs.";
+    rule.words = rule.count ? words : "No GPU was idle for longer than 50 µs.";
     if (busy.device_count)
         advice_add_rule(advice, &rule);
 done:
