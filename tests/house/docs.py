@@ -67,9 +67,9 @@ class Docs(unittest.TestCase):
         self.assertEqual(dead, [])
 
     def test_design_names_every_folder(self):
-        """The first cell of a row: a folder, and after it others beside it."""
+        """An item of the list: a folder, and after it others beside it."""
         named = set()
-        for row in re.findall(r"^\| (`[^|]*`) \|", self.design, flags=re.M):
+        for row in re.findall(r"^- (`[^:]*`):", self.design, flags=re.M):
             first, *others = CODE.findall(row)
             named |= {first} | {os.path.join(os.path.dirname(first), other) for other in others}
         root = os.path.join(SOURCE, "src")
