@@ -61,10 +61,10 @@ await test("the flame graph is saved as SVG that a browser draws", async () => {
 
 await test("the timeline is saved as SVG and as PNG, with the names of its rows", async () => {
   const labels = await page.evaluate(() => window.tachoTest.seen().rows.map((row) => row.label));
-  const [svg] = await Promise.all([page.waitForEvent("download"), page.getByTitle("Save the timeline as it is shown as SVG").click()]);
+  const [svg] = await Promise.all([page.waitForEvent("download"), page.getByTitle("Save the visible timeline as SVG").click()]);
   const text = await checkSvg(readFileSync(await svg.path(), "utf8"), 50);
   assert.ok(labels.some((label) => text.includes(label)), `none of ${labels} is in the picture`);
-  const [png] = await Promise.all([page.waitForEvent("download"), page.getByTitle("Save the timeline as it is shown as PNG").click()]);
+  const [png] = await Promise.all([page.waitForEvent("download"), page.getByTitle("Save the visible timeline as PNG").click()]);
   const bytes = readFileSync(await png.path());
   assert.equal(bytes.subarray(1, 4).toString(), "PNG");
   assert.ok(bytes.readUInt32BE(16) >= 2000 && bytes.length > 10_000, `${bytes.readUInt32BE(16)} pixels wide, ${bytes.length} bytes`);
@@ -104,14 +104,14 @@ await test("the facts about the report", async () => {
   const text = await dialog.textContent();
   assert.match(text, /mix\.sqlite/);
   assert.match(text, /NVIDIA H200/);
-  assert.match(text, /Nothing was lost/);
+  assert.match(text, /No events were lost/);
   await shot(page, "around-about");
   await page.keyboard.press("Escape");
 });
 
 await test("light and dark, and the choice is remembered", async () => {
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  const theme = page.getByLabel("Colours of the page");
+  const theme = page.getByLabel("Colour theme");
   await theme.selectOption("dark");
   await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
   const dark = await paper();
@@ -141,10 +141,10 @@ await test("the dock is sized by mouse and keyboard, moves to the side, and stay
   await page.reload();
   await page.waitForFunction(() => window.tachoTest !== undefined);
   assert.equal(await size(), dragged);
-  await page.getByRole("button", { name: "Panels beside the timeline" }).click();
+  await page.getByRole("button", { name: "Move the panels beside the timeline" }).click();
   const [dock, tracks] = [await page.locator(".dock").boundingBox(), await page.locator("canvas.tracks").boundingBox()];
   assert.ok(dock.x >= tracks.x + tracks.width - 1, "the dock is at the right");
-  await page.getByRole("button", { name: "Panels below the timeline" }).click();
+  await page.getByRole("button", { name: "Move the panels below the timeline" }).click();
 });
 
 await test("tabs are walked with arrow keys", async () => {

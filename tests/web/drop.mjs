@@ -50,7 +50,7 @@ await test("what is no report is told in words, and the page goes on", async () 
   await drop("notes.txt", Buffer.from("these are no events"));
   await page.getByText(/not a Tacho report/i).waitFor();
   await drop("cut.json.gz", readFileSync(packed).subarray(0, 5000));
-  await page.getByText(/cannot be unpacked/i).waitFor();
+  await page.getByText(/Cannot decompress the file/i).waitFor();
   await page.locator("#panel-sql .sql-editor").fill("SELECT count(*) + 1 AS n FROM CUPTI_ACTIVITY_KIND_KERNEL"); // what was open before is there still
   await page.keyboard.press("Control+Enter");
   await page.locator("#panel-sql tbody tr[data-index] td").filter({ hasText: String(kernels(imported) + 1) }).waitFor();

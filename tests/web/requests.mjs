@@ -84,7 +84,7 @@ await test("what nobody waits for is called off: on its way it is told, and what
   const engine = new Held(3); // of which one may take long
   const [first, second] = [new AbortController(), new AbortController()];
   void engine.table("running", {}, 1, first.signal).catch(() => null);
-  const refused = assert.rejects(engine.table("waiting", {}, 1, second.signal), /Nobody waits/);
+  const refused = assert.rejects(engine.table("waiting", {}, 1, second.signal), /was cancelled/);
   void engine.table("last", {}, 1);
   assert.deepEqual(engine.requests(), ["table?report=running&limit=1"]);
   first.abort();

@@ -6,7 +6,7 @@ import type { Kind, Overview, Tile } from "./engine";
 const KINDS: readonly Kind[] = ["group", "slices", "ticks", "states", "counter"];
 const ROW_BYTES = 16, SLICE_BYTES = 32, DENSE_BYTES = 16;
 
-const bad = () => new Error("The engine answered with something that is no tile.");
+const bad = () => new Error("The reader sent an invalid tile.");
 
 function expect(bytes: ArrayBuffer, magic: string): void {
   const start = new Uint8Array(bytes, 0, Math.min(bytes.byteLength, 4));

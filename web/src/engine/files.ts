@@ -18,7 +18,7 @@ async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.buffer;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer().catch(() => {
-    throw new Error("The file is packed with gzip, but cannot be unpacked: it is damaged, or not all of it is there.");
+    throw new Error("Cannot decompress the file: it is damaged or truncated.");
   });
 }
 
@@ -26,7 +26,7 @@ async function wasmBytes(): Promise<ArrayBuffer> {
   const inside = embedded("tacho-wasm");
   if (inside) return unpacked(fromBase64(inside.textContent ?? ""));
   const response = await fetch("tacho.wasm").catch(() => null);
-  if (!response?.ok) throw new Error("The reader (tacho.wasm) is missing beside this page.");
+  if (!response?.ok) throw new Error("Cannot start the reader: tacho.wasm is missing beside this page.");
   return response.arrayBuffer();
 }
 

@@ -44,7 +44,7 @@ export class HttpEngine extends RequestEngine {
   /** A request that is called off ends on the server too, when its connection does. */
   protected async carry(request: string, body?: string, signal?: AbortSignal): Promise<ArrayBuffer> {
     const response = await send(request, body, signal).catch(() => {
-      throw new Error("The server does not answer any more: is tacho view still running?");
+      throw new Error("The server does not answer. Is tacho view still running?");
     });
     if (!response.ok) throw await failure(response);
     return response.arrayBuffer();

@@ -43,7 +43,7 @@ const CALM_MS = 1000;
 /** Of those that may be under way, so many are kept for what is answered at once. */
 const KEPT_FREE = 2;
 
-const wasCalledOff = () => new Error("Nobody waits for the answer any more.");
+const wasCalledOff = () => new Error("The request was cancelled.");
 const wasClosed = () => new Error("The report was closed.");
 
 export abstract class RequestEngine implements Engine {

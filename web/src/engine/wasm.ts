@@ -15,7 +15,7 @@ export class WasmEngine extends RequestEngine {
   private constructor() {
     super(1);
     this.worker.onmessage = ({ data }: MessageEvent<Answer>) => this.settle(data);
-    this.worker.onerror = (event) => this.fail(new Error(event.message || "The reader could not be started."));
+    this.worker.onerror = (event) => this.fail(new Error(event.message || "Cannot start the reader."));
   }
 
   /** A report, or a file of a profiler that Tacho imports. Both buffers go over to the worker and are empty afterwards. */
@@ -37,11 +37,11 @@ export class WasmEngine extends RequestEngine {
 
   async saveNotes(notes: readonly Note[]): Promise<void> {
     const storage = this.storage();
-    if (!storage) throw new Error("This browser keeps nothing for pages from a disk, so notes are lost when the page is closed.");
+    if (!storage) throw new Error("Notes are lost when this page is closed: the browser stores nothing for pages from a disk.");
     try {
       storage.setItem(await this.key(), JSON.stringify(notes));
     } catch {
-      throw new Error("The browser has no room left for notes.");
+      throw new Error("Cannot save the notes: the browser's storage is full.");
     }
   }
 

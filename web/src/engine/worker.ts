@@ -17,7 +17,7 @@ async function obey(order: Order): Promise<ArrayBuffer> {
     reader.open(order.name, new Uint8Array(order.bytes));
     return new ArrayBuffer(0);
   }
-  if (!reader) throw new Error("The report has to be opened again.");
+  if (!reader) throw new Error("Open the report again: its reader has stopped.");
   return reader.answer(order.request, order.body);
 }
 
@@ -25,7 +25,7 @@ async function obey(order: Order): Promise<ArrayBuffer> {
 function sentence(error: unknown): string {
   if (!(error instanceof WebAssembly.RuntimeError)) return error instanceof Error ? error.message : String(error);
   reader = null;
-  return `The page's reader broke off (${error.message}): the report has to be opened again.`;
+  return `The reader crashed (${error.message}). Open the report again.`;
 }
 
 let last: Promise<unknown> = Promise.resolve();

@@ -60,7 +60,7 @@ export class DetailsPanel extends Panel {
   protected draw(): void {
     const { details, event } = this.app.state;
     if (details) this.element.replaceChildren(...this.content(details));
-    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event to see everything about it; . and , walk from event to event."));
+    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event for its details; . and , go to the next and previous event."));
     this.element.scrollTop = 0;
   }
 
@@ -95,7 +95,7 @@ export class DetailsPanel extends Panel {
   }
 
   private timeLink(time: number, words: string): HTMLElement {
-    return button(words, () => this.app.set({ view: this.app.around({ from: time, to: time }) }), { class: "link", title: "Go to this moment" });
+    return button(words, () => this.app.set({ view: this.app.around({ from: time, to: time }) }), { class: "link", title: "Go to this time" });
   }
 
   /** The operator, the Python lines and the backtrace: where it comes from in the program. */

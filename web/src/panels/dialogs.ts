@@ -51,7 +51,7 @@ export class Help {
       this.parts.body.append(make("section", {}, make("h3", {}, group), list));
     }
     const gestures = make("dl", {}, ...GESTURES.flatMap(([does, what]) => [make("dt", {}, does), make("dd", {}, what)]));
-    this.parts.body.append(make("section", { class: "gestures" }, make("h3", {}, "Mouse and touch pad"), gestures));
+    this.parts.body.append(make("section", { class: "gestures" }, make("h3", {}, "Mouse and touchpad"), gestures));
   }
 
   toggle(): void {
@@ -82,14 +82,14 @@ export class AboutBox {
     ];
     const list = make("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     const text = (): string => facts.map(([name, value]) => `${name}: ${typeof value === "string" ? value : (value.textContent ?? "")}`).join("\n");
-    body.replaceChildren(this.warnings(), list, make("p", { class: "copy" }, copyButton("Copy these facts", text, this.app.fail)));
+    body.replaceChildren(this.warnings(), list, make("p", { class: "copy" }, copyButton("Copy as text", text, this.app.fail)));
     toggle(box);
   }
 
   private warnings(): HTMLElement {
     const { warnings } = this.app.state.about;
-    if (warnings.length === 0) return make("p", { class: "good" }, "Nothing was lost: every event that was recorded is here.");
-    return make("section", { class: "warnings" }, make("h3", {}, "What was lost or cut"), make("ul", {}, ...warnings.map((text) => make("li", {}, whole(text)))));
+    if (warnings.length === 0) return make("p", { class: "good" }, "No events were lost.");
+    return make("section", { class: "warnings" }, make("h3", {}, "Losses"), make("ul", {}, ...warnings.map((text) => make("li", {}, whole(text)))));
   }
 
   private list(lines: readonly string[]): HTMLElement {

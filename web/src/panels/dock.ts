@@ -20,7 +20,7 @@ export class Dock {
   private readonly element = make("section", { class: "dock", "aria-label": "Panels" });
   private readonly mover = button("", () => this.place(this.side === "bottom" ? "right" : "bottom"), { class: "quiet" });
   /** For who sees the page for the first time; it makes room for a panel. */
-  private readonly hint = make("span", { class: "dock-hint" }, "Wheel zooms, drag selects a span, a click tells all; ? lists the keys");
+  private readonly hint = make("span", { class: "dock-hint" }, "Scroll to zoom, drag to select a span, click for details; ? lists the keys");
   private readonly closer = button("", () => {}, { icon: "close", title: "Close the panels", class: "quiet" });
   private side: Side = recall("dock.side", isText, "bottom") === "right" ? "right" : "bottom";
   private readonly size: Record<Side, number> = { bottom: recall("dock.bottom", isNumber, FIRST.bottom), right: recall("dock.right", isNumber, FIRST.right) };
@@ -105,7 +105,7 @@ export class Dock {
     const other = side === "bottom" ? "right" : "bottom";
     this.element.parentElement?.classList.toggle("dock-right", side === "right");
     this.grip.setAttribute("aria-orientation", side === "bottom" ? "horizontal" : "vertical");
-    const title = other === "right" ? "Panels beside the timeline" : "Panels below the timeline";
+    const title = other === "right" ? "Move the panels beside the timeline" : "Move the panels below the timeline";
     this.mover.replaceChildren(icon(other));
     this.mover.title = title;
     this.mover.setAttribute("aria-label", title);

@@ -3,11 +3,11 @@
 
 import { button, icon, make } from "../ui/dom";
 
-const WHAT = "a .tacho report, an SQLite export of nsys, or a trace of PyTorch's profiler (.json, .json.gz)";
+const WHAT = "a .tacho report, an SQLite export of nsys, or a trace of torch.profiler (.json, .json.gz)";
 
 /** While a file hangs over the page it says so; once dropped it is opened. */
 export function listenForFiles(open: (file: File) => void): void {
-  const veil = make("div", { class: "veil", hidden: true }, make("div", { class: "veil-box" }, icon("open"), make("strong", {}, "Drop it to open it here"), make("p", {}, WHAT)));
+  const veil = make("div", { class: "veil", hidden: true }, make("div", { class: "veil-box" }, icon("open"), make("strong", {}, "Drop to open"), make("p", {}, WHAT)));
   document.body.append(veil);
   const hasFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
   window.addEventListener("dragover", (event) => {
@@ -44,7 +44,7 @@ export class Welcome {
 
   constructor(open: (file: File) => void) {
     const choose = button("Choose a file", () => chooseFile(open), { class: "primary" });
-    this.element = make("main", { class: "welcome" }, make("h1", {}, "Tacho"), this.words, choose, make("p", { class: "muted" }, "It is read in this page and sent nowhere."));
+    this.element = make("main", { class: "welcome" }, make("h1", {}, "Tacho"), this.words, choose, make("p", { class: "muted" }, "The file is read in this page and not uploaded."));
     this.say(`Drop ${WHAT} here.`);
   }
 

@@ -32,7 +32,7 @@ export class FlamePanel extends Panel {
   private readonly latest = new Latest();
   private readonly bar = make("div", { class: "bar" });
   private readonly words = make("span", { class: "muted", role: "status" });
-  private readonly trail = make("nav", { class: "trail", "aria-label": "Functions that hold this one" });
+  private readonly trail = make("nav", { class: "trail", "aria-label": "Callers of this function" });
   private readonly view = new FlameView((node) => this.zoomed(node));
   private source: Source = "cpu";
   private thread: Filter = {};
@@ -55,7 +55,7 @@ export class FlamePanel extends Panel {
       this.redraw();
     });
     this.bar.append(
-      choice("What the graph is made of", sources, this.source, (source) => {
+      choice("Source of the graph", sources, this.source, (source) => {
         this.source = source;
         remember("flame.source", source);
         this.redraw();
@@ -64,7 +64,7 @@ export class FlamePanel extends Panel {
       find,
       this.words,
       make("span", { class: "spacer" }),
-      button("Flip", () => this.view.flip(), { icon: "flip", title: "Callers on top, or at the bottom", class: "quiet" }),
+      button("Flip", () => this.view.flip(), { icon: "flip", title: "Put callers at the top or at the bottom", class: "quiet" }),
       button("SVG", () => this.save(), { icon: "picture", title: "Save this flame graph as SVG", class: "quiet" }),
     );
     this.element.append(this.bar, this.trail, this.view.element);
@@ -103,7 +103,7 @@ export class FlamePanel extends Panel {
   private show(flame: Flame): void {
     const empty = flame.nodes.length <= 1;
     this.view.show(empty ? null : new FlameTree(flame));
-    if (empty) this.words.textContent = this.app.state.span ? "Nothing of this kind lies in the span." : "The report has nothing of this kind.";
+    if (empty) this.words.textContent = this.app.state.span ? "The span has no data of this kind." : "The report has no data of this kind.";
   }
 
   private say(match: { total: number; share: number } | null): void {

@@ -44,7 +44,7 @@ export class FlameView {
     this.element.append(make("div", { class: "flame-hold" }, this.canvas), this.room, this.tip, this.voice);
     this.element.tabIndex = 0;
     this.element.setAttribute("role", "application");
-    this.element.setAttribute("aria-label", "Flame graph: arrow keys walk, Enter fills the width, Escape goes back");
+    this.element.setAttribute("aria-label", "Flame graph. Arrow keys move, Enter zooms in, Escape zooms out");
     this.element.addEventListener("scroll", () => this.paint());
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.element.addEventListener("pointermove", (event) => this.hover(event));

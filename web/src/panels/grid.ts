@@ -79,8 +79,8 @@ export class Grid {
       this.filterBox,
       this.status,
       make("span", { class: "spacer" }),
-      button("CSV", () => void this.copyAs(","), { icon: "copy", title: "Copy what is shown as comma-separated values", class: "quiet" }),
-      button("TSV", () => void this.copyAs("\t"), { icon: "copy", title: "Copy what is shown as tab-separated values, for a spreadsheet", class: "quiet" }),
+      button("CSV", () => void this.copyAs(","), { icon: "copy", title: "Copy the table as comma-separated values", class: "quiet" }),
+      button("TSV", () => void this.copyAs("\t"), { icon: "copy", title: "Copy the table as tab-separated values, for a spreadsheet", class: "quiet" }),
     );
     this.table.append(this.groups, this.head, this.body);
     this.scroller.append(this.table);

@@ -57,7 +57,7 @@ export class NotesPanel extends Panel {
   private item(note: Note): HTMLElement {
     const when = note.to !== null && note.to > note.time ? `${moment(note.time)}, ${duration(note.to - note.time)}` : moment(note.time);
     const go = button(when, () => goToNote(this.app, note), { class: "link number", title: "Go there" });
-    const text = textbox("What is there to see?", () => {});
+    const text = textbox("Note", () => {});
     text.value = note.text;
     text.dir = "auto";
     text.addEventListener("change", () => this.change(note.id, text.value));

@@ -18,7 +18,7 @@ const SETTLE_MS = 150;
 
 export class SearchBox {
   private readonly latest = new Latest();
-  private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click for how many each row has" });
+  private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click for the count of each row" });
   private readonly box: HTMLInputElement;
   private readonly mode: HTMLSelectElement;
   private readonly sensitive: HTMLButtonElement;
@@ -32,11 +32,11 @@ export class SearchBox {
     this.box = textbox("Search names", () => this.settle());
     this.box.type = "search";
     const before = recall("search.mode", isText, "substring");
-    this.mode = choice("How names match", MODES, isMode(before) ? before : "substring", () => void this.ask());
+    this.mode = choice("Match mode", MODES, isMode(before) ? before : "substring", () => void this.ask());
     this.sensitive = button("Aa", () => {
       this.sensitive.setAttribute("aria-pressed", String(!this.isSensitive()));
       void this.ask();
-    }, { title: "Upper and lower case differ", pressed: false, class: "quiet" });
+    }, { title: "Match case", pressed: false, class: "quiet" });
   }
 
   mount(element: HTMLElement, app: App): void {
@@ -172,7 +172,7 @@ export class SearchPanel extends Panel {
 
   protected draw(): void {
     const { found, rows } = this.app.state;
-    this.words.textContent = found ? `${count(found.total)} events of ${count(found.rows.length)} rows` : "Type a name into the search box above (press /).";
+    this.words.textContent = found ? `${count(found.total)} events of ${count(found.rows.length)} rows` : "Enter a name in the search box above (press /).";
     this.grid.fill({
       label: "Matches by row",
       columns: [

@@ -16,21 +16,21 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds ON id = k.shortName
 GROUP BY value ORDER BY total_ns DESC LIMIT 20`,
   },
   {
-    title: "The longest kernels",
+    title: "Longest kernels",
     needs: ["CUPTI_ACTIVITY_KIND_KERNEL"],
     statement: `SELECT k.start, k.end - k.start AS duration, value AS kernel, k.streamId
 FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds ON id = k.shortName
 ORDER BY duration DESC LIMIT 50`,
   },
   {
-    title: "Calls that took longest to launch",
+    title: "Slowest launch calls",
     needs: ["CUPTI_ACTIVITY_KIND_RUNTIME"],
     statement: `SELECT r.start, r.end - r.start AS duration, value AS call, r.globalTid & 0xffffff AS tid
 FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds ON id = r.nameId
 ORDER BY duration DESC LIMIT 50`,
   },
   {
-    title: "From the call to the kernel: time in the queue",
+    title: "Queue time from call to kernel",
     needs: ["CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"],
     statement: `SELECT r.start AS called, k.start AS began, k.start - r.end AS waited_ns, value AS kernel
 FROM CUPTI_ACTIVITY_KIND_RUNTIME r
@@ -39,7 +39,7 @@ JOIN StringIds ON id = k.shortName
 ORDER BY waited_ns DESC LIMIT 50`,
   },
   {
-    title: "The largest copies",
+    title: "Largest copies",
     needs: ["CUPTI_ACTIVITY_KIND_MEMCPY"],
     statement: `SELECT start, end - start AS duration, bytes, copyKind
 FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY bytes DESC LIMIT 50`,
@@ -52,13 +52,13 @@ FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
 WHERE end IS NOT NULL GROUP BY range ORDER BY total_ns DESC LIMIT 50`,
   },
   {
-    title: "OS calls that waited longest",
+    title: "Longest OS calls",
     needs: ["OSRT_API"],
     statement: `SELECT start, end - start AS duration, value AS call, globalTid & 0xffffff AS tid
 FROM OSRT_API JOIN StringIds ON id = nameId ORDER BY duration DESC LIMIT 50`,
   },
   {
-    title: "The texts of the report",
+    title: "Strings of the report",
     needs: ["StringIds"],
     statement: `SELECT substr(value, 1, 40) AS name, id FROM StringIds ORDER BY id LIMIT 100`,
   },

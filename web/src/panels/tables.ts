@@ -72,7 +72,7 @@ export class TablesPanel extends Panel {
     const { about, span } = this.app.state;
     const reports = about.reports.map(({ name }) => name);
     if (reports.length === 0) {
-      this.bar.replaceChildren(make("p", { class: "empty" }, "This report has no data for any table."));
+      this.bar.replaceChildren(make("p", { class: "empty" }, "This report has no data for tables."));
       return;
     }
     if (!reports.includes(this.report)) this.report = FIRST.find((report) => reports.includes(report)) ?? reports[0]!;
@@ -83,8 +83,8 @@ export class TablesPanel extends Panel {
       this.redraw();
     });
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
-    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Let go of the span" });
-    const name = make("code", { class: "report-name", title: `What tacho stats calls it: tacho stats -r ${this.report}` }, this.report);
+    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear the span" });
+    const name = make("code", { class: "report-name", title: `In the terminal: tacho stats -r ${this.report}` }, this.report);
     this.bar.replaceChildren(chosen, name, this.parts, this.place, ...(span ? [whole] : []), this.grid.tools);
     void this.fill();
   }
@@ -139,7 +139,7 @@ export class TablesPanel extends Panel {
         this.app.select(event, event);
         return;
       }
-      this.app.fail(new Error("No event of the timeline has this name here."));
+      this.app.fail(new Error("The timeline has no event of this name in this part."));
     } catch (error) {
       this.app.fail(error as Error);
     }

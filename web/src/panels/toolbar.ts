@@ -36,7 +36,7 @@ export class Toolbar {
   }
 
   private theme(app: App): HTMLElement {
-    const select = choice("Colours of the page", THEMES, app.state.theme, (theme) => app.set({ theme }));
+    const select = choice("Colour theme", THEMES, app.state.theme, (theme) => app.set({ theme }));
     app.listen((changed) => {
       if (changed.has("theme")) select.value = app.state.theme;
     });
@@ -49,8 +49,8 @@ export class Toolbar {
       if (drawing) savePicture(drawing, type, app.state.about.name.replace(/\.[^.]*$/, "") || "timeline").catch((error: Error) => app.fail(error));
     };
     return [
-      button("PNG", save("png"), { icon: "picture", title: "Save the timeline as it is shown as PNG", class: "quiet" }),
-      button("SVG", save("svg"), { title: "Save the timeline as it is shown as SVG", class: "quiet" }),
+      button("PNG", save("png"), { icon: "picture", title: "Save the visible timeline as PNG", class: "quiet" }),
+      button("SVG", save("svg"), { title: "Save the visible timeline as SVG", class: "quiet" }),
       button("", () => chooseFile(this.open), { icon: "open", title: "Open another report", class: "quiet" }),
       button("", () => perform("help"), { icon: "help", title: "Keys (?)", class: "quiet" }),
     ];

@@ -59,7 +59,7 @@ export class Heading {
     if (this.length.textContent === length) return;
     this.length.textContent = length;
     const share = (100 * shown) / Math.max(all, 1);
-    this.part.textContent = share > 99 ? "the whole report" : `${share >= 0.01 ? `${Number(share.toPrecision(2))} %` : "a sliver"} of ${duration(all)}`;
+    this.part.textContent = share > 99 ? "the whole report" : `${share >= 0.01 ? `${Number(share.toPrecision(2))} %` : "< 0.01 %"} of ${duration(all)}`;
   }
 
   picture(surface: Surface, shown: readonly Shown[], width: number, height: number, palette: Palette): void {

@@ -16,7 +16,7 @@ const SAMPLES = 2048;
 type Grip = "left" | "right" | "middle" | "new";
 
 export class Minimap {
-  readonly element = make("div", { class: "minimap", tabindex: 0, role: "slider", "aria-label": "Part of the report that is shown" });
+  readonly element = make("div", { class: "minimap", tabindex: 0, role: "slider", "aria-label": "Visible part of the report" });
   private readonly canvas = make("canvas", { "aria-hidden": "true" });
   private readonly window = make("div", { class: "minimap-window" });
   private readonly before = make("div", { class: "minimap-outside" });

@@ -28,7 +28,7 @@ const FRAMES_KEPT = 240;
 
 export class Timeline {
   readonly element = make("div", { class: "timeline" });
-  readonly canvas = make("canvas", { class: "tracks", tabindex: 0, role: "application", "aria-label": "Timeline. Press ? for its keys.", "aria-describedby": "timeline-live" });
+  readonly canvas = make("canvas", { class: "tracks", tabindex: 0, role: "application", "aria-label": "Timeline. Press ? for the keys.", "aria-describedby": "timeline-live" });
   readonly area = make("div", { class: "tracks-area" });
   readonly history = new ViewHistory();
   readonly motion: Motion;
@@ -81,7 +81,7 @@ export class Timeline {
   ) {
     const { engine, rows, view, choices } = app.state;
     const context = this.canvas.getContext("2d", { alpha: false });
-    if (!context) throw new Error("This browser gives no canvas to draw on.");
+    if (!context) throw new Error("Cannot draw the timeline: this browser has no canvas.");
     this.context = context;
     this.motion = new Motion(view);
     this.palette = new Palette(isDark());
@@ -407,7 +407,7 @@ export class Timeline {
 
   private sayNothing(): void {
     const { rows, choices } = this.app.state;
-    const why = rows.length === 0 ? "This report has no events." : choices.filter !== "" ? "No row has such a name." : "Nothing happened in this view.";
+    const why = rows.length === 0 ? "This report has no events." : choices.filter !== "" ? "No row matches the filter." : "There are no events in this view.";
     this.nothing.textContent = why;
     this.nothing.hidden = this.layout.lines.length + this.layout.pinned.length > 0;
   }

@@ -102,7 +102,7 @@ export class Tooltip {
     const key = `${hit.row.id}.${slice.event}`;
     const name = names.text(slice.name);
     names.send();
-    const sample = slice.flags & FLAG_WAITING ? "its thread waited" : "";
+    const sample = slice.flags & FLAG_WAITING ? "thread waiting" : "";
     const main = hit.row.kind === "ticks" ? sample : duration(slice.to - slice.from);
     if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", main, `${hit.row.label} · at ${moment(slice.from)}`);
     if (slice.flags & FLAG_FAILED) this.box.append(make("div", { class: "tip-failed" }, "Failed"));

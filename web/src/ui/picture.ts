@@ -24,11 +24,11 @@ async function pngOf(drawing: Drawing): Promise<Blob> {
   canvas.width = Math.ceil(drawing.width * scale);
   canvas.height = Math.ceil(drawing.height * scale);
   const context = canvas.getContext("2d");
-  if (!context) throw new Error("This browser gives no canvas to draw the picture on.");
+  if (!context) throw new Error("Cannot save the picture: this browser has no canvas.");
   context.scale(scale, scale);
   drawing.draw(context);
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture is too large for this browser."))), "image/png"),
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("Cannot save the picture: it is too large for this browser."))), "image/png"),
   );
 }
 

@@ -136,7 +136,7 @@ export class SvgSurface implements Surface {
   }
 
   measureText(text: string): TextMetrics {
-    if (!this.ruler) throw new Error("This browser cannot measure text.");
+    if (!this.ruler) throw new Error("Cannot save the picture: this browser cannot measure text.");
     this.ruler.font = this.font;
     return this.ruler.measureText(text);
   }

@@ -48,7 +48,7 @@ export async function copy(text: string): Promise<void> {
     area.select();
     const done = document.execCommand("copy");
     area.remove();
-    if (!done) throw new Error("This browser does not let the page copy; select the text and copy it by hand.");
+    if (!done) throw new Error("Cannot copy: the browser denies access to the clipboard. Select the text and copy it by hand.");
   }
 }
 
