@@ -8,6 +8,14 @@
 #include "open_report.h"
 #include "run_human.h"
 
+/* How to print a table. */
+struct run_reports_style {
+    const struct print_format *format;
+    struct print_request request;
+    int quiet;      /* tables only */
+    int by_default; /* not requested by name: its first rows are enough */
+};
+
 /* Names the file, the report and the destination. */
 static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
 {
@@ -46,8 +54,11 @@ static void add_table(struct text *out, const struct table *table, const struct 
     style->format->table(out, table, &request);
 }
 
-int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
-                      const struct analysis_request *request, const struct run_reports_style *style, struct error *err)
+/* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
+ * analysis itself is an error. */
+static int print_report(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
+                        const struct analysis_request *request, const struct run_reports_style *style,
+                        struct error *err)
 {
     struct table *table = NULL;
     int code = analysis_run(analysis, report, request, &table, err);
@@ -168,7 +179,7 @@ static int print_here(const struct job *job, struct error *err)
     const struct run_reports_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
                                              job->by_default };
     struct text out = { 0 };
-    int code = run_reports_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+    int code = print_report(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
     if (code != 0)
         goto free_text;
@@ -267,6 +278,21 @@ static int end_for_people(const struct run_human *human, struct error *err)
     return code;
 }
 
+/* Runs the reports that were asked for, or (NULL, or none) the default ones. */
+static int show_open(struct report *report, struct run_human *human, const struct run_reports_settings *settings,
+                     const struct run_reports_registry *registry, const struct selection_list *wanted,
+                     struct error *err)
+{
+    int code;
+
+    human->request = output_delivery_at(human->delivery, 0)->request;
+    if (wanted && wanted->count)
+        code = show_report(report, human, settings, wanted, err);
+    else
+        code = show_defaults(report, human, settings, registry, err);
+    return code != 0 ? code : end_for_people(human, err);
+}
+
 static int show_file(const struct command *self, const char *path, const struct run_reports_settings *settings,
                      const struct run_reports_registry *registry, const struct selection_list *wanted,
                      const struct output_delivery *delivery)
@@ -282,20 +308,30 @@ static int show_file(const struct command *self, const char *path, const struct 
     if ((code = open_report(text_string(&found), &report, &err)) != 0)
         goto free_name;
     human.path = text_string(&found);
-    human.request = output_delivery_at(delivery, 0)->request;
-    if (wanted->count)
-        code = show_report(report, &human, settings, wanted, &err);
-    else
-        code = show_defaults(report, &human, settings, registry, &err);
-    if (code != 0)
-        goto close;
-    code = end_for_people(&human, &err);
-close:
+    code = show_open(report, &human, settings, registry, wanted, &err);
     close_report(report, text_string(&found));
 free_name:
     run_human_free(&human);
     text_free(&found);
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
+}
+
+int run_reports_defaults(struct report *report, const char *path, struct error *err)
+{
+    static const struct run_reports_settings none;
+    struct output_delivery delivery = { 0 };
+    struct run_human human = {
+        .command = &command_stats, .path = path, .noun = stats_registry.noun, .part = &none.part, .delivery = &delivery
+    };
+    int code;
+
+    if ((code = output_delivery_parse(&delivery, &none.deliver, err)) != 0)
+        goto free_delivery;
+    code = show_open(report, &human, &none, &stats_registry, NULL, err);
+free_delivery:
+    run_human_free(&human);
+    output_delivery_free(&delivery);
+    return code;
 }
 
 const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known,

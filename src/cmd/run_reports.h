@@ -9,19 +9,6 @@
 #include "output.h"
 #include "selection.h"
 
-/* How to print a table. */
-struct run_reports_style {
-    const struct print_format *format;
-    struct print_request request;
-    int quiet;      /* tables only */
-    int by_default; /* not requested by name: its first rows are enough */
-};
-
-/* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
- * analysis itself is an error. */
-int run_reports_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
-                      const struct analysis_request *request, const struct run_reports_style *style, struct error *err);
-
 /* The settings of such a command, filled by its options. */
 struct run_reports_settings {
     struct option_list names;
@@ -40,6 +27,8 @@ struct run_reports_registry {
                         struct error *err);
 };
 
+extern const struct run_reports_registry stats_registry; /* of `tacho stats` */
+
 /* The names of all reports or rules, for completion, behind `first` where that is not NULL; NULL-terminated. Returns
  * names. */
 enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
@@ -55,5 +44,8 @@ int run_reports_help(const struct command *self, const struct run_reports_regist
  * to stderr. */
 int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const char *const *files, size_t file_count);
+
+/* Prints the default reports of an open file to stdout, as `tacho stats` does without options. */
+int run_reports_defaults(struct report *report, const char *path, struct error *err);
 
 #endif

@@ -56,9 +56,10 @@ static int add_defaults(struct selection_list *list, struct report *report, int 
     return 0;
 }
 
+const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", add_defaults };
+
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct run_reports_registry registry = { analyses, analysis_find, "report", add_defaults };
     struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;
@@ -67,8 +68,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_reports || settings.help_formats)
-        return run_reports_help(self, &registry, settings.help_reports, settings.help_formats);
-    return run_reports_files(self, &settings.show, &registry, files, file_count);
+        return run_reports_help(self, &stats_registry, settings.help_reports, settings.help_formats);
+    return run_reports_files(self, &settings.show, &stats_registry, files, file_count);
 }
 
 static const struct entry examples[] = {

@@ -283,6 +283,15 @@ def check_pipes():
         check(f"COLUMNS={columns}: the width is used", True, max(len(cells_of(line)) for line in text.split("\n")) > width - 20)
 
 
+def check_profile():
+    """The tables of profile --stats=true are those of stats."""
+    text = on_terminal(100, "profile", "--stats=true", "-o", "again.tacho", sys.executable, "-c", WAITING)
+    check("profile --stats=true", on_terminal(100, "stats", "again.tacho"), text)
+    piped = subprocess.run([TACHO, "profile", "--stats=true", "-f", "true", "-o", "again.tacho", sys.executable, "-c", WAITING],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
+    check("profile --stats=true in a pipe", output("stats", "again.tacho"), piped)
+
+
 def check_colour():
     for environment, expected in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "xterm", "NO_COLOR": ""}, True),
                                   ({"TERM": "dumb"}, False)):
@@ -368,6 +377,7 @@ def main():
         for name in ("resnet18", "train"):
             check_ops(name)
         check_pipes()
+        check_profile()
         check_colour()
         check_strange_names()
         check_folding()

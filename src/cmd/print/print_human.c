@@ -17,12 +17,14 @@ enum {
     INDENT = 2,
     GAP = 2,
     BAR = 8,
-    LEAD_COMFORT = 32, /* columns of the first text and of others, below which columns are dropped … */
-    TEXT_COMFORT = 24,
-    LEAD_LEAST = 20,   /* … and below which even important ones are */
-    TEXT_LEAST = 10,
     ROWS_MEASURED = 1000,
 };
+
+/* How far texts shrink (the first one, and others) before columns of a rank are dropped. */
+static const struct {
+    size_t lead, text;
+    int rank;
+} stages[] = { { 32, 24, 3 }, { 24, 16, 1 }, { 20, 10, 0 } };
 
 /* A column, or the bar beside one. */
 struct slot {
@@ -188,13 +190,14 @@ static void drop_columns(struct layout *layout, int least)
 
 static void fit(struct layout *layout)
 {
-    size_t comfort = layout->available * 2 / 5;
+    size_t comfort = layout->available * 2 / 5; /* of the first text on a wide terminal */
 
-    set_widths(layout, comfort > LEAD_COMFORT ? comfort : LEAD_COMFORT, TEXT_COMFORT);
-    drop_columns(layout, 1);
-    if (total_width(layout) > layout->available)
-        set_widths(layout, LEAD_LEAST, TEXT_LEAST);
-    drop_columns(layout, 0);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        set_widths(layout, i == 0 && comfort > stages[i].lead ? comfort : stages[i].lead, stages[i].text);
+        drop_columns(layout, stages[i].rank);
+        if (total_width(layout) <= layout->available)
+            break;
+    }
     if (total_width(layout) > layout->available)
         layout->slots[0].width = layout->available > INDENT ? layout->available - INDENT : 1;
     for (size_t i = 0; i < layout->count && total_width(layout) < layout->available; i++) {

@@ -122,27 +122,6 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
     return code;
 }
 
-static void print_stats(const struct command *self, struct report *report, const char *path)
-{
-    const struct analysis *wanted[64];
-    struct run_reports_style style = {
-        .format = print_formats[0],
-        .by_default = 1,
-        .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) },
-    };
-    struct text out = { 0 };
-    struct error err;
-
-    analysis_defaults(report, wanted, sizeof wanted / sizeof wanted[0]);
-    for (const struct analysis **at = wanted; *at; at++) {
-        struct analysis_request request = { 0 };
-        if (run_reports_print(&out, report, path, *at, &request, &style, &err) != 0)
-            command_fail(self, &err);
-    }
-    command_write(self, &out);
-    text_free(&out);
-}
-
 /* The names of what could be written; each is the caller's to free. */
 static size_t write_exports(const struct command *self, const struct profile_settings *settings, struct report *report,
                             const char *path, struct text *names)
@@ -190,8 +169,8 @@ static void conclude(const struct command *self, struct profile_settings *settin
 
     if (report_open(path, &report, &err) != 0)
         command_fail(self, &err);
-    if (report && settings->stats)
-        print_stats(self, report, path);
+    if (report && settings->stats && run_reports_defaults(report, path, &err) != 0)
+        command_fail(self, &err);
     if (report)
         export_count = write_exports(self, settings, report, path, names);
     for (size_t i = 0; i < export_count; i++)
