@@ -60,8 +60,8 @@ int profile_program_take_pid(void *settings, const char *value, struct error *er
 {
     return error_set(
         err, ERR_BAD_ARGUMENT,
-        "tacho cannot attach to a process that runs (%s): start it with 'tacho profile PROGRAM …'; with -c "
-        "api, -c nvtx or --delay, recording begins later",
+        "cannot attach to process %s: tacho records only programs that it starts; use 'tacho profile PROGRAM "
+        "…', with --delay, -c api or -c nvtx to start recording later",
         value);
 }
 
@@ -71,5 +71,5 @@ int profile_program_lacking(const struct profile_settings *settings, struct erro
 
     if (range && range[strspn(range, "0123456789")] == 0) /* -p 4711 */
         return profile_program_take_pid(NULL, range, err);
-    return error_set(err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
+    return error_set(err, ERR_BAD_ARGUMENT, "no program given: tacho profile PROGRAM …");
 }
