@@ -17,8 +17,8 @@ void text_free(struct text *text)
     text_init(text);
 }
 
-/* Makes room for `extra` bytes and the NUL behind them; NULL once memory ran out. */
-static char *room(struct text *text, size_t extra)
+/* The room includes the NUL behind the bytes. */
+char *text_grow(struct text *text, size_t extra)
 {
     if (text->failed)
         return NULL;
@@ -44,7 +44,7 @@ static char *room(struct text *text, size_t extra)
 
 void text_add_bytes(struct text *text, const void *bytes, size_t length)
 {
-    char *end = room(text, length);
+    char *end = text_room(text, length);
     if (!end)
         return;
     if (length)
@@ -65,7 +65,7 @@ void text_add_char(struct text *text, char c)
 
 void text_add_repeat(struct text *text, char c, size_t count)
 {
-    char *end = room(text, count);
+    char *end = text_room(text, count);
     if (!end)
         return;
     memset(end, c, count);
@@ -78,7 +78,7 @@ void text_addv(struct text *text, const char *format, va_list arguments)
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    char *end = length < 0 ? NULL : room(text, (size_t)length);
+    char *end = length < 0 ? NULL : text_room(text, (size_t)length);
     if (end) {
         vsnprintf(end, (size_t)length + 1, format, again);
         text->length += (size_t)length;

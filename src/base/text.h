@@ -24,6 +24,19 @@ void text_add_repeat(struct text *text, char c, size_t count);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_addv(struct text *text, const char *format, va_list arguments);
 
+/* For writers of many small pieces: a pointer to room for `extra` bytes behind the content, or NULL once memory ran
+ * out. The caller writes there, and text_commit() sets the new end. */
+char *text_grow(struct text *text, size_t extra);
+static inline char *text_room(struct text *text, size_t extra)
+{
+    return !text->failed && extra < text->capacity - text->length ? text->bytes + text->length : text_grow(text, extra);
+}
+static inline void text_commit(struct text *text, char *end)
+{
+    text->length = (size_t)(end - text->bytes);
+    *end = 0;
+}
+
 /* Removes the content, keeps the memory. */
 void text_clear(struct text *text);
 /* Truncates to a length; a shorter text stays as it is. */

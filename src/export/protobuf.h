@@ -9,32 +9,44 @@
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
-static inline void protobuf_number(struct text *out, uint64_t value)
-{
-    char bytes[10];
-    size_t length = 0;
+enum {
+    PROTOBUF_NUMBER_MOST = 10,
+    PROTOBUF_TAG_MOST = 5,
+    PROTOBUF_VARINT_MOST = PROTOBUF_NUMBER_MOST + PROTOBUF_TAG_MOST
+};
 
+static inline char *protobuf_put_number(char *at, uint64_t value)
+{
     for (; value >= 0x80; value >>= 7)
-        bytes[length++] = (char)(value | 0x80);
-    bytes[length++] = (char)value;
-    text_add_bytes(out, bytes, length);
+        *at++ = (char)(value | 0x80);
+    *at++ = (char)value;
+    return at;
 }
 
-/* An int64 that is below 0 has ten bytes, as the format wants it. */
+/* A field where there is room for it. An int64 that is below 0 has ten bytes, as the format wants it. */
+static inline char *protobuf_put_varint(char *at, unsigned field, uint64_t value)
+{
+    return protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_VARINT), value);
+}
+
 static inline void protobuf_varint(struct text *out, unsigned field, uint64_t value)
 {
-    protobuf_number(out, field << 3 | WIRE_VARINT);
-    protobuf_number(out, value);
+    char *at = text_room(out, PROTOBUF_VARINT_MOST);
+
+    if (at)
+        text_commit(out, protobuf_put_varint(at, field, value));
 }
 
 static inline void protobuf_fixed64(struct text *out, unsigned field, uint64_t value)
 {
-    unsigned char bytes[8];
+    char *at = text_room(out, PROTOBUF_TAG_MOST + sizeof value);
 
+    if (!at)
+        return;
+    at = protobuf_put_number(at, field << 3 | WIRE_FIXED64);
     for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(value >> 8 * i);
-    protobuf_number(out, field << 3 | WIRE_FIXED64);
-    text_add_bytes(out, bytes, sizeof bytes);
+        *at++ = (char)(value >> 8 * i);
+    text_commit(out, at);
 }
 
 static inline void protobuf_double(struct text *out, unsigned field, double value)
@@ -49,15 +61,57 @@ static inline void protobuf_double(struct text *out, unsigned field, double valu
 
 static inline void protobuf_bytes(struct text *out, unsigned field, const void *bytes, size_t length)
 {
-    protobuf_number(out, field << 3 | WIRE_BYTES);
-    protobuf_number(out, length);
-    text_add_bytes(out, bytes, length);
+    char *at = text_room(out, PROTOBUF_TAG_MOST + PROTOBUF_NUMBER_MOST + length);
+
+    if (!at)
+        return;
+    at = protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_BYTES), length);
+    if (length)
+        memcpy(at, bytes, length);
+    text_commit(out, at + length);
 }
 
 /* A message inside another. */
 static inline void protobuf_message(struct text *out, unsigned field, const struct text *message)
 {
     protobuf_bytes(out, field, text_string(message), message->length);
+}
+
+/* A message inside another that is written in place: the fields between the two calls belong to it. begin() returns
+ * what end() needs. */
+static inline char *protobuf_put_begin(char *at, unsigned field)
+{
+    return protobuf_put_number(at, field << 3 | WIRE_BYTES) + 1; /* most lengths have one byte */
+}
+
+static inline size_t protobuf_begin(struct text *out, unsigned field)
+{
+    char *at = text_room(out, PROTOBUF_TAG_MOST + 1);
+
+    if (at)
+        text_commit(out, protobuf_put_begin(at, field));
+    return out->length;
+}
+
+static inline void protobuf_end(struct text *out, size_t start)
+{
+    size_t length = out->length - start;
+
+    if (length < 0x80 && !out->failed) {
+        out->bytes[start - 1] = (char)length;
+        return;
+    }
+    char number[PROTOBUF_NUMBER_MOST], *end = protobuf_put_number(number, length);
+    size_t more = (size_t)(end - number) - 1;
+    char *at = text_room(out, more);
+
+    if (!at)
+        return;
+    char *first = out->bytes + start;
+    if (more)
+        memmove(first + more, first, length);
+    memcpy(first - 1, number, more + 1);
+    text_commit(out, at + more);
 }
 
 #endif

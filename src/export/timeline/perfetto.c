@@ -1,7 +1,7 @@
 /* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written once and then
  * referred to by number.
  *
- * Spans are held until all are known (perfetto_spans.c), some eighty bytes each. Everything else is written as it
+ * Spans are held until all are known (perfetto_spans.c), some hundred bytes each. Everything else is written as it
  * comes. */
 #include "perfetto.h"
 
@@ -14,56 +14,84 @@
 #include "base/utf8.h"
 #include "export/json_check.h"
 
-#define OUT_BYTES (1u << 16)
+#define OUT_BYTES (1u << 18)
 
 /* ---- packets --------------------------------------------------------------------------------------------------- */
 
 static void begin_packet(struct perfetto *perfetto, int flags)
 {
-    text_clear(&perfetto->packet);
-    protobuf_varint(&perfetto->packet, PACKET_SEQUENCE, SEQUENCE);
-    protobuf_varint(&perfetto->packet, PACKET_FLAGS, (uint64_t)flags);
+    perfetto->packet = protobuf_begin(&perfetto->out, TRACE_PACKET);
+    protobuf_varint(&perfetto->out, PACKET_SEQUENCE, SEQUENCE);
+    protobuf_varint(&perfetto->out, PACKET_FLAGS, (uint64_t)flags);
 }
 
 void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns)
 {
-    begin_packet(perfetto, FLAG_NEEDS_STATE);
-    protobuf_varint(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)saturating_add(time_ns, perfetto->shift_ns));
+    char *at = text_room(&perfetto->out, PROTOBUF_TAG_MOST + 1 + 3 * PROTOBUF_VARINT_MOST);
+
+    if (!at)
+        return;
+    at = protobuf_put_begin(at, TRACE_PACKET);
+    perfetto->packet = (size_t)(at - perfetto->out.bytes);
+    at = protobuf_put_varint(at, PACKET_SEQUENCE, SEQUENCE);
+    at = protobuf_put_varint(at, PACKET_FLAGS, FLAG_NEEDS_STATE);
+    at = protobuf_put_varint(at, PACKET_TIMESTAMP, (uint64_t)saturating_add(time_ns, perfetto->shift_ns));
+    text_commit(&perfetto->out, at);
 }
 
 int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
 {
-    protobuf_message(&perfetto->out, TRACE_PACKET, &perfetto->packet);
-    if (text_failed(&perfetto->packet) || text_failed(&perfetto->message) || text_failed(&perfetto->inner) ||
-        text_failed(&perfetto->bodies))
+    protobuf_end(&perfetto->out, perfetto->packet);
+    return perfetto->out.length < OUT_BYTES ? 0 : outfile_put(perfetto->output, &perfetto->out, 0, err);
+}
+
+/* Writes a text with its number. */
+static int define(struct perfetto *perfetto, unsigned field, uint64_t number, struct trace_string string,
+                  struct error *err)
+{
+    struct text clean = { 0 };
+
+    utf8_add(&clean, string.bytes, string.length);
+    begin_packet(perfetto, FLAG_NEEDS_STATE);
+    size_t data = protobuf_begin(&perfetto->out, PACKET_INTERNED), entry = protobuf_begin(&perfetto->out, field);
+    protobuf_varint(&perfetto->out, 1, number);
+    protobuf_message(&perfetto->out, 2, &clean);
+    protobuf_end(&perfetto->out, entry);
+    protobuf_end(&perfetto->out, data);
+    int failed = text_failed(&clean);
+    text_free(&clean);
+    if (failed)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    return outfile_put(perfetto->output, &perfetto->out, OUT_BYTES, err);
+    return perfetto_end_packet(perfetto, err);
 }
 
 /* The number of a text in one of the lists; a new text is written first. 0 when memory is short. */
-static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsigned field, struct trace_string string,
-                          struct error *err)
+static uint64_t number_of(struct perfetto *perfetto, struct perfetto_texts *texts, unsigned field,
+                          struct trace_string string, struct error *err)
 {
-    size_t before = list->count;
-    int64_t id = intern_add(list, string.bytes, string.length);
-    struct text entry = { 0 }, clean = { 0 };
+    size_t place = hash_number((uintptr_t)string.bytes) % PERFETTO_RECENT, before = texts->list.count;
 
-    if (id < 0)
+    if (texts->recent[place].bytes == string.bytes && texts->recent[place].length == string.length && string.id != -1)
+        return texts->recent[place].number;
+    int64_t id = intern_add(&texts->list, string.bytes, string.length);
+    if (id < 0 || ((size_t)id == before && define(perfetto, field, (uint64_t)id + 1, string, err) != 0))
         return 0;
-    if ((size_t)id < before)
-        return (uint64_t)id + 1;
-    utf8_add(&clean, string.bytes, string.length);
-    protobuf_varint(&entry, 1, (uint64_t)id + 1);
-    protobuf_bytes(&entry, 2, text_string(&clean), clean.length);
-    text_clear(&perfetto->message);
-    protobuf_message(&perfetto->message, field, &entry);
-    begin_packet(perfetto, FLAG_NEEDS_STATE);
-    protobuf_message(&perfetto->packet, PACKET_INTERNED, &perfetto->message);
-    int code = perfetto_end_packet(perfetto, err);
-    int failed = text_failed(&entry) || text_failed(&clean);
-    text_free(&entry);
-    text_free(&clean);
-    return code != 0 || failed ? 0 : (uint64_t)id + 1;
+    if (string.id != -1) {
+        texts->recent[place].bytes = string.bytes;
+        texts->recent[place].length = string.length;
+        texts->recent[place].number = (uint64_t)id + 1;
+    }
+    return (uint64_t)id + 1;
+}
+
+/* The number of a literal, by its address alone. */
+static uint64_t number_of_literal(struct perfetto *perfetto, struct perfetto_texts *texts, unsigned field,
+                                  const char *literal, struct error *err)
+{
+    size_t place = hash_number((uintptr_t)literal) % PERFETTO_RECENT;
+
+    return texts->recent[place].bytes == literal ? texts->recent[place].number
+                                                 : number_of(perfetto, texts, field, trace_text(literal), err);
 }
 
 /* ---- tracks ---------------------------------------------------------------------------------------------------- */
@@ -86,18 +114,18 @@ static uint32_t place(struct perfetto *perfetto, enum perfetto_track_kind kind, 
 static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name, unsigned field,
                     const struct text *detail, struct error *err)
 {
-    struct text *message = &perfetto->message;
+    struct text *out = &perfetto->out;
 
-    text_clear(message);
-    protobuf_varint(message, TRACK_UUID, perfetto->list[track].uuid);
-    if (name)
-        protobuf_bytes(message, TRACK_NAME, name, strlen(name));
-    if (parent)
-        protobuf_varint(message, TRACK_PARENT, parent);
-    if (detail)
-        protobuf_message(message, field, detail);
     begin_packet(perfetto, 0);
-    protobuf_message(&perfetto->packet, PACKET_TRACK, message);
+    size_t message = protobuf_begin(out, PACKET_TRACK);
+    protobuf_varint(out, TRACK_UUID, perfetto->list[track].uuid);
+    if (name)
+        protobuf_bytes(out, TRACK_NAME, name, strlen(name));
+    if (parent)
+        protobuf_varint(out, TRACK_PARENT, parent);
+    if (detail)
+        protobuf_message(out, field, detail);
+    protobuf_end(out, message);
     return perfetto_end_packet(perfetto, err);
 }
 
@@ -213,55 +241,65 @@ uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
 /* Arguments that have no column of their own, as JSON. */
 static void add_members(struct text *out, const struct trace_string *members)
 {
-    struct text json = { 0 };
+    size_t json = protobuf_begin(out, ANNOTATION_JSON);
 
-    text_add_char(&json, '{');
+    text_add_char(out, '{');
     if (json_is_members(members->bytes, members->length))
-        text_add_bytes(&json, members->bytes, members->length);
+        text_add_bytes(out, members->bytes, members->length);
     else
-        json_add_mended_members(&json, members->bytes, members->length);
-    text_add_char(&json, '}');
-    protobuf_message(out, ANNOTATION_JSON, &json);
-    text_free(&json);
+        json_add_mended_members(out, members->bytes, members->length);
+    text_add_char(out, '}');
+    protobuf_end(out, json);
 }
 
 static void add_triple(struct text *out, const int64_t numbers[3])
 {
-    struct text element = { 0 };
-
     for (int i = 0; i < 3; i++) {
-        text_clear(&element);
-        protobuf_varint(&element, ANNOTATION_INT, (uint64_t)numbers[i]);
-        protobuf_message(out, ANNOTATION_ARRAY, &element);
+        size_t element = protobuf_begin(out, ANNOTATION_ARRAY);
+        protobuf_varint(out, ANNOTATION_INT, (uint64_t)numbers[i]);
+        protobuf_end(out, element);
     }
-    text_free(&element);
+}
+
+/* An annotation with one number, as most have. */
+static void add_number(struct text *body, uint64_t name, unsigned field, uint64_t number)
+{
+    char *at = text_room(body, PROTOBUF_TAG_MOST + 1 + 2 * PROTOBUF_VARINT_MOST);
+
+    if (!at)
+        return;
+    at = protobuf_put_begin(at, EVENT_ANNOTATION);
+    char *end = protobuf_put_varint(protobuf_put_varint(at, ANNOTATION_NAME, name), field, number);
+    at[-1] = (char)(end - at);
+    text_commit(body, end);
 }
 
 static int add_annotation(struct perfetto *perfetto, struct text *body, const struct trace_arg *arg, struct error *err)
 {
-    struct text annotation = { 0 };
-    uint64_t name = number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
-                              trace_text(arg->name ? arg->name : "args"), err),
-             text = 1;
+    int is_text = arg->kind == ARG_TEXT || arg->kind == ARG_JSON;
+    uint64_t name = number_of_literal(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
+                                      arg->name ? arg->name : "args", err);
+    /* Shapes, which are JSON, repeat more often than anyone looks into them. */
+    uint64_t text = is_text ? number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
 
-    protobuf_varint(&annotation, ANNOTATION_NAME, name);
-    switch (arg->kind) {
-    case ARG_INT: protobuf_varint(&annotation, ANNOTATION_INT, (uint64_t)arg->numbers[0]); break;
-    case ARG_REAL:
-    case ARG_FRACTION: protobuf_double(&annotation, ANNOTATION_DOUBLE, arg->real); break;
-    case ARG_TEXT:
-    case ARG_JSON: /* shapes repeat more often than anyone looks into them */
-        text = number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err);
-        protobuf_varint(&annotation, ANNOTATION_STRING_ID, text);
-        break;
-    case ARG_TRIPLE: add_triple(&annotation, arg->numbers); break;
-    case ARG_MEMBERS: add_members(&annotation, &arg->text); break;
-    case ARG_NULL: protobuf_bytes(&annotation, ANNOTATION_JSON, "null", strlen("null"));
+    if (!name || !text)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    if (is_text || arg->kind == ARG_INT) {
+        add_number(body, name, is_text ? ANNOTATION_STRING_ID : ANNOTATION_INT,
+                   is_text ? text : (uint64_t)arg->numbers[0]);
+        return 0;
     }
-    protobuf_message(body, EVENT_ANNOTATION, &annotation);
-    int failed = text_failed(&annotation) || !name || !text;
-    text_free(&annotation);
-    return failed ? error_set(err, ERR_NO_MEMORY, "not enough memory for the trace") : 0;
+    size_t annotation = protobuf_begin(body, EVENT_ANNOTATION);
+    protobuf_varint(body, ANNOTATION_NAME, name);
+    switch (arg->kind) {
+    case ARG_REAL:
+    case ARG_FRACTION: protobuf_double(body, ANNOTATION_DOUBLE, arg->real); break;
+    case ARG_TRIPLE: add_triple(body, arg->numbers); break;
+    case ARG_MEMBERS: add_members(body, &arg->text); break;
+    default: protobuf_bytes(body, ANNOTATION_JSON, "null", strlen("null"));
+    }
+    protobuf_end(body, annotation);
+    return 0;
 }
 
 /* Category, name and arguments, without type and track. */
@@ -281,33 +319,33 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
     return 0;
 }
 
-static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t number, struct error *err)
 {
+    struct perfetto_track *track = &perfetto->list[number];
     size_t before = perfetto->bodies.length;
     int code;
 
-    if (array_reserve(&perfetto->spans, &perfetto->span_capacity, perfetto->span_count + 1, sizeof *perfetto->spans) !=
-        0)
+    if (array_reserve(&track->spans, &track->span_capacity, track->span_count + 1, sizeof *track->spans) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     if ((code = add_body(perfetto, &perfetto->bodies, event, err)) != 0)
         return code;
+    if (perfetto->bodies.failed)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
-    perfetto->spans[perfetto->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
-                                                                      (uint32_t)(perfetto->bodies.length - before),
-                                                                      track };
+    track->spans[track->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
+                                                                (uint32_t)(perfetto->bodies.length - before) };
     return 0;
 }
 
-static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t number, struct error *err)
 {
+    struct perfetto_track *track = &perfetto->list[number];
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
 
-    if (array_reserve(&perfetto->flows, &perfetto->flow_capacity, perfetto->flow_count + 1, sizeof *perfetto->flows) !=
-        0)
+    if (array_reserve(&track->flows, &track->flow_capacity, track->flow_count + 1, sizeof *track->flows) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    perfetto->flows[perfetto->flow_count++] = (struct perfetto_flow){ event->start_ns,
-                                                                      hash_number(kind + (uint64_t)event->flow_id),
-                                                                      track, 0 };
+    track->flows[track->flow_count++] = (struct perfetto_flow){ event->start_ns,
+                                                                hash_number(kind + (uint64_t)event->flow_id), 0 };
     return 0;
 }
 
@@ -360,12 +398,12 @@ static int add_counter(struct perfetto *perfetto, const struct trace_event *even
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     if (is_new && (code = describe_counter(perfetto, track, process, allocator, counter_names[counter], err)) != 0)
         return code;
-    text_clear(&perfetto->message);
-    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_COUNTER);
-    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[track].uuid);
-    protobuf_varint(&perfetto->message, EVENT_COUNTER, (uint64_t)value);
     perfetto_begin_event(perfetto, event->start_ns);
-    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    size_t message = protobuf_begin(&perfetto->out, PACKET_EVENT);
+    protobuf_varint(&perfetto->out, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_varint(&perfetto->out, EVENT_TRACK, perfetto->list[track].uuid);
+    protobuf_varint(&perfetto->out, EVENT_COUNTER, (uint64_t)value);
+    protobuf_end(&perfetto->out, message);
     return perfetto_end_packet(perfetto, err);
 }
 
@@ -388,25 +426,21 @@ static int add_counters(struct perfetto *perfetto, const struct trace_event *eve
 
 static int add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
-    struct text body = { 0 };
+    struct text *body = &perfetto->moment;
     int is_memory = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD, code;
 
     if (is_memory && (code = add_counters(perfetto, event, err)) != 0)
         return code;
-    if ((code = add_body(perfetto, &body, event, err)) != 0)
-        goto free_body;
-    protobuf_varint(&body, EVENT_TYPE, TYPE_INSTANT);
-    protobuf_varint(&body, EVENT_TRACK, perfetto->list[track].uuid);
+    text_clear(body);
+    if ((code = add_body(perfetto, body, event, err)) != 0)
+        return code;
+    protobuf_varint(body, EVENT_TYPE, TYPE_INSTANT);
+    protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
     perfetto_begin_event(perfetto, event->start_ns);
-    protobuf_message(&perfetto->packet, PACKET_EVENT, &body);
-    if (text_failed(&body)) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-        goto free_body;
-    }
-    code = perfetto_end_packet(perfetto, err);
-free_body:
-    text_free(&body);
-    return code;
+    protobuf_message(&perfetto->out, PACKET_EVENT, body);
+    if (text_failed(body))
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    return perfetto_end_packet(perfetto, err);
 }
 
 static int take_event(void *context, const struct trace_event *event, struct error *err)
@@ -434,16 +468,16 @@ static int add_clocks(struct perfetto *perfetto, struct error *err)
     const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns },
                                   { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
     perfetto->shift_ns = clock.shift_ns;
-    text_clear(&perfetto->message);
-    for (int i = 0; i < 2; i++) {
-        text_clear(&perfetto->inner);
-        protobuf_varint(&perfetto->inner, CLOCK_ID, times[i][0]);
-        protobuf_varint(&perfetto->inner, CLOCK_TIME, times[i][1]);
-        protobuf_message(&perfetto->message, CLOCK, &perfetto->inner);
-    }
-    protobuf_varint(&perfetto->message, PRIMARY_CLOCK, CLOCK_BOOT);
     begin_packet(perfetto, FLAG_CLEARED);
-    protobuf_message(&perfetto->packet, PACKET_CLOCKS, &perfetto->message);
+    size_t clocks = protobuf_begin(&perfetto->out, PACKET_CLOCKS);
+    for (int i = 0; i < 2; i++) {
+        size_t one = protobuf_begin(&perfetto->out, CLOCK);
+        protobuf_varint(&perfetto->out, CLOCK_ID, times[i][0]);
+        protobuf_varint(&perfetto->out, CLOCK_TIME, times[i][1]);
+        protobuf_end(&perfetto->out, one);
+    }
+    protobuf_varint(&perfetto->out, PRIMARY_CLOCK, CLOCK_BOOT);
+    protobuf_end(&perfetto->out, clocks);
     return perfetto_end_packet(perfetto, err);
 }
 
@@ -463,27 +497,42 @@ static int write_trace(void *context, struct outfile *output, struct error *err)
     return outfile_put(output, &perfetto->out, 0, err);
 }
 
-static int export_report(struct report *report, const char *path, const struct export_options *options,
-                         struct error *err)
+static void perfetto_free(struct perfetto *perfetto)
 {
-    struct perfetto perfetto = { .report = report, .options = options, .placed.width = 3 };
-    struct text *texts[] = { &perfetto.out, &perfetto.packet, &perfetto.message, &perfetto.inner, &perfetto.bodies };
-    struct intern *lists[] = { &perfetto.categories, &perfetto.names, &perfetto.annotations, &perfetto.strings };
-    int code;
+    struct text *texts[] = { &perfetto->out, &perfetto->bodies, &perfetto->moment };
+    struct perfetto_texts *lists[] = { &perfetto->categories, &perfetto->names, &perfetto->annotations,
+                                       &perfetto->strings };
 
-    if ((code = tracks_open(&perfetto.tracks, report, err)) != 0)
-        goto done;
-    code = outfile_write(path, options->gzip, write_trace, &perfetto, err);
-done:
-    tracks_close(&perfetto.tracks);
+    tracks_close(&perfetto->tracks);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        intern_free(lists[i]);
-    keys_free(&perfetto.placed);
-    free(perfetto.list);
-    free(perfetto.spans);
-    free(perfetto.flows);
+        intern_free(&lists[i]->list);
+    for (size_t i = 0; i < perfetto->placed.count && perfetto->list; i++) {
+        free(perfetto->list[i].spans);
+        free(perfetto->list[i].flows);
+    }
+    keys_free(&perfetto->placed);
+    free(perfetto->list);
+    free(perfetto);
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options,
+                         struct error *err)
+{
+    struct perfetto *perfetto = calloc(1, sizeof *perfetto);
+    int code;
+
+    if (!perfetto)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    perfetto->report = report;
+    perfetto->options = options;
+    perfetto->placed.width = 3;
+    if ((code = tracks_open(&perfetto->tracks, report, err)) != 0)
+        goto free_perfetto;
+    code = outfile_write(path, options->gzip, write_trace, perfetto, err);
+free_perfetto:
+    perfetto_free(perfetto);
     return code;
 }
 

@@ -27,43 +27,54 @@ enum { SEQUENCE = 1, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
  * must be written in the order in which they nest. */
 struct perfetto_span {
     int64_t start_ns, end_ns;
-    uint64_t body;  /* where its fields are in bodies */
+    uint64_t body; /* where its fields are in bodies */
     uint32_t body_length;
-    uint32_t track; /* number in tracks */
 };
 
 /* An end of an arrow, at the span that begins there. */
 struct perfetto_flow {
     int64_t time_ns;
     uint64_t id;
-    uint32_t track;
     int is_written;
 };
 
+/* A track with its spans and ends of arrows, in the order in which they came. */
 struct perfetto_track {
     uint64_t uuid;
-    uint32_t overflow; /* the track for spans that overlap, but do not nest; 0: none yet */
-    uint32_t origin;   /* of such a track: the one that its spans were on */
+    uint32_t overflow;           /* the track for spans that overlap, but do not nest; 0: none yet */
+    uint32_t origin;             /* of such a track: the one that its spans were on, which has the arrows */
+    struct perfetto_span *spans; /* owned */
+    size_t span_count, span_capacity;
+    struct perfetto_flow *flows; /* owned */
+    size_t flow_count, flow_capacity;
+};
+
+/* Texts with numbers, which count from 1 in the file. Most are found by their address, without hashing them: `recent`
+ * has texts that never move, each at a place that depends on its address. */
+enum { PERFETTO_RECENT = 1024 };
+struct perfetto_texts {
+    struct intern list;
+    struct {
+        const char *bytes;
+        size_t length;
+        uint64_t number;
+    } recent[PERFETTO_RECENT];
 };
 
 struct perfetto {
     struct report *report;
     const struct export_options *options;
     struct outfile *output;
-    struct text out, packet, message, inner;               /* out: not yet written; the others are scratch,
-                                                            * each inside the one before it */
+    struct text out;    /* not yet written */
+    size_t packet;      /* of the packet in out that is being written: what protobuf_end() needs */
+    struct text bodies; /* of the spans */
+    struct text moment; /* the body of an event that is no span */
     struct tracks tracks;
     int64_t shift_ns;
-    struct intern categories, names, annotations, strings; /* texts with numbers, which count from 1 in the file */
-    struct keys placed;                                    /* the kind and the two ids of each track; numbers are
-                                                            * those of list */
-    struct perfetto_track *list;                           /* owned */
+    struct perfetto_texts categories, names, annotations, strings;
+    struct keys placed;          /* the kind and the two ids of each track; numbers are those of list */
+    struct perfetto_track *list; /* owned */
     size_t capacity;
-    struct perfetto_span *spans;                           /* owned */
-    size_t span_count, span_capacity;
-    struct perfetto_flow *flows;                           /* owned */
-    size_t flow_count, flow_capacity;
-    struct text bodies;
 };
 
 enum perfetto_track_kind {
@@ -78,9 +89,9 @@ enum perfetto_track_kind {
 
 /* A further track for spans of this one; its number, or NO_KEY when memory is short. */
 uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track);
-/* Ends the packet that was put together: adds it to out and writes out when it is large. */
+/* Ends the packet that was begun, and writes out when it is large. */
 int perfetto_end_packet(struct perfetto *perfetto, struct error *err);
-/* Begins one of an event: the packet's own fields. */
+/* Begins the packet of an event: the packet's own fields. */
 void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns);
 
 /* Writes all spans. */

@@ -8,12 +8,11 @@
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
 
-static int by_place(const void *a, const void *b)
+/* In the order in which they nest; equal ones as they came. */
+static int by_nesting(const void *a, const void *b)
 {
     const struct perfetto_span *x = a, *y = b;
 
-    if (x->track != y->track)
-        return x->track < y->track ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     if (x->end_ns != y->end_ns)
@@ -25,17 +24,30 @@ static int by_time(const void *a, const void *b)
 {
     const struct perfetto_flow *x = a, *y = b;
 
-    if (x->track != y->track)
-        return x->track < y->track ? -1 : 1;
     if (x->time_ns != y->time_ns)
         return x->time_ns < y->time_ns ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* Sorts a list, which mostly is in order already. */
+static void put_in_order(void *list, size_t count, size_t size, int (*compare)(const void *a, const void *b))
+{
+    const char *bytes = list;
+
+    for (size_t i = 1; i < count; i++)
+        if (compare(bytes + (i - 1) * size, bytes + i * size) > 0) {
+            qsort(list, count, size, compare);
+            return;
+        }
+}
+
+/* The walk over the spans of a track. */
 struct nesting {
     struct perfetto *perfetto;
+    uint32_t track;
     struct perfetto_span *open; /* owned; the innermost last */
     size_t count, capacity;
+    size_t flow;                /* of the arrows of the track's origin: the first that is not before the last span */
 };
 
 static int write_end(struct nesting *nesting, struct error *err)
@@ -43,114 +55,108 @@ static int write_end(struct nesting *nesting, struct error *err)
     struct perfetto *perfetto = nesting->perfetto;
     const struct perfetto_span *span = &nesting->open[--nesting->count];
 
-    text_clear(&perfetto->message);
-    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_END);
-    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[span->track].uuid);
     perfetto_begin_event(perfetto, span->end_ns);
-    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    char *at = text_room(&perfetto->out, PROTOBUF_TAG_MOST + 1 + 2 * PROTOBUF_VARINT_MOST);
+    if (!at)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    at = protobuf_put_begin(at, PACKET_EVENT);
+    char *end = protobuf_put_varint(protobuf_put_varint(at, EVENT_TYPE, TYPE_END), EVENT_TRACK,
+                                    perfetto->list[nesting->track].uuid);
+    at[-1] = (char)(end - at);
+    text_commit(&perfetto->out, end);
     return perfetto_end_packet(perfetto, err);
 }
 
 /* Arrows that end at this moment of the track belong to the last span that begins then. */
-static void add_flows(struct perfetto *perfetto, const struct perfetto_span *span)
+static void add_flows(struct nesting *nesting, const struct perfetto_span *span)
 {
-    struct perfetto_flow wanted = { .time_ns = span->start_ns, .track = perfetto->list[span->track].origin };
-    size_t low = 0, high = perfetto->flow_count;
+    struct perfetto *perfetto = nesting->perfetto;
+    struct perfetto_track *origin = &perfetto->list[perfetto->list[nesting->track].origin];
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_time(&perfetto->flows[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < perfetto->flow_count; low++) {
-        struct perfetto_flow *flow = &perfetto->flows[low];
-        if (flow->track != wanted.track || flow->time_ns != wanted.time_ns)
-            return;
-        if (!flow->is_written)
-            protobuf_fixed64(&perfetto->message, EVENT_FLOW, flow->id);
-        flow->is_written = 1;
+    while (nesting->flow < origin->flow_count && origin->flows[nesting->flow].time_ns < span->start_ns)
+        nesting->flow++;
+    for (size_t i = nesting->flow; i < origin->flow_count && origin->flows[i].time_ns == span->start_ns; i++) {
+        if (!origin->flows[i].is_written)
+            protobuf_fixed64(&perfetto->out, EVENT_FLOW, origin->flows[i].id);
+        origin->flows[i].is_written = 1;
     }
 }
 
-static int write_begin(struct nesting *nesting, size_t number, struct error *err)
+static int write_begin(struct nesting *nesting, const struct perfetto_span *span, int is_last, struct error *err)
 {
     struct perfetto *perfetto = nesting->perfetto;
-    const struct perfetto_span *span = &perfetto->spans[number], *next = span + 1;
-    int is_last = number + 1 == perfetto->span_count || next->track != span->track || next->start_ns != span->start_ns;
 
     if (array_reserve(&nesting->open, &nesting->capacity, nesting->count + 1, sizeof *nesting->open) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     nesting->open[nesting->count++] = *span;
-    text_clear(&perfetto->message);
-    text_add_bytes(&perfetto->message, perfetto->bodies.bytes + span->body, span->body_length);
-    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_BEGIN);
-    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[span->track].uuid);
-    if (is_last)
-        add_flows(perfetto, span);
     perfetto_begin_event(perfetto, span->start_ns);
-    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    size_t event = protobuf_begin(&perfetto->out, PACKET_EVENT);
+    text_add_bytes(&perfetto->out, perfetto->bodies.bytes + span->body, span->body_length);
+    protobuf_varint(&perfetto->out, EVENT_TYPE, TYPE_BEGIN);
+    protobuf_varint(&perfetto->out, EVENT_TRACK, perfetto->list[nesting->track].uuid);
+    if (is_last)
+        add_flows(nesting, span);
+    protobuf_end(&perfetto->out, event);
     return perfetto_end_packet(perfetto, err);
 }
 
-/* One span of the walk. Returns 1 if it was moved to a further track. */
-static int take_span(struct nesting *nesting, size_t number, struct error *err)
+/* Moves a span to the further track of this one. */
+static int move_span(struct perfetto *perfetto, uint32_t number, const struct perfetto_span *span, struct error *err)
 {
-    struct perfetto *perfetto = nesting->perfetto;
-    struct perfetto_span *span = &perfetto->spans[number];
+    uint32_t further = perfetto_overflow(perfetto, number);
+    struct perfetto_track *to = further == NO_KEY ? NULL : &perfetto->list[further];
+
+    if (!to || array_reserve(&to->spans, &to->span_capacity, to->span_count + 1, sizeof *to->spans) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    to->spans[to->span_count++] = *span;
+    return 0;
+}
+
+/* Ends what is over when a span begins, and begins it, or moves it to a further track if it overlaps another. */
+static int take_span(struct nesting *nesting, const struct perfetto_span *span, int is_last, struct error *err)
+{
     int code;
 
-    while (nesting->count) {
-        const struct perfetto_span *top = &nesting->open[nesting->count - 1];
-        if (top->track == span->track && top->end_ns > span->start_ns)
-            break;
+    while (nesting->count && nesting->open[nesting->count - 1].end_ns <= span->start_ns)
         if ((code = write_end(nesting, err)) != 0)
             return code;
-    }
-    if (nesting->count && nesting->open[nesting->count - 1].end_ns < span->end_ns) {
-        uint32_t further = perfetto_overflow(perfetto, span->track);
-        span->track = further;
-        return further == NO_KEY ? error_set(err, ERR_NO_MEMORY, "not enough memory for the trace") : 1;
-    }
-    return write_begin(nesting, number, err);
+    if (nesting->count && nesting->open[nesting->count - 1].end_ns < span->end_ns)
+        return move_span(nesting->perfetto, nesting->track, span, err);
+    return write_begin(nesting, span, is_last, err);
 }
 
-/* Walks over all spans. Those that were moved to further tracks are left for the next round, first in the list. */
-static int write_round(struct perfetto *perfetto, size_t *left, struct error *err)
+static int write_track(struct nesting *nesting, struct error *err)
 {
-    struct nesting nesting = { .perfetto = perfetto };
-    size_t moved = 0;
+    struct perfetto_track *track = &nesting->perfetto->list[nesting->track];
+    struct perfetto_span *spans = track->spans; /* the list of tracks may grow and move */
+    size_t count = track->span_count;
     int code;
 
-    for (size_t i = 0; i < perfetto->span_count; i++) {
-        if ((code = take_span(&nesting, i, err)) < 0)
-            goto done;
-        if (code == 1)
-            perfetto->spans[moved++] = perfetto->spans[i];
-    }
-    *left = moved;
-    while (nesting.count)
-        if ((code = write_end(&nesting, err)) != 0)
-            goto done;
-    code = 0;
-done:
-    free(nesting.open);
-    return code;
-}
-
-int perfetto_write_spans(struct perfetto *perfetto, struct error *err)
-{
-    size_t left = perfetto->span_count;
-    int code;
-
-    if (perfetto->flow_count)
-        qsort(perfetto->flows, perfetto->flow_count, sizeof *perfetto->flows, by_time);
-    while (left) {
-        perfetto->span_count = left;
-        qsort(perfetto->spans, left, sizeof *perfetto->spans, by_place);
-        if ((code = write_round(perfetto, &left, err)) != 0)
+    nesting->flow = 0;
+    put_in_order(spans, count, sizeof *spans, by_nesting);
+    if (track->flow_count)
+        put_in_order(track->flows, track->flow_count, sizeof *track->flows, by_time);
+    for (size_t i = 0; i < count; i++) {
+        int is_last = i + 1 == count || spans[i + 1].start_ns != spans[i].start_ns;
+        if ((code = take_span(nesting, &spans[i], is_last, err)) != 0)
             return code;
     }
+    while (nesting->count)
+        if ((code = write_end(nesting, err)) != 0)
+            return code;
     return 0;
+}
+
+/* Tracks for spans that overlap are added at the end of the list on the way. */
+int perfetto_write_spans(struct perfetto *perfetto, struct error *err)
+{
+    struct nesting nesting = { .perfetto = perfetto };
+    int code = 0;
+
+    for (; nesting.track < perfetto->placed.count; nesting.track++)
+        if ((code = write_track(&nesting, err)) != 0)
+            goto free_open;
+free_open:
+    free(nesting.open);
+    return code;
 }

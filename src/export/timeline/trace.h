@@ -18,14 +18,15 @@
 struct trace_string {
     const char *bytes;
     size_t length;
-    int64_t id; /* in the report's pool, or -1 */
+    int64_t id; /* in the report's pool, whose texts never move; else -1 or TRACE_LITERAL */
 };
+#define TRACE_LITERAL INT64_C(-2) /* a text of this program */
 
 /* JSON and MEMBERS (of an object) are texts of the report that should be JSON. FRACTION is
  * written as torch writes floats. */
 enum trace_arg_kind { ARG_INT, ARG_REAL, ARG_FRACTION, ARG_TEXT, ARG_JSON, ARG_MEMBERS, ARG_TRIPLE, ARG_NULL };
 struct trace_arg {
-    const char *name; /* of MEMBERS: NULL */
+    const char *name; /* a literal; of MEMBERS: NULL */
     enum trace_arg_kind kind;
     struct trace_string text;
     int64_t numbers[3];
@@ -139,9 +140,9 @@ void trace_arg_string(struct trace_event *event, const char *name, enum trace_ar
                       const struct trace_rows *rows, int column);
 /* Hands the event to the sink if its time is wanted. */
 int trace_emit(struct trace *trace, struct error *err);
-static inline struct trace_string trace_text(const char *text)
+static inline struct trace_string trace_text(const char *literal)
 {
-    return (struct trace_string){ text, strlen(text), -1 };
+    return (struct trace_string){ literal, strlen(literal), TRACE_LITERAL };
 }
 
 /* One end of an arrow at the event's place. */
