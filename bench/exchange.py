@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How long a report takes to become SQLite and back, beside what SQLite itself needs to copy and to read the same rows.
+"""How long a report takes to become SQLite and back, beside what SQLite itself needs to copy and to read the same rows; and to become
+a trace of Perfetto.
 
     bench/exchange.py [--kernels N] [--times N] [--json FILE]
 
@@ -57,10 +58,11 @@ def main():
         if not os.path.exists(program):
             sys.exit(f"exchange.py: there is no {program}; build with --target all bench")
     with tempfile.TemporaryDirectory() as folder:
-        made, database, again = (os.path.join(folder, name) for name in ("made.tacho", "made.sqlite", "again.tacho"))
+        made, database, trace, again = (os.path.join(folder, name) for name in ("made.tacho", "made.sqlite", "made.pftrace", "again.tacho"))
         subprocess.run([maker, made, str(options.kernels)], check=True)
         steps = {
             "export --type sqlite": lambda: subprocess.run([tacho, "export", "-q", "-f", "true", "-o", database, made], check=True),
+            "export --type perfetto": lambda: subprocess.run([tacho, "export", "-q", "-f", "true", "-t", "perfetto", "-o", trace, made], check=True),
             "SQLite copies it": lambda: sqlite_copies(database),
             "import": lambda: subprocess.run([tacho, "import", "-q", "-f", "true", "-o", again, database], check=True),
             "SQLite reads it": lambda: sqlite_reads(database),
