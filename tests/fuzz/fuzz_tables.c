@@ -157,14 +157,15 @@ static void print(const struct table *table)
     text_free(&out);
 }
 
-static void compare(const char *name, struct table *before, struct table *after)
+static void compare(const struct analysis *analysis, struct table *before, struct table *after)
 {
-    struct table_diff_side sides[] = { { &before, 1 }, { &after, 1 } };
+    struct table *const tables[] = { before, after };
+    const struct table_diff_request request = { .report = analysis->name, .rows_overlap = analysis->overlap != NULL };
     struct error err = { 0 };
     struct table_diff diff;
-    int code = table_diff_make(&sides[0], &sides[1], NULL, &diff, &err);
+    int code = table_diff_make(tables, 1, 1, &request, &diff, &err);
 
-    expect_sentence(name, code, &err);
+    expect_sentence(analysis->name, code, &err);
     if (code == 0)
         table_diff_free(&diff);
 }
@@ -182,7 +183,7 @@ static void run_analyses(struct hostile *hostile, struct report *report, const s
                      *some = make_table(*list, report, &part.request);
         if (all) {
             print(all);
-            compare((*list)->name, all, some ? some : all);
+            compare(*list, all, some ? some : all);
         }
         table_delete(all);
         table_delete(some);
