@@ -7,6 +7,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/stacks/missing_stacks.h"
 #include "base/nearest.h"
 #include "command.h"
 #include "export/export.h"
@@ -508,14 +509,21 @@ static const struct option recover_options[] = {
 };
 /* clang-format on */
 
-/* Tells the losses that a repair cannot undo, such as events that a full disk had no room for. */
-static void say_what_was_lost(const char *path)
+/* Tells the losses that a repair cannot undo, such as events that a full disk had no room for, and stacks that were not
+ * written yet. */
+static void say_what_was_lost(const char *path, int is_quiet)
 {
     struct report *report;
+    struct text missing = { 0 };
     struct error err;
 
-    if (report_open(path, &report, &err) == 0)
-        close_report(report, path);
+    if (report_open(path, &report, &err) != 0)
+        return;
+    missing_stacks_describe(&missing, report, &err);
+    if (missing.length && !is_quiet)
+        printf("Missing: %s.\n", text_string(&missing));
+    text_free(&missing);
+    close_report(report, path);
 }
 
 static void say_what_was_found(const struct report_health *health)
@@ -541,7 +549,7 @@ static int recover_file(const char *file, const char *output, const struct setti
         return code;
     if (!settings->quiet)
         say_what_was_found(&health);
-    say_what_was_lost(output);
+    say_what_was_lost(output, settings->quiet);
     return 0;
 }
 

@@ -98,6 +98,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     struct capture *capture = capture_of(collector);
     process_poll(collector);
     drain_report_counts(collector);
+    drain_report_names(collector);
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
     children_settle(collector, 0, process_begun);

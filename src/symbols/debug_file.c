@@ -107,7 +107,8 @@ static void read_link(struct search *search)
         elf_piece_free(&search->link);
 }
 
-int debug_file_open(const struct symbols *symbols, const struct symbols_module *module, struct elf_image *image)
+int debug_file_open(const struct symbols_settings *settings, const struct symbols_module *module,
+                    struct elf_image *image)
 {
     const char *slash = strrchr(module->path, '/');
     if (module->kind != MODULE_FILE || !slash)
@@ -125,7 +126,7 @@ int debug_file_open(const struct symbols *symbols, const struct symbols_module *
     if (!module->build_id_bytes && !search.link.bytes)
         return -1;
     int is_found = 0;
-    for (const char *const *named = symbols->settings.debug_paths; !is_found && named && *named; named++)
+    for (const char *const *named = settings->debug_paths; !is_found && named && *named; named++)
         is_found = find_in_named(&search, *named);
     is_found = is_found || find_by_id(&search, USUAL_FOLDER) || find_by_link(&search, "") ||
                find_by_link(&search, USUAL_FOLDER);

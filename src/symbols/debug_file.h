@@ -7,6 +7,7 @@
 
 /* Opens that file if it is another one than the module's. Returns 0, or -1 if there is none. A file of another build is
  * not taken. */
-int debug_file_open(const struct symbols *symbols, const struct symbols_module *module, struct elf_image *image);
+int debug_file_open(const struct symbols_settings *settings, const struct symbols_module *module,
+                    struct elf_image *image);
 
 #endif

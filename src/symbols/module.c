@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "proc_maps.h"
+#include "runtime_names.h"
 #include "symbols_state.h"
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may not be unique */
@@ -131,7 +132,10 @@ struct symbols_module *module_of_mapping(struct symbols_process *process, const 
 
 struct symbols_module *module_of_kernel(struct symbols *symbols)
 {
-    return single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
+    struct symbols_module *module = single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
+    if (module && !module->kernel)
+        module->kernel = calloc(1, sizeof *module->kernel);
+    return module && module->kernel ? module : NULL;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------------------- */
@@ -208,6 +212,9 @@ int module_open(struct symbols_module *module, struct symbols_process *process,
 
 void module_delete(struct symbols_module *module)
 {
+    if (module->kernel)
+        text_free(&module->kernel->lines);
+    free(module->kernel);
     cfi_close(&module->cfi);
     elf_image_close(&module->image);
     free(module->memory);

@@ -97,6 +97,34 @@ int symbols_process_look(struct symbols_process *process)
     return 0;
 }
 
+static int mentions(const struct symbols_process *process, const char *file, const char *option)
+{
+    char path[64], *text = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    int found = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)process->pid, file);
+    FILE *from = fopen(path, "re");
+    while (from && !found && (length = getdelim(&text, &capacity, 0, from)) > 0)
+        found = memmem(text, (size_t)length, option, strlen(option)) != NULL;
+    free(text);
+    if (from)
+        fclose(from);
+    return found;
+}
+
+int proc_maps_names_at_exit(struct symbols_process *process)
+{
+    static const char option[] = "+DumpPerfMapAtExit"; /* of the Java virtual machine */
+    if (process->is_gone)
+        return 0;
+    if (process->exit_names == EXIT_NAMES_UNKNOWN)
+        process->exit_names = mentions(process, "cmdline", option) || mentions(process, "environ", option)
+                                  ? EXIT_NAMES_YES
+                                  : EXIT_NAMES_NO;
+    return process->exit_names == EXIT_NAMES_YES;
+}
+
 /* ---- Files under another root ---------------------------------------------------------------------------------- */
 
 /* Opens a path without links, directory by directory, so that a directory that becomes a link meanwhile cannot

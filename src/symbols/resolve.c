@@ -1,160 +1,34 @@
-/* Finds the names of all frames, after a capture: see symbols.h.
+/* Finds the names of frames, in rounds: see symbols.h.
  *
- * Frames are sorted by module and place. Each module is one job, done by any worker, and each place in it is looked
- * up once. Only the caller combines the results of the jobs, so numbers and texts need no lock. */
+ * The frames of a round are sorted by module and place. Each module is one job (name_job.h), done by any thread. Only
+ * the caller makes jobs and takes their results, so numbers and texts need no lock. */
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/parallel.h"
-#include "debug_file.h"
 #include "module.h"
+#include "name_job.h"
+#include "proc_maps.h"
 #include "runtime_names.h"
 #include "symbols/names/debug_info.h"
-#include "symbols/names/demangle.h"
-#include "symbols/names/symbol_names.h"
 #include "symbols_state.h"
 
-struct answer { /* the lines of one place */
-    struct symbols_line *lines;
-    uint32_t count;
+#define LEAST_INTERVALS 128 /* of a module: so many times the CPU time that its last round took */
+#define LAST_ROUND INT64_MAX /* in place of the time: no frame is left out */
+
+struct name_round {
+    uint32_t *order; /* the frames, by module and place */
+    struct name_job *jobs;
+    size_t job_count, taken;
+    pthread_t thread;
+    _Atomic size_t done; /* so many jobs are */
 };
-
-struct job {
-    struct symbols *symbols;
-    struct symbols_module *module;
-    const uint32_t *frames; /* of the module, by place */
-    size_t frame_count;
-    uint64_t *places;       /* the same without duplicates */
-    struct answer *answers;
-    size_t place_count;
-    struct arena arena;
-    struct text text; /* for demangling */
-    const char *last_mangled, *last_name;
-    int has_names, is_refused, is_cut, failed;
-};
-
-/* ---- One job --------------------------------------------------------------------------------------------------- */
-
-static const char *demangled(struct job *job, const char *mangled)
-{
-    /* Places are sorted, so it is mostly the same function. */
-    if (job->last_mangled && strcmp(mangled, job->last_mangled) == 0)
-        return job->last_name;
-    text_clear(&job->text);
-    symbol_demangle(mangled, &job->text);
-    const char *copy = arena_copy(&job->arena, text_string(&job->text), job->text.length);
-    job->last_mangled = mangled;
-    job->last_name = copy ? copy : "";
-    return job->last_name;
-}
-
-/* Splits the name of a function in a kernel module: the name, and the module in brackets. */
-static void split_kernel_name(struct job *job, const char *text, struct symbols_line *line)
-{
-    const char *tab = strchr(text, '\t');
-    const char *part = tab ? arena_copy(&job->arena, tab + 1, strlen(tab + 1)) : NULL;
-    /* A copy, since `names` is freed before the answers are used. */
-    line->name = arena_copy(&job->arena, text, tab ? (size_t)(tab - text) : strlen(text));
-    if (part)
-        line->module = part;
-    if (!line->name)
-        line->name = "";
-}
-
-static int answer_place(struct job *job, size_t i, const struct symbol_names *names, const struct debug_lines *found)
-{
-    const char *name = symbol_names_get(names, i);
-    uint32_t count = found && found->count ? found->count : 1;
-    struct symbols_line *lines = arena_alloc_zero(&job->arena, count * sizeof *lines);
-    if (!lines)
-        return -1;
-    uint32_t flags = job->module->kind == MODULE_KERNEL ? SYMBOLS_KERNEL : 0;
-    for (uint32_t k = 0; k < count; k++) {
-        const struct debug_line *told = found && found->count ? &found->lines[k] : NULL;
-        int is_outermost = k + 1 == count;
-        lines[k] = (struct symbols_line){ .module = job->module->path,
-                                          .flags = flags | (is_outermost ? 0 : SYMBOLS_INLINED) };
-        if (told && *told->file) {
-            lines[k].file = told->file;
-            lines[k].line = told->line;
-        }
-        if (is_outermost && name && job->module->kind == MODULE_KERNEL)
-            split_kernel_name(job, name, &lines[k]);
-        else if (is_outermost && name)
-            lines[k].name = demangled(job, name);
-        else if (told && *told->name)
-            lines[k].name = demangled(job, told->name);
-        else
-            lines[k].flags |= SYMBOLS_UNRESOLVED;
-    }
-    job->answers[i] = (struct answer){ lines, count };
-    return 0;
-}
-
-static void find_lines(struct job *job, const struct elf_image *own, const struct elf_image *debug,
-                       struct debug_lines *found)
-{
-    const struct elf_image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info")
-                                             ? own
-                                         : elf_image_section(debug, ".debug_info") ? debug
-                                                                                   : NULL;
-    if (with_lines)
-        job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
-}
-
-static void answer_all(struct job *job)
-{
-    struct symbols_module *module = job->module;
-    struct symbol_names names;
-    struct elf_image debug = { .file = -1 };
-    struct debug_lines *found = NULL;
-    if (symbol_names_begin(&names, job->places, job->place_count) != 0) {
-        job->failed = 1;
-        return;
-    }
-    if (job->symbols->settings.no_names) {
-        /* nothing is looked up */
-    } else if (module->kind == MODULE_KERNEL) {
-        names_add_kernel(&names);
-    } else if (module->kind == MODULE_JIT) {
-        job->is_cut = names_add_made(&names, module->owner);
-    } else if (module->state == MODULE_OPEN) {
-        found = calloc(job->place_count, sizeof *found);
-        symbol_names_add_image(&names, &module->image);
-        if (debug_file_open(job->symbols, module, &debug) == 0)
-            symbol_names_add_image(&names, &debug);
-        if (found)
-            find_lines(job, &module->image, &debug, found);
-    }
-    symbol_names_settle(&names);
-    for (size_t i = 0; i < job->place_count && !job->failed; i++) {
-        job->has_names |= symbol_names_get(&names, i) != NULL;
-        job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
-    }
-    free(found);
-    symbol_names_free(&names);
-    elf_image_close(&debug);
-}
-
-static void work(void *argument, int worker, size_t i)
-{
-    struct job *job = (struct job *)argument + i;
-    job->places = malloc(job->frame_count * sizeof *job->places);
-    job->answers = calloc(job->frame_count, sizeof *job->answers);
-    if (!job->places || !job->answers) {
-        job->failed = 1;
-        return;
-    }
-    for (size_t k = 0; k < job->frame_count; k++) {
-        const struct symbols_frame_item *frame = item_table_item(&job->symbols->frames, job->frames[k]);
-        if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
-            job->places[job->place_count++] = frame->inside;
-    }
-    answer_all(job);
-}
 
 /* ---- Combining the results ------------------------------------------------------------------------------------- */
 
@@ -183,7 +57,7 @@ static int take_line(struct symbols *symbols, const struct symbols_line *told, u
 }
 
 /* Frames of one place share its lines, but frames without a name are named by their own addresses. */
-static int take_job(struct symbols *symbols, const struct job *job)
+static int take_job(struct symbols *symbols, const struct name_job *job)
 {
     size_t place = 0;
     const struct symbols_frame_item *shared = NULL;
@@ -193,13 +67,15 @@ static int take_job(struct symbols *symbols, const struct job *job)
             place++;
             shared = NULL;
         }
-        const struct answer *answer = &job->answers[place];
+        const struct name_answer *answer = &job->answers[place];
         int is_named = !(answer->lines[answer->count - 1].flags & SYMBOLS_UNRESOLVED);
         if (shared && (is_named || shared->address == frame->address)) {
             frame->first_line = shared->first_line;
             frame->line_count = shared->line_count;
             continue;
         }
+        if (!is_named && frame->line_count) /* asked again, to no avail */
+            continue;
         frame->first_line = symbols->line_count;
         for (uint32_t i = 0; i < answer->count; i++)
             if (take_line(symbols, &answer->lines[i], frame->address) != 0)
@@ -229,47 +105,204 @@ static int by_place(const void *a, const void *b, void *context)
     return (x->inside > y->inside) - (x->inside < y->inside);
 }
 
+/* ---- Rounds ---------------------------------------------------------------------------------------------------- */
+
+/* Looks at the processes that make code while they run; returns whether frames without a name may have one now. */
+static int look_for_made_names(const struct symbols *symbols)
+{
+    int is_any = 0;
+    for (size_t i = 0; i < symbols->module_count; i++) {
+        struct symbols_module *module = symbols->modules[i];
+        if (module->kind != MODULE_JIT)
+            continue;
+        module->names_come_later = proc_maps_names_at_exit(module->owner);
+        module->has_more_names = !module->owner->is_gone && names_made_bytes(module->owner) != module->made_bytes;
+        is_any |= module->has_more_names;
+    }
+    return is_any;
+}
+
+static int has_lines(const struct symbols *symbols, uint32_t number)
+{
+    const struct symbols_frame_item *frame = item_table_item(&symbols->frames, number);
+    return frame->line_count > 0;
+}
+
+/* A module that costs much is asked at growing intervals, until they are long enough for it to take a small share of
+ * the time. */
+static int is_due(const struct symbols_module *module, int64_t now_ns)
+{
+    int64_t age_ns = module->asked_ns - module->first_asked_ns, enough_ns = module->naming_ns * LEAST_INTERVALS;
+    return !module->asked_ns || now_ns - module->asked_ns >= (age_ns < enough_ns ? age_ns : enough_ns);
+}
+
+static int is_waiting(const struct symbols *symbols, uint32_t number, int64_t now_ns)
+{
+    const struct symbols_frame_item *frame = item_table_item(&symbols->frames, number);
+    const struct symbols_module *module = symbols->modules[frame->module];
+    if (now_ns != LAST_ROUND && (module->names_come_later || !is_due(module, now_ns)))
+        return 0;
+    if (frame->line_count == 0)
+        return 1;
+    return module->has_more_names && symbols->lines[frame->first_line].flags & SYMBOLS_UNRESOLVED;
+}
+
 /* Frames that wait for names, sorted. */
-static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
+static size_t waiting_frames(struct symbols *symbols, uint32_t *order, int64_t now_ns)
 {
     size_t count = 0;
-    for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
-        order[count++] = i;
+    while (symbols->first_unnamed < symbols->frames.count && has_lines(symbols, symbols->first_unnamed))
+        symbols->first_unnamed++;
+    uint32_t first = look_for_made_names(symbols) ? 1 : symbols->first_unnamed;
+    for (uint32_t i = first; i < symbols->frames.count; i++)
+        if (is_waiting(symbols, i, now_ns))
+            order[count++] = i;
     qsort_r(order, count, sizeof *order, by_place, symbols);
     return count;
 }
 
+static int add_places(const struct symbols *symbols, struct name_job *job)
+{
+    job->places = malloc(job->frame_count * sizeof *job->places);
+    job->answers = calloc(job->frame_count, sizeof *job->answers);
+    if (!job->places || !job->answers)
+        return -1;
+    for (size_t k = 0; k < job->frame_count; k++) {
+        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, job->frames[k]);
+        if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
+            job->places[job->place_count++] = frame->inside;
+    }
+    return 0;
+}
+
+static int add_jobs(const struct symbols *symbols, struct name_round *round, size_t count, int64_t now_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, round->order[i]);
+        struct symbols_module *module = symbols->modules[frame->module];
+        if (round->job_count == 0 || round->jobs[round->job_count - 1].module != module) {
+            struct name_job *job = &round->jobs[round->job_count++];
+            module->asked_ns = now_ns;
+            module->first_asked_ns = module->first_asked_ns ? module->first_asked_ns : now_ns;
+            *job = (struct name_job){ .settings = &symbols->settings, .module = module, .frames = round->order + i };
+            if (module->owner)
+                job->owner = *module->owner;
+        }
+        round->jobs[round->job_count - 1].frame_count++;
+    }
+    for (size_t i = 0; i < round->job_count; i++)
+        if (add_places(symbols, &round->jobs[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static void round_free(struct name_round *round)
+{
+    for (size_t i = 0; round && i < round->job_count; i++)
+        name_job_free(&round->jobs[i]);
+    if (round) {
+        free(round->jobs);
+        free(round->order);
+    }
+    free(round);
+}
+
+/* Returns NULL when memory is short. */
+static struct name_round *round_new(struct symbols *symbols, int64_t now_ns)
+{
+    struct name_round *round = calloc(1, sizeof *round);
+    if (!round)
+        return NULL;
+    round->order = malloc(symbols->frames.count * sizeof *round->order);
+    round->jobs = calloc(symbols->module_count + 1, sizeof *round->jobs);
+    if (!round->order || !round->jobs ||
+        add_jobs(symbols, round, waiting_frames(symbols, round->order, now_ns), now_ns) != 0) {
+        round_free(round);
+        return NULL;
+    }
+    return round;
+}
+
+/* Makes the results of the jobs before `end` known. */
+static int round_take(struct symbols *symbols, struct name_round *round, size_t end)
+{
+    int result = 0;
+    for (; round->taken < end; round->taken++) {
+        const struct name_job *job = &round->jobs[round->taken];
+        struct symbols_module *module = symbols->modules[job->module->number];
+        result |= job->failed ? -1 : take_job(symbols, job);
+        module->made_bytes = job->made_bytes;
+        module->naming_ns = job->cpu_ns;
+    }
+    return result;
+}
+
+static void work(void *argument, int worker, size_t i)
+{
+    name_job_do((struct name_job *)argument + i);
+}
+
+static void *work_alone(void *argument)
+{
+    struct name_round *round = argument;
+    for (size_t i = 0; i < round->job_count; i++) {
+        name_job_do(&round->jobs[i]);
+        atomic_store_explicit(&round->done, i + 1, memory_order_release);
+    }
+    return NULL;
+}
+
+int symbols_naming_begin(struct symbols *symbols)
+{
+    if (symbols->round)
+        return 0;
+    struct name_round *round = round_new(symbols, clock_ns(CLOCK_MONOTONIC));
+    if (round && round->job_count && pthread_create(&round->thread, NULL, work_alone, round) == 0) {
+        symbols->round = round;
+#if defined(DEBUG_INFO_SANITIZED)
+        symbols_naming_end(
+            symbols); /* no other thread of ours may be in the allocator while the round's child begins */
+#endif
+        return 1;
+    }
+    round_free(round);
+    return 0;
+}
+
+int symbols_naming_take(struct symbols *symbols)
+{
+    struct name_round *round = symbols->round;
+    if (!round)
+        return 0;
+    round_take(symbols, round, atomic_load_explicit(&round->done, memory_order_acquire));
+    if (round->taken < round->job_count)
+        return 0;
+    symbols_naming_end(symbols);
+    return 1;
+}
+
+void symbols_naming_end(struct symbols *symbols)
+{
+    struct name_round *round = symbols->round;
+    if (!round)
+        return;
+    pthread_join(round->thread, NULL);
+    round_take(symbols, round, round->job_count);
+    round_free(round);
+    symbols->round = NULL;
+}
+
 int symbols_resolve(struct symbols *symbols, struct parallel *pool)
 {
-    uint32_t *order = malloc(symbols->frames.count * sizeof *order);
-    struct job *jobs = calloc(symbols->module_count + 1, sizeof *jobs);
-    size_t job_count = 0;
-    int result = order && jobs ? 0 : -1;
-    size_t count = result == 0 ? waiting_frames(symbols, order) : 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, order[i]);
-        if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
-            jobs[job_count++] = (struct job){
-                .symbols = symbols,
-                .module = symbols->modules[frame->module],
-                .frames = order + i,
-            };
-        jobs[job_count - 1].frame_count++;
-    }
+    symbols_naming_end(symbols);
+    struct name_round *round = round_new(symbols, LAST_ROUND);
+    if (!round)
+        return -1;
 #if defined(DEBUG_INFO_SANITIZED)
     pool = NULL;
 #endif
-    parallel_for(pool, job_count, work, jobs);
-    for (size_t i = 0; i < job_count; i++) {
-        result |= jobs[i].failed ? -1 : take_job(symbols, &jobs[i]);
-        free(jobs[i].places);
-        free(jobs[i].answers);
-        arena_free(&jobs[i].arena);
-        text_free(&jobs[i].text);
-    }
-    if (result == 0)
-        symbols->resolved_frames = symbols->frames.count;
-    free(order);
-    free(jobs);
+    parallel_for(pool, round->job_count, work, round->jobs);
+    int result = round_take(symbols, round, round->job_count);
+    round_free(round);
     return result;
 }

@@ -49,19 +49,53 @@ static int take_number(const char **at, uint64_t *number)
     return 1;
 }
 
-void names_add_kernel(struct symbol_names *names)
+/* Parses "ffffffff81000000 T name"; the addresses are 0 without the privilege to see them. */
+static int take_function(const char *at, struct symbol_names_entry *entry)
+{
+    uint64_t address;
+    if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
+        return 0;
+    const char *name = at + 1 + strspn(at + 1, " ");
+    *entry = (struct symbol_names_entry){
+        .start = address,
+        .text = name,
+        .room = strcspn(name, "\n"),
+        .rank = *at == 'T' ? 2 : 1,
+    };
+    return 1;
+}
+
+static void read_kernel(struct kernel_names *kept)
 {
     struct lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
-    for (const char *at; (at = next_line(&lines)) != NULL;) {
-        uint64_t address;
-        if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
-            continue; /* addresses are 0 without the privilege to see them */
-        const char *name = at + 1 + strspn(at + 1, " ");
-        symbol_names_add(names, &(struct symbol_names_entry){
-                                    .start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1 });
+    struct symbol_names_entry entry;
+    text_clear(&kept->lines);
+    kept->is_read = 1;
+    for (const char *line; (line = next_line(&lines)) != NULL;) {
+        if (!take_function(line, &entry))
+            continue;
+        text_add(&kept->lines, line);
+        text_add_char(&kept->lines, '\n');
+        if (strcmp(entry.text, "_stext") == 0)
+            kept->start = entry.start;
+        if (strcmp(entry.text, "_etext") == 0)
+            kept->end = entry.start;
     }
     if (lines.file)
         fclose(lines.file);
+}
+
+void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)
+{
+    struct symbol_names_entry entry;
+    int is_stale = !kept->is_read;
+    for (size_t i = 0; i < names->count && kept->lines.length; i++)
+        is_stale |= names->addresses[i] < kept->start || names->addresses[i] >= kept->end;
+    if (is_stale)
+        read_kernel(kept);
+    for (const char *line = text_string(&kept->lines); *line; line = strchr(line, '\n') + 1)
+        if (take_function(line, &entry))
+            symbol_names_add(names, &entry);
 }
 
 /* The file's name has the pid in the process's own namespace, and it is in the process's own /tmp. Anyone can create
@@ -72,26 +106,42 @@ static int is_trusted(const struct symbols_process *process, const struct stat *
            (status->st_uid == 0 || status->st_uid == geteuid() || status->st_uid == process->user);
 }
 
-static FILE *open_made(struct symbols_process *process)
+/* Returns a descriptor, or -1. */
+static int open_made(const struct symbols_process *process, uint64_t *bytes)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)process->inner_pid);
     int descriptor = proc_maps_open(process, path, O_NOFOLLOW);
     struct stat status;
+    *bytes = 0;
     if (descriptor >= 0 && (fstat(descriptor, &status) != 0 || !is_trusted(process, &status))) {
         close(descriptor);
-        return NULL;
+        return -1;
     }
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-    if (!file && descriptor >= 0)
-        close(descriptor);
-    return file;
+    if (descriptor >= 0)
+        *bytes = (uint64_t)status.st_size;
+    return descriptor;
 }
 
-int names_add_made(struct symbol_names *names, struct symbols_process *process)
+uint64_t names_made_bytes(const struct symbols_process *process)
 {
-    struct lines lines = { .file = open_made(process), .bytes_left = NAMES_BYTES_MAX };
+    uint64_t bytes;
+    int descriptor = open_made(process, &bytes);
+    if (descriptor >= 0)
+        close(descriptor);
+    return bytes;
+}
+
+int names_add_made(struct symbol_names *names, const struct symbols_process *process, uint64_t *bytes)
+{
+    int descriptor = open_made(process, bytes);
+    struct lines lines = {
+        .file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL,
+        .bytes_left = NAMES_BYTES_MAX,
+    };
     uint32_t number = 0;
+    if (!lines.file && descriptor >= 0)
+        close(descriptor);
     names->last_wins = 1;
     for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t start, size;

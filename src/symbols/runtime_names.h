@@ -2,17 +2,28 @@
 #ifndef TACHO_SYMBOLS_RUNTIME_NAMES_H
 #define TACHO_SYMBOLS_RUNTIME_NAMES_H
 
+#include "base/text.h"
 #include "symbols/names/symbol_names.h"
 
 struct symbols_process;
 
-/* Adds the names of /proc/kallsyms, if it shows addresses. The text of a function in a loadable kernel module is
- * followed by a tab and [module]. */
-void names_add_kernel(struct symbol_names *names);
+/* The functions of /proc/kallsyms, which takes the kernel a tenth of a second to write. */
+struct kernel_names {
+    struct text lines;   /* as there; those of functions alone */
+    int is_read;
+    uint64_t start, end; /* of the kernel's own code, which does not change; modules and BPF programs come and go */
+};
 
-/* Adds the names of /tmp/perf-PID.map, which has one line for each piece of code: start, size and name. Returns whether
- * the file is longer than the part that is read. */
+/* Adds the names of /proc/kallsyms, if it shows addresses, and keeps them for the next call. The text of a function in
+ * a loadable kernel module is followed by a tab and [module]. */
+void names_add_kernel(struct symbol_names *names, struct kernel_names *kept);
+
+/* Adds the names of /tmp/perf-PID.map, which has one line for each piece of code: start, size and name. *bytes: the
+ * size of the file, 0 if there is none that can be trusted. Returns whether only a part of it is read. */
 #define NAMES_BYTES_MAX (UINT64_C(256) << 20)
-int names_add_made(struct symbol_names *names, struct symbols_process *process);
+int names_add_made(struct symbol_names *names, const struct symbols_process *process, uint64_t *bytes);
+
+/* The size of that file now. */
+uint64_t names_made_bytes(const struct symbols_process *process);
 
 #endif

@@ -1,7 +1,7 @@
 /* Stacks: address spaces, unwinding, and the names of addresses.
  *
  * While a capture runs, each sample or chain becomes a small number: a stack is a node of a tree (its caller's node and
- * a frame), so equal stacks are equal numbers. Names are found afterwards, all at once, each place in a file once.
+ * a frame), so equal stacks are equal numbers. Names are found in rounds, each place in a file once.
  * Files and stacks come from other people's programs: every count and offset in them is checked, and every loop is
  * bounded.
  *
@@ -113,9 +113,21 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the names of all frames that have none yet. pool may be NULL. May be called again after more stacks have
- * come. */
+/* Finds the names of all frames that have none yet, and returns when they are known: 0, or -1 when memory is short.
+ * pool may be NULL. May be called again after more stacks have come. */
 int symbols_resolve(struct symbols *symbols, struct parallel *pool);
+
+/* The same in a thread, so that the caller need not wait, in rounds. symbols_naming_begin() starts a round, unless one
+ * runs already or no frame waits for a name; returns whether it did. Frames of modules whose names cost much wait for a
+ * later round, and those of code whose names come when its process exits (java -XX:+DumpPerfMapAtExit) until then.
+ * symbols_naming_take() makes the names that were found so far known; returns whether that ended the round.
+ * symbols_naming_end() waits for its end. */
+int symbols_naming_begin(struct symbols *symbols);
+int symbols_naming_take(struct symbols *symbols);
+void symbols_naming_end(struct symbols *symbols);
+
+/* Do all frames of the stack have their names, or are known to have none? */
+int symbols_is_named(const struct symbols *symbols, uint32_t stack);
 
 enum symbols_line_flag {
     SYMBOLS_UNRESOLVED = 1, /* name is the address in hexadecimal */
@@ -152,7 +164,8 @@ const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t 
 struct symbols_counts {
     uint64_t walks, frames, by_end[4];   /* of symbols_unwind(); by enum symbols_end */
     uint64_t places, named, with_source; /* distinct places in files; those with a name; those with a source line */
-    /* Modules; those without any symbol; those whose debug information could not be read. */
+    /* Modules, once for each round in which they were read; those without any symbol; those whose debug information
+     * could not be read. */
     uint64_t files, files_without_names, files_refused;
     uint64_t maps_cut; /* files /tmp/perf-PID.map of which only the first 256 MiB were read */
 };

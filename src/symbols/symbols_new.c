@@ -33,7 +33,7 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
         symbols_delete(symbols);
         return NULL;
     }
-    symbols->resolved_frames = 1;
+    symbols->first_unnamed = 1;
     return symbols;
 }
 
@@ -41,6 +41,7 @@ void symbols_delete(struct symbols *symbols)
 {
     if (!symbols)
         return;
+    symbols_naming_end(symbols);
     for (struct symbols_process *process = symbols->processes, *next; process; process = next) {
         next = process->next;
         if (process->root >= 0)
@@ -102,6 +103,18 @@ struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame
 const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t line)
 {
     return &symbols->lines[line];
+}
+
+int symbols_is_named(const struct symbols *symbols, uint32_t stack)
+{
+    while (stack != SYMBOLS_NO_STACK) {
+        const struct symbols_node *node = &symbols->nodes[stack];
+        const struct symbols_frame_item *frame = item_table_item(&symbols->frames, node->frame);
+        if (frame->line_count == 0)
+            return 0;
+        stack = node->caller;
+    }
+    return 1;
 }
 
 const struct symbols_counts *symbols_counts(const struct symbols *symbols)

@@ -6,7 +6,8 @@
  *     unwind.c            stacks from copies of memory and from chains of addresses
  *     unwind_plan.c       one step from a frame to its caller
  *     item_table.c        frames and plans, each stored once
- *     resolve.c           the names of all frames, after the capture
+ *     resolve.c           rounds of naming: all frames that have no name yet
+ *     name_job.c          the names of one module's frames, found by any thread
  *     runtime_names.c     names of code in no file: the kernel's, code made at run time
  *     debug_file.c        the file that holds a module's debug information
  *
@@ -20,6 +21,7 @@
 #include "item_table.h"
 #include "symbols.h"
 
+struct name_round;
 struct symbols_module;
 
 /* A part of an address space; in order of addresses. */
@@ -37,6 +39,9 @@ struct symbols_place {
 enum { PLACE_RETURN = 1, PLACE_CHAIN = 2 };
 MAP(symbols_place_map, struct symbols_place, uint64_t, key, frame, hash_number, map_is_same_number)
 
+/* Whether a process writes the names of its generated code when it exits. */
+enum symbols_exit_names { EXIT_NAMES_UNKNOWN, EXIT_NAMES_NO, EXIT_NAMES_YES };
+
 struct symbols_process {
     struct symbols_process *next;
     struct symbols *symbols;
@@ -49,6 +54,7 @@ struct symbols_process {
     struct symbols_place_map places;
     int64_t looked_ns;                      /* at /proc, last; 0: never */
     uint32_t jit;                           /* number of its module for code without a file, + 1; 0: none */
+    int exit_names;                         /* enum symbols_exit_names */
 };
 
 /* A frame by its location. Frames are equal if everything but their lines is. */
@@ -74,7 +80,9 @@ struct symbols {
     struct item_table frames, plans;
     struct symbols_line *lines;
     size_t line_capacity;
-    uint32_t line_count, resolved_frames;
+    uint32_t line_count;
+    uint32_t first_unnamed;   /* all frames before this one have lines */
+    struct name_round *round; /* that runs now; NULL: none */
     struct symbols_counts counts;
 };
 

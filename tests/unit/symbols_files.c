@@ -153,7 +153,9 @@ static int is_read(void)
     struct symbols_process process = process_there();
     struct symbol_names names;
     assert_int_equal(symbol_names_begin(&names, address, 1), 0);
-    names_add_made(&names, &process);
+    uint64_t bytes;
+    names_add_made(&names, &process, &bytes);
+    assert_int_equal(bytes, names_made_bytes(&process));
     symbol_names_settle(&names);
     int found = symbol_names_get(&names, 0) != NULL;
     symbol_names_free(&names);

@@ -88,7 +88,7 @@ static size_t ask(const unsigned char *bytes, size_t size, const uint64_t *addre
     size_t lines = 0;
     assert_int_equal(write(file, bytes, size), size);
     assert_int_equal(elf_image_open(&image, file), 0);
-    *result = debug_info_find(&image, addresses, count, found, &arena);
+    *result = debug_info_find(&image, addresses, count, found, &arena, &(int64_t){ 0 });
     for (size_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < found[i].count; k++, lines++)
             if (strlen(found[i].lines[k].name) > size || strlen(found[i].lines[k].file) > size)

@@ -1,5 +1,7 @@
 /* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the last in the table
- * counts: a process that became another program (a shell that runs `exec python`) has the name of the last program. */
+ * counts: a process that became another program (a shell that runs `exec python`) has the name of the last program.
+ * Threads get their row there when they end. In a report that is unfinished, TACHO_THREAD has the names of the others.
+ */
 #include "threads.h"
 
 #include <stdlib.h>
@@ -33,34 +35,50 @@ static void keep_last_names(struct thread_names *names)
     names->count = kept;
 }
 
-int thread_names_read(struct thread_names *names, struct report *report, struct error *err)
+static int add_thread_names(struct thread_names *names, struct report *report, const char *table, struct error *err)
 {
     enum { NAME, PRIORITY, THREAD };
     static const char *const columns[] = { [NAME] = "nameId", [PRIORITY] = "priority", [THREAD] = "globalTid", NULL };
     struct row_cursor rows;
     int code;
 
-    *names = (struct thread_names){ 0 };
-    if ((code = row_cursor_open(&rows, report, "ThreadNames", columns, err)) != 0)
+    if ((code = row_cursor_open(&rows, report, table, columns, err)) != 0)
         return code;
-    names->list = calloc(rows.columns.rows + 1, sizeof *names->list);
-    if (!names->list) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto close_rows;
-    }
-    while (row_cursor_next(&rows))
-        names->list[names->count++] = (struct thread_name){
+    while (row_cursor_next(&rows)) {
+        if (row_is_null(&rows, NAME))
+            continue;
+        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            goto close_rows;
+        }
+        names->list[names->count] = (struct thread_name){
             .thread = row_int(&rows, THREAD),
             .name = row_int(&rows, NAME),
             .priority = row_int(&rows, PRIORITY),
-            .row = rows.row,
+            .row = names->count,
             .has_priority = !row_is_null(&rows, PRIORITY),
         };
-    qsort(names->list, names->count, sizeof *names->list, by_thread_and_row);
-    keep_last_names(names);
+        names->count++;
+    }
 close_rows:
     row_cursor_close(&rows);
     return code;
+}
+
+int thread_names_read(struct thread_names *names, struct report *report, struct error *err)
+{
+    int code;
+
+    *names = (struct thread_names){ 0 };
+    if ((code = add_thread_names(names, report, "TACHO_THREAD", err)) != 0 ||
+        (code = add_thread_names(names, report, "ThreadNames", err)) != 0) {
+        thread_names_free(names);
+        return code;
+    }
+    if (names->count)
+        qsort(names->list, names->count, sizeof *names->list, by_thread_and_row);
+    keep_last_names(names);
+    return 0;
 }
 
 void thread_names_free(struct thread_names *names)

@@ -7,13 +7,13 @@
 
 struct thread_name {
     int64_t thread, name, priority;
-    size_t row; /* of the table */
+    size_t row; /* the order in which names were read */
     int has_priority;
 };
 
 struct thread_names {
     struct thread_name *list; /* owned; by thread, one each */
-    size_t count;
+    size_t count, room;
 };
 
 int thread_names_read(struct thread_names *names, struct report *report, struct error *err);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyze/model/losses.h"
+#include "analyze/model/stacks/missing_stacks.h"
 #include "base/human.h"
 #include "cmd/cmd_source.h"
 #include "cmd/command.h"
@@ -44,6 +45,19 @@ static void add_heading(struct text *out, const char *heading)
     text_addf(out, "\n%s\n", heading);
 }
 
+static int add_missing_stacks(struct text *out, struct report *report, struct error *err)
+{
+    struct text missing = { 0 };
+    int code = missing_stacks_describe(&missing, report, err);
+
+    if (missing.length) {
+        add_label(out, "Stacks");
+        text_addf(out, "%s\n", text_string(&missing));
+    }
+    text_free(&missing);
+    return code;
+}
+
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct losses losses;
@@ -77,7 +91,7 @@ static int add_file(struct text *out, struct report *report, const char *path, s
                           ? "recovered from a damaged or unfinished report; the parts that it had lost are missing\n"
                           : "complete\n");
     }
-    return 0;
+    return add_missing_stacks(out, report, err);
 }
 
 static void add_as_it_is(struct text *out, const char *value)

@@ -33,7 +33,7 @@ static struct process_reader *reader_of(struct process *process, uint32_t slot)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-static void thread_row(const struct process *process, const struct process_reader *reader)
+static void thread_row(const struct process *process, struct process_reader *reader)
 {
     struct row_TACHO_THREAD row = { 0 };
     ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
@@ -43,6 +43,7 @@ static void thread_row(const struct process *process, const struct process_reade
     if (reader->name_id)
         ROW_SET(&row, TACHO_THREAD, nameId, reader->name_id);
     writer_append(process->collector->writer, TABLE_TACHO_THREAD, &row);
+    reader->row_name_id = reader->name_id;
 }
 
 static void begin_thread(struct process *process, struct process_reader *reader, uint32_t index)
@@ -450,6 +451,21 @@ void drain_report_counts(struct collector *collector)
         drain_counts(process);
         process_report_counts(process);
     }
+}
+
+static void report_new_names(const struct process *process)
+{
+    for (size_t i = 0; i < process->reader_count; i++) {
+        struct process_reader *reader = &process->readers[i];
+        if (reader->active && !reader->is_agents && reader->name_id != reader->row_name_id)
+            thread_row(process, reader);
+    }
+}
+
+void drain_report_names(struct collector *collector)
+{
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        report_new_names(process);
 }
 
 int drain_write_down(struct collector *collector)

@@ -38,6 +38,10 @@ void drain_recycle_chunk(struct process *process, uint32_t index);
 /* Writes rows of TACHO_COUNT for everything that all processes have counted since the last call. */
 void drain_report_counts(struct collector *collector);
 
+/* Writes rows of TACHO_THREAD for threads whose name has changed since their last row. ThreadNames has the last name of
+ * a thread that has ended; if we are killed before that, TACHO_THREAD has it. */
+void drain_report_names(struct collector *collector);
+
 /* Writes all records that were read so far, and their counts, into the report: 0, or an ERR_ code. */
 int drain_write_down(struct collector *collector);
 

@@ -86,7 +86,7 @@ static void reap_one(struct collector *collector, pid_t pid)
     }
     int status;
     struct rusage usage;
-    if (wait4(pid, &status, WNOHANG, &usage) != pid)
+    if (wait4(pid, &status, WNOHANG | __WNOTHREAD, &usage) != pid)
         return;
     collector->result->cpu_ns += ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
                                  ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
@@ -101,11 +101,22 @@ static void reap_one(struct collector *collector, pid_t pid)
     process_end_by_status(process, status);
 }
 
-/* A child that has ended; 0 if all of them run; -1 if there are none. */
+/* A child that has ended; 0 if all of them run; -1 if there are none. Children of our other threads, which read debug
+ * information, are none of the program's. */
 static pid_t ended_child(void)
 {
     siginfo_t info = { 0 };
-    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : errno == ECHILD ? -1 : 0;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) == 0 ? info.si_pid
+           : errno == ECHILD                                                       ? -1
+                                                                                   : 0;
+}
+
+/* Is it, or was it, a child of another thread of ours? */
+static int is_own_helper(const struct procfs_stat *stat)
+{
+    siginfo_t info;
+    return stat->parent == getpid() &&
+           waitid(P_PID, (id_t)stat->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) != 0 && errno == ECHILD;
 }
 
 void process_note_strangers(struct collector *collector)
@@ -141,7 +152,8 @@ void process_find_unseen(struct collector *collector)
         struct process *known = process_find(collector, stat->pid);
         if (known && known->ending == PROCESS_RUNS && !process_has_agent(known))
             known->filters = procfs_filters(stat->pid);
-        if (stat->is_dead || (known && (known->ending == PROCESS_RUNS || known->start_time == stat->start_time)))
+        if (stat->is_dead || is_own_helper(stat) ||
+            (known && (known->ending == PROCESS_RUNS || known->start_time == stat->start_time)))
             continue;
         struct process *found = process_add(collector, stat->pid, stat->parent, "found");
         if (!found)
@@ -173,7 +185,7 @@ static void kill_unseen(struct collector *collector, const struct procfs_tree *t
     for (size_t i = 0; i < tree->count; i++) {
         const struct procfs_stat *stat = &tree->list[i];
         const struct process *known = process_find(collector, stat->pid);
-        if (stat->is_dead || (known && known->ending == PROCESS_RUNS))
+        if (stat->is_dead || is_own_helper(stat) || (known && known->ending == PROCESS_RUNS))
             continue;
         int pidfd = (int)syscall(SYS_pidfd_open, stat->pid, 0);
         if (procfs_is_alive(stat->pid, stat->start_time)) { /* so the descriptor does not belong to another process */

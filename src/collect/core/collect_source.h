@@ -169,7 +169,7 @@ struct collect_source {
                         struct call_chains chains);
     /* The most frames of such a chain; 0, or no function: no limit. */
     uint32_t (*chain_depth)(const struct collector *collector);
-    /* Writes one line of such a chain into the source's table of call chains, once symbols are resolved. */
+    /* Writes one line of such a chain into the source's table of call chains, once its names are known. */
     void (*chain_row)(struct writer *writer, const struct chain_row *row);
     /* The thread is read for the last time and did not end by itself: closes what it had open. */
     void (*thread_cut)(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns);

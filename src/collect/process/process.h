@@ -40,6 +40,7 @@ struct process_reader {
     uint32_t tid, priority;
     int64_t start_ns, end_ns;  /* PROCESS_NO_TIME: still runs */
     int64_t name_id;           /* in the writer's string pool; 0: none */
+    int64_t row_name_id;       /* the name in its last row */
     struct call_chains chains; /* of the call that began at chains_ticks, whose record comes next */
     uint64_t chains_ticks;
     void *state[COLLECT_SOURCE_COUNT];

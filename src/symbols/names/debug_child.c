@@ -22,6 +22,11 @@
 #define MEMORY_MAX (UINT64_C(8) << 30)
 #define TOLD_MAX (UINT64_C(1) << 30)
 
+static int64_t timeval_ns(const struct timeval *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000;
+}
+
 /* Isolates the child: no message, no core file, and none of the program's signal handlers. */
 static void be_child(int64_t limit_ns)
 {
@@ -101,9 +106,10 @@ static int take_address(struct byte_cursor *cursor, size_t count, struct debug_l
 }
 
 int debug_info_find(const struct elf_image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
-                    struct arena *arena)
+                    struct arena *arena, int64_t *child_ns)
 {
     int ends[2];
+    struct rusage usage = { 0 };
     memset(found, 0, count * sizeof *found);
     if (image->file < 0 || count == 0 || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
@@ -118,9 +124,10 @@ int debug_info_find(const struct elf_image *image, const uint64_t *addresses, si
     if (child > 0) {
         hear(ends[0], clock_ns(CLOCK_MONOTONIC) + limit_ns, &told);
         kill(child, SIGKILL); /* it has ended, or must */
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        while (wait4(child, NULL, 0, &usage) < 0 && errno == EINTR)
             ;
     }
+    *child_ns += timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
     close(ends[0]);
     const unsigned char *start = (const unsigned char *)text_string(&told); /* "" if it wrote nothing */
     struct byte_cursor cursor = { start, start + told.length, 0 };

@@ -24,9 +24,9 @@ struct debug_lines {
 };
 
 /* Finds the lines of sorted, distinct addresses. found has an element for each; texts are in the arena. 0, or -1 if
- * the child did not finish: then found has what it had written before. */
+ * the child did not finish: then found has what it had written before. Adds the CPU time of the child to *child_ns. */
 int debug_info_find(const struct elf_image *image, const uint64_t *addresses, size_t count, struct debug_lines *found,
-                    struct arena *arena);
+                    struct arena *arena, int64_t *child_ns);
 
 /* The child's part: writes its results to a descriptor. */
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to);

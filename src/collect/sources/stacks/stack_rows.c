@@ -12,19 +12,25 @@
 #include "collect/process/process.h"
 #include "collect/sources/python/python_calls.h"
 
-struct sample {
-    int64_t id;
+#define TICKS_A_ROUND 5 /* 2 s */
+
+/* A stack that is not written yet. */
+struct waiting {
+    int64_t id;      /* of its rows */
     uint32_t stack;
+    uint32_t source; /* enum wire_source of the events that refer to it, or SAMPLES */
 };
+enum { SAMPLES = WIRE_SOURCE_COUNT };
 
 struct stacks {
     struct symbols *symbols;
     uint16_t *used; /* by stack: bits by enum wire_source of the events that refer to it */
     size_t used_room;
-    struct sample *samples;
-    size_t sample_count, sample_room;
+    struct waiting *waiting;
+    size_t waiting_count, waiting_room;
     uint64_t unkept;            /* samples whose stack could not be kept: out of memory */
-    struct chain_line_ids *ids; /* by line, once symbols are resolved */
+    struct chain_line_ids *ids; /* by line */
+    size_t ids_room;
 };
 
 /* Innermost frames in these files are not part of the program. */
@@ -52,7 +58,7 @@ static void free_stacks(struct collector *collector)
         return;
     symbols_delete(stacks->symbols);
     free(stacks->used);
-    free(stacks->samples);
+    free(stacks->waiting);
     free(stacks->ids);
     *stacks = (struct stacks){ 0 };
 }
@@ -100,11 +106,23 @@ static void module_end(struct process *process, uint64_t address, uint64_t bytes
 
 _Static_assert(WIRE_SOURCE_COUNT <= 16, "a bit for each in stacks.used");
 
+static int add_waiting(struct stacks *stacks, const struct waiting *added)
+{
+    if (array_reserve(&stacks->waiting, &stacks->waiting_room, stacks->waiting_count + 1, sizeof *added) != 0)
+        return -1;
+    stacks->waiting[stacks->waiting_count++] = *added;
+    return 0;
+}
+
+/* Events of one source that have the same stack share its rows. */
 static int note_use(struct stacks *stacks, uint32_t stack, enum wire_source source)
 {
+    uint16_t bit = (uint16_t)(1u << source);
     if (array_reserve_zeroed(&stacks->used, &stacks->used_room, (size_t)stack + 1, sizeof *stacks->used) != 0)
         return -1;
-    stacks->used[stack] |= (uint16_t)(1u << source);
+    if (!(stacks->used[stack] & bit) && add_waiting(stacks, &(struct waiting){ stack, stack, source }) != 0)
+        return -1;
+    stacks->used[stack] |= bit;
     return 0;
 }
 
@@ -140,9 +158,7 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
     struct stacks *stacks = stacks_of(collector);
     if (!stacks || stack == SYMBOLS_NO_STACK)
         return;
-    if (array_reserve(&stacks->samples, &stacks->sample_room, stacks->sample_count + 1, sizeof *stacks->samples) == 0)
-        stacks->samples[stacks->sample_count++] = (struct sample){ sample_id, stack };
-    else
+    if (add_waiting(stacks, &(struct waiting){ sample_id, stack, SAMPLES }) != 0)
         stacks->unkept++;
 }
 
@@ -169,12 +185,14 @@ static void write_sampled(struct writer *writer, const struct chain_row *from)
     writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
 }
 
-static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
-                        void (*write)(struct writer *, const struct chain_row *))
+static void write_stack(struct collector *collector, const struct waiting *what)
 {
     const struct symbols *symbols = stacks_of(collector)->symbols;
-    struct chain_row row = { .id = id };
-    while (stack != SYMBOLS_NO_STACK) {
+    void (*write)(struct writer *, const struct chain_row *) = what->source == SAMPLES
+                                                                   ? write_sampled
+                                                                   : collect_counted_sources[what->source]->chain_row;
+    struct chain_row row = { .id = what->id };
+    for (uint32_t stack = what->stack; stack != SYMBOLS_NO_STACK;) {
         struct symbols_node node = symbols_stack(symbols, stack);
         row.frame = symbols_frame(symbols, node.frame);
         for (uint32_t i = 0; i < row.frame.line_count; i++, row.depth++) {
@@ -184,6 +202,45 @@ static void write_stack(struct collector *collector, int64_t id, uint32_t stack,
         }
         stack = node.caller;
     }
+}
+
+/* Readers are fast if the ids of a chunk ascend. */
+static int by_id(const void *a, const void *b)
+{
+    const struct waiting *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Writes the stacks whose names are known; at the end all of them. Returns -1 when memory is short. */
+static int write_waiting(struct collector *collector, int is_end)
+{
+    struct stacks *stacks = stacks_of(collector);
+    size_t kept = 0;
+    if (array_reserve_zeroed(&stacks->ids, &stacks->ids_room, symbols_line_count(stacks->symbols) + (size_t)1,
+                             sizeof *stacks->ids) != 0)
+        return -1;
+    qsort(stacks->waiting, stacks->waiting_count, sizeof *stacks->waiting, by_id);
+    for (size_t i = 0; i < stacks->waiting_count; i++)
+        if (is_end || symbols_is_named(stacks->symbols, stacks->waiting[i].stack))
+            write_stack(collector, &stacks->waiting[i]);
+        else
+            stacks->waiting[kept++] = stacks->waiting[i];
+    stacks->waiting_count = kept;
+    return 0;
+}
+
+/* Every few seconds the stacks so far are written, so that they outlive us. If frames in them have no names yet, those
+ * are found first, in a thread: two seconds later at most, the stacks with known names are written all the same. The
+ * writer is flushed behind this call, so each round has chunks of its own. */
+static void tick(struct collector *collector)
+{
+    struct stacks *stacks = stacks_of(collector);
+    if (!stacks)
+        return;
+    int is_due = collector->ticks % TICKS_A_ROUND == 0, is_done = symbols_naming_take(stacks->symbols);
+    int has_begun = is_due && symbols_naming_begin(stacks->symbols);
+    if (is_done || (is_due && !has_begun))
+        write_waiting(collector, 0);
 }
 
 /* Counts stacks by how their unwinding ended. */
@@ -211,18 +268,9 @@ static void finish(struct collector *collector)
         collector_warn(collector, 0,
                        "Names of JIT-compiled code may be missing: only the first 256 MiB of /tmp/perf-PID.map are "
                        "read.");
-    stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
-    if (!stacks->ids) {
-        stacks->unkept += stacks->sample_count;
-        write_counts(collector);
-        return;
-    }
-    for (uint32_t stack = 1; stack < stacks->used_room && stack < symbols_stack_count(stacks->symbols); stack++)
-        for (unsigned id = 0; stacks->used[stack] >> id; id++)
-            if (stacks->used[stack] >> id & 1)
-                write_stack(collector, stack, stack, collect_counted_sources[id]->chain_row);
-    for (size_t i = 0; i < stacks->sample_count; i++)
-        write_stack(collector, stacks->samples[i].id, stacks->samples[i].stack, write_sampled);
+    if (write_waiting(collector, 1) != 0)
+        for (size_t i = 0; i < stacks->waiting_count; i++)
+            stacks->unkept += stacks->waiting[i].source == SAMPLES;
     write_counts(collector);
 }
 
@@ -247,6 +295,7 @@ const struct collect_source collect_source_stacks = {
     .state_bytes = sizeof(struct stacks),
     .records = records,
     .begin = begin,
+    .tick = tick,
     .finish = finish,
     .free = free_stacks,
     .process_attach = attach_process,

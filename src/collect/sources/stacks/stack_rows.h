@@ -1,8 +1,8 @@
 /* Call stacks of a capture: those of long calls, copied by the agent, and those of samples.
  *
- * While the program runs, a stack is only a number (src/symbols). When it has ended, all addresses are resolved at
- * once, and the stacks that events refer to become rows of the sources' tables of call chains and of
- * SAMPLING_CALLCHAINS. */
+ * A stack that was unwound is only a number (src/symbols). Every few seconds, and when the program has ended, the
+ * addresses that are new are resolved, and the stacks that events refer to become rows of the sources' tables of call
+ * chains and of SAMPLING_CALLCHAINS. */
 #ifndef TACHO_COLLECT_SOURCES_STACKS_STACK_ROWS_H
 #define TACHO_COLLECT_SOURCES_STACKS_STACK_ROWS_H
 

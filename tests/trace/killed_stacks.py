@@ -1,0 +1,122 @@
+"""The collector is killed at random moments, or its report is read while it grows: samples older than five seconds have their stacks,
+and their threads have names. `info` and `recover` say what is missing. unit/collect_stacks checks the same without a clock."""
+import mmap
+import os
+import random
+import signal
+import subprocess
+import time
+
+import lib
+
+SEED = 20261116
+MOMENTS = 3 if lib.SANITIZE else 20
+AT_ONCE = 4
+LAG_NS = 5_000_000_000 if not lib.SANITIZE else 60_000_000_000
+SHARE = 0.95
+FRAMES = {"innermost", "inner", "outer", "compute"}
+
+
+class Capture:
+    """A capture of killed_stacks, until it is ended."""
+
+    def __init__(self, case, name):
+        self.case, self.name, self.begun = case, name, time.monotonic()
+        with open(case.path(name + ".stop"), "wb") as file:
+            file.write(bytes(mmap.PAGESIZE))
+        with open(case.path(name + ".stop"), "r+b") as file:
+            self.stop = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+        self.tacho = subprocess.Popen(case.command(lib.program("killed_stacks"), case.path(name + ".stop"), output=name), stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL, start_new_session=True)
+        case.addCleanup(self.end)
+
+    def end(self):
+        self.stop[0] = 1
+        lib.end_group(self.tacho)
+
+    def info(self):
+        done = subprocess.run([lib.TACHO, "info", self.case.path(self.name)], capture_output=True, text=True)
+        self.case.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def samples(self, report):
+        """Of each sample: its time, and the functions of its stack."""
+        found = {}
+        for sample, start in report.rows("SELECT id, start FROM COMPOSITE_EVENTS"):
+            found[sample] = (start, set())
+        if report.has("SAMPLING_CALLCHAINS"):
+            for sample, symbol in report.rows("SELECT SAMPLING_CALLCHAINS.id, value FROM SAMPLING_CALLCHAINS JOIN StringIds ON StringIds.id = symbol"):
+                found[sample][1].add(symbol)
+        return list(found.values())
+
+
+class KilledStacks(lib.Case):
+    samples = True
+
+    def check(self, capture, report):
+        samples = capture.samples(report)
+        last = max(start for start, _ in samples)
+        old = [functions for start, functions in samples if start < last - LAG_NS]
+        if not old:
+            return 0
+        whole = sum(FRAMES <= functions for functions in old)
+        some = sum(bool(functions) for functions in old)
+        self.assertGreaterEqual(some, SHARE * len(old), f"{capture.name}: stacks of {some} of {len(old)} samples")
+        self.assertGreaterEqual(whole, SHARE * 0.9 * len(old), f"{capture.name}: {whole} of {len(old)} stacks have all functions of the program")
+        done = subprocess.run([lib.TACHO, "stats", "-r", "sched_sum", "-f", "csv", self.path(capture.name)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("first thread", "second thread"):
+            self.assertIn(name, done.stdout)
+        return len(old)
+
+    def missing(self, capture, report):
+        """What info says is missing is what is missing."""
+        samples = capture.samples(report)
+        without = sum(not functions for _, functions in samples)
+        if without:
+            self.assertIn(f"{without:,} of {len(samples):,} samples", capture.info())
+
+    def kill(self, numbers):
+        """Captures that begin together and are killed one after the other; how many old samples each had."""
+        chance = random.Random(f"{SEED}/{numbers}")
+        captures = [Capture(self, f"killed{number}.tacho") for number in numbers]
+        checked = []
+        for capture, moment in zip(captures, sorted(chance.uniform(5, 14) for _ in numbers)):
+            time.sleep(max(0, capture.begun + moment - time.monotonic()))  # the random moment
+            self.assertIsNone(capture.tacho.poll())
+            os.kill(capture.tacho.pid, signal.SIGKILL)
+            capture.tacho.wait()
+            capture.end()
+        for capture in captures:
+            report = self.report(capture.name)
+            if report.has("COMPOSITE_EVENTS"):
+                self.missing(capture, report)
+                checked.append(self.check(capture, report))
+        return checked
+
+    def test_killed(self):
+        checked = []
+        for first in range(0, MOMENTS, AT_ONCE):
+            checked += self.kill(range(first, min(first + AT_ONCE, MOMENTS)))
+        print(f"samples older than {LAG_NS / 1e9:.0f} s: {checked}")
+        self.assertTrue(lib.SANITIZE or sum(count > 0 for count in checked) >= MOMENTS / 3, f"old samples: {checked}")
+
+    def test_read_while_it_grows(self):
+        capture = Capture(self, "growing.tacho")
+        for _ in range(2):
+            time.sleep(LAG_NS / 1e9 if not lib.SANITIZE else 1)  # it grows
+            self.assertIsNone(capture.tacho.poll())
+            report = self.report(capture.name)
+            self.check(capture, report)
+            report.database.close()
+            os.unlink(self.path(capture.name + ".sqlite"))
+        capture.stop[0] = 1
+        self.assertEqual(capture.tacho.wait(60), 0)
+        report = self.report(capture.name)
+        samples = capture.samples(report)
+        self.assertGreaterEqual(sum(FRAMES <= functions for _, functions in samples), SHARE * 0.9 * len(samples))
+        self.assertNotIn("have no stack", capture.info())
+
+
+if __name__ == "__main__":
+    lib.main()
