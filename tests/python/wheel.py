@@ -65,6 +65,8 @@ class Wheel(lib.Case):
         python, program = self.path("fresh/bin/python"), self.path("fresh/bin/tacho")
         self.assertEqual(self.call(python, self.write("use.py", USE), env=clean), "['here']\n")
         self.assertIn("usage: tacho", self.call(program, "--help", env=clean))
+        for name in ("man/man1/tacho-profile.1", "bash-completion/completions/tacho", "zsh/site-functions/_tacho", "fish/vendor_completions.d/tacho.fish"):
+            self.assertTrue(os.path.exists(self.path("fresh/share/" + name)), name)
         self.call(program, "profile", "-q", "-o", self.path("report"), "-t", "nvtx", "--pytorch=replace", python,
                   os.path.join(lib.HERE, "programs", "unchanged.py"), env={**clean, "PYTHONPATH": lib.STANDIN})
         self.assertIn("complete", self.call(program, "info", self.path("report.tacho"), env=clean))
