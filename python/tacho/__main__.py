@@ -85,9 +85,9 @@ def _is_command(word: str) -> bool:
 def _profile(words: List[str]) -> NoReturn:
     options, program = _split(words)
     if not program:
-        sys.exit(f"tacho: no program was given\n{USAGE}")
+        sys.exit(f"tacho: no program given\n{USAGE}")
     if not program[0].startswith("-") and not os.path.exists(program[0]):
-        print(f"tacho: cannot open file {os.path.abspath(program[0])!r}: there is none", file=sys.stderr)
+        print(f"tacho: cannot open file {os.path.abspath(program[0])!r}: no such file", file=sys.stderr)
         sys.exit(2)
     flags: List[str] = getattr(subprocess, "_args_from_interpreter_flags")()
     _become(["profile", "--pytorch=replace", *options, "--", sys.executable, *flags, *program])

@@ -24,7 +24,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 from . import _agent, _imports, _modules, _native
 from ._report import Report
 
-HOW = "run it so: tacho profile python " + (os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "script.py")
+HOW = "run instead: tacho profile python " + (os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "script.py")
 
 
 @contextlib.contextmanager
@@ -84,11 +84,11 @@ class OwnCapture:
                 complaints.seek(0)
                 said = _native.sentence(complaints.read().decode("utf-8", "replace"))
                 self.end()
-                raise _native.TachoError(f"no capture could be started here ({said or 'tacho said nothing'}); {HOW}")
+                raise _native.TachoError(f"cannot start a capture of this process: {said or 'tacho printed no error'}; {HOW}")
         agent = self._load(session, library)
         if agent is None:
             self.end()
-            raise _native.TachoError(f"the agent could not be loaded into this process; {HOW}")
+            raise _native.TachoError(f"cannot load the agent into this process; {HOW}")
         _agent.set_current(agent)
         atexit.register(self.end)
 
@@ -230,10 +230,10 @@ def _complain(failed: int) -> None:
     if failed == -errno.EAGAIN:
         if _own is not None:
             _own.is_silent = True
-        _native.say_once("the profiler did not answer: the end of the window may be missing")
+        _native.say_once("the profiler did not answer: the last events of the window may be missing")
     else:
-        _native.say_once(f"the profiler has ended before this program ({os.strerror(-failed)}): what was not written down by then, and all that "
-                         "comes later, is missing from the report, and windows are empty")
+        _native.say_once(f"the profiler exited before this program ({os.strerror(-failed)}): later events are not in the report, "
+                         "and later windows are empty")
 
 
 class Window:
@@ -277,7 +277,7 @@ class Window:
         """The window in the report's own time."""
         with Report(self.path) as report:
             if "TACHO_CLOCK" not in report:
-                raise _native.TachoError("the capture ended before anything of it was written down: the profiler was killed, or has failed")
+                raise _native.TachoError("the capture is empty: the profiler was killed or failed before it wrote any event")
             clock = report["TACHO_CLOCK"]
             shift = int(clock["timestamp"][0]) - int(clock["monotonicNs"][0])
         return self.started_ns + shift, (time.monotonic_ns() if self.ended_ns is None else self.ended_ns) + shift

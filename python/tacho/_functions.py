@@ -59,7 +59,7 @@ def _install_row(row: Any) -> None:
                 _wrap(module, function, _name(row, function))
             except (AttributeError, KeyError, TypeError):
                 if row not in TORCH:
-                    print(f"tacho: {module_name} has no function {function}: it is not traced", file=sys.stderr)
+                    print(f"tacho: cannot trace {function}: {module_name} has no such function", file=sys.stderr)
 
     _imports.when_imported(module_name, hook)
 
@@ -78,4 +78,4 @@ def install_file(path: str) -> None:
         for row in rows:
             _install_row(row)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"tacho: {path} is not a list of modules and functions ({error}): no function of it is traced", file=sys.stderr)
+        print(f"tacho: cannot use {path}: it is not a list of modules and functions ({error})", file=sys.stderr)

@@ -19,7 +19,7 @@ def _call(hooks: List[Hook], module: ModuleType) -> None:
         try:
             hook(module)
         except Exception as error:  # pylint: disable=broad-except
-            print(f"tacho: {module.__name__} is as it was: {error}", file=sys.stderr)
+            print(f"tacho: cannot instrument {module.__name__}: {error}", file=sys.stderr)
 
 
 class _Loader(importlib.abc.Loader):

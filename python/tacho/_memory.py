@@ -30,7 +30,7 @@ def _of_device(report: Report, window: "Window", device: str) -> List[Tuple[int,
     """Time, address, bytes."""
     kind, _, index = device.partition(":")
     if kind not in _DEVICES:
-        raise ValueError(f"device is cpu, cuda or cuda:N, not {device}")
+        raise ValueError(f"device must be cpu, cuda or cuda:N, not {device}")
     start, end = window.span()
     pid, table = window.pid_in_report(), report["TACHO_TORCH_MEMORY"]
     names = ("timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes")

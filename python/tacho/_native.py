@@ -45,7 +45,7 @@ def program() -> str:
         path = os.path.realpath(place)
         if os.access(path, os.X_OK) and os.path.isfile(path) and not _is_script(path):
             return path
-    raise TachoError("the program tacho was not found: put it in PATH, or its path in the variable TACHO")
+    raise TachoError("cannot find the program tacho: add it to PATH, or set TACHO to its path")
 
 
 def _is_script(path: str) -> bool:
@@ -63,7 +63,7 @@ def library() -> str:
     """libtacho.so, of the same build as the program."""
     path = os.path.join(prefix(), "lib", "libtacho.so")
     if not os.path.exists(path):
-        raise TachoError(f"{path} is not there: install Tacho whole, the program needs its libraries beside it")
+        raise TachoError(f"cannot find {path}: install all of Tacho, with the libraries beside the program")
     return path
 
 

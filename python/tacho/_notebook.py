@@ -25,8 +25,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--stacks", action="store_true")
-    parser.add_argument("--output", default=None, help="the report, if it is to be kept")
-    parser.add_argument("--html", default=None, help="the timeline, in one file")
+    parser.add_argument("--output", default=None, help="keep the report in this file")
+    parser.add_argument("--html", default=None, help="write the timeline page to this file")
     return parser
 
 
@@ -39,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
         with prof:
             result = shell.run_cell(cell)
         table = prof.key_averages(group_by_input_shape=options.shapes).table(sort_by=options.sort_by, row_limit=options.row_limit)
-        print(table or f"No operators of PyTorch were recorded; the report is {prof.report()}")
+        print(table or f"No PyTorch operators were recorded; the report is {prof.report()}")
         if options.html:
             prof.export_html(options.html)
         shell.user_ns["prof"] = prof

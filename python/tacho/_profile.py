@@ -61,7 +61,7 @@ class Recorded:
 
     def _done(self) -> Window:
         if self._window is None:
-            raise _native.TachoError("nothing was recorded yet: the profiler was not started, or its schedule has not come to a step to record")
+            raise _native.TachoError("nothing has been recorded yet: start the profiler, or step() until its schedule reaches an active step")
         return self._window
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
@@ -139,7 +139,7 @@ class Recorded:
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Stacks and their time, for flame graphs."""
         if metric not in _METRICS:
-            raise ValueError(f"metric is self_cpu_time_total or self_cuda_time_total, not {metric}")
+            raise ValueError(f"metric must be self_cpu_time_total or self_cuda_time_total, not {metric}")
         self._export(path, "stacks", "--metric", metric.replace("device", "cuda"))
 
     def export_html(self, path: str, max_size: Optional[str] = None) -> None:
@@ -158,7 +158,7 @@ class Recorded:
         """What was in use of a device's memory by time (profile_memory=True): .html, .json, .json.gz or .raw.json.gz. What the memory was for
         is not told apart, and is torch's "Unknown"."""
         if not self._wanted & _agent.MEMORY:
-            raise ValueError("there is no memory in what was recorded: profile(profile_memory=True) records it")
+            raise ValueError("no memory events were recorded: use profile(profile_memory=True)")
         _memory.export(self._done(), path, device or ("cuda:0" if _has_cuda() else "cpu"))
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
@@ -345,7 +345,7 @@ class autograd_profile(Recorded):  # pylint: disable=invalid-name
         if not self.enabled:
             return None
         if self.entered:
-            raise RuntimeError("a profiler can be entered once")
+            raise RuntimeError("a profiler can be entered only once")
         self.entered = True
         self._begin()
         return self

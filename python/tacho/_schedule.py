@@ -25,12 +25,12 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     """Of each wait + warmup + active steps the last `active` are recorded, `repeat` times over (0: to the end), after the first
     skip_first steps. With skip_first_wait the first cycle does not wait."""
     if min(wait, warmup, repeat, skip_first, skip_first_wait) < 0 or active <= 0:
-        raise ValueError("schedule() wants active > 0, and none of its numbers below 0")
+        raise ValueError("schedule() needs active > 0, and no negative numbers")
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
-            raise ValueError("steps are numbered from 0")
+            raise ValueError("a step number cannot be negative")
         if step < skip_first:
             return ProfilerAction.NONE
         step -= skip_first

@@ -74,7 +74,7 @@ class Table:
             return self.read(key).array()
         number = key.__index__()
         if not -self._length <= number < self._length:
-            raise IndexError(f"{self.name} has {self._length} rows, not one of number {number}")
+            raise IndexError(f"{self.name} has {self._length} rows, no row {number}")
         return self._rows(number % self._length, number % self._length + 1)[0]
 
     def __len__(self) -> int:

@@ -50,7 +50,7 @@ print(shell.user_ns["value"], list(__import__("tacho").load(shell.user_ns["prof"
 class Notebook(lib.Case):
     def test_shell(self):
         out = self.run_text(SHELL).splitlines()
-        self.assertRegex(out[0], "No operators of PyTorch were recorded; the report is .*kept.tacho")
+        self.assertRegex(out[0], "No PyTorch operators were recorded; the report is .*kept.tacho")
         self.assertEqual(out[1:3], ["cell tacho 42", "['in the cell']"])
         self.assertEqual(out[4], "['in the next']")
         self.assertRegex(out[6], "^(UsageError|TachoError) %%tacho: unrecognized arguments: --nope")

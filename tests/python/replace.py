@@ -49,7 +49,7 @@ class Replace(lib.Case):
 
     def test_no_such_file(self):
         self.run_python("-m", "tacho", "nofile.py", status=2)
-        self.assertRegex(self.complaints, "^tacho: cannot open file '.*/nofile.py': there is none\n$")
+        self.assertRegex(self.complaints, "^tacho: cannot open file '.*/nofile.py': no such file\n$")
 
     def test_killed(self):
         """As the script ends, so do we."""
@@ -136,7 +136,7 @@ class Functions(lib.Case):
                               env=lib.environment(self.folder))
         self.assertEqual(self.output.stdout, "1 2 2 None 3\n")
         self.assertEqual(report.ranges(), {"input: work.read": 1, "input: work.Reader.decode": 2, "input: work.Reader.make": 1, "work.inner.deep": 1})
-        self.assertIn("work has no function gone", self.output.stderr)
+        self.assertIn("cannot trace gone: work has no such function", self.output.stderr)
 
     def test_bad_files(self):
         done = self.run_tacho(self.python, "-c", "print(1)", options=["--python-functions-trace=nowhere.json"])

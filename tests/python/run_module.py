@@ -63,7 +63,7 @@ class RunModule(lib.Case):
 
     def test_wrong(self):
         self.run_module("-q", status=1)
-        self.assertIn("no program was given", self.complaints)
+        self.assertIn("no program given", self.complaints)
         self.run_module("--nosuch", "script.py", status=2)
         self.assertIn("cannot open file", self.complaints)
         self.run_module("--nosuch", self.write("script.py", SCRIPT), status=2)

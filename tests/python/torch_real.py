@@ -260,7 +260,7 @@ except ValueError as error:
     print(error)
 """), "tacho")
         self.assertEqual(out.splitlines(), ["True", "True False mine", "True True", "[None, None, None, -1] True", "True", "True True",
-                                            "there is no memory in what was recorded: profile(profile_memory=True) records it"])
+                                            "no memory events were recorded: use profile(profile_memory=True)"])
         for sentence in ("profile(acc_events=True) has no effect", "key_averages(include_python_functions=True) has no effect"):
             self.assertEqual(self.complaints.count(sentence), 1, self.complaints)
 
