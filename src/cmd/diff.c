@@ -233,6 +233,10 @@ static void add_figure(struct text *out, const struct table_diff *diff, double v
     const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, value != floor(value) };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
 
+    if (unit_is_ns(diff->unit) && time == &time_unit_auto) {
+        human_time(out, saturating_from_double(value));
+        return;
+    }
     print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
     if (unit_is_ns(diff->unit))
         text_addf(out, " %s", time->suffix);
@@ -296,10 +300,7 @@ static void add_row_name(struct text *out, const struct table_diff *diff, size_t
 /* A figure for a sentence: times with three digits. */
 static void add_short_figure(struct text *out, const struct table_diff *diff, double value)
 {
-    if (unit_is_ns((enum table_unit)diff->unit))
-        human_time(out, saturating_from_double(value));
-    else
-        add_figure(out, diff, value, &time_unit_ns);
+    add_figure(out, diff, value, &time_unit_auto);
 }
 
 static void add_limit(struct text *out, const struct condition *condition, const struct table_diff *diff)
@@ -383,10 +384,15 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     request.title = wanted->analysis->title;
     request.name = wanted->analysis->name;
     if (notes && destination->format->title)
-        destination->format->title(&out, request.title, request.name);
+        destination->format->title(&out, request.title, request.name, &request);
+    size_t hidden = output_limit_rows(job->delivery, destination, diff.table);
     destination->format->table(&out, diff.table, &request);
+    if (notes && hidden && destination->format->title)
+        text_addf(&out, "  … %zu more rows: --rows=all\n", hidden);
     if (notes && destination->format->title)
         add_overall(&out, &diff, job, request.time);
+    if (notes && output_is_human(destination))
+        text_add_char(&out, '\n');
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
     output_file(&file, destination, job->runs[0].path, text_string(&what));

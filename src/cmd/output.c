@@ -199,6 +199,18 @@ int output_is_human(const struct output_destination *destination)
     return output_is_console(destination) && destination->format == &print_human;
 }
 
+size_t output_limit_rows(const struct output_delivery *delivery, const struct output_destination *destination,
+                         struct table *table)
+{
+    size_t rows = table_row_count(table);
+
+    if (delivery->rows_option)
+        table_limit(table, delivery->rows);
+    else if (output_is_human(destination) && !delivery->quiet)
+        table_limit(table, OUTPUT_HUMAN_ROWS);
+    return rows - table_row_count(table);
+}
+
 int output_is_console(const struct output_destination *destination)
 {
     return strcmp(destination->output, "-") == 0;

@@ -69,6 +69,11 @@ int output_is_console(const struct output_destination *destination);
 /* Whether the tables are printed for people: together, in the order of what matters, with what is missing said once. */
 int output_is_human(const struct output_destination *destination);
 
+/* Leaves the rows of a table that a destination gets: --rows, else OUTPUT_HUMAN_ROWS for people who read notes, else
+ * all. Returns how many it has left out. */
+size_t output_limit_rows(const struct output_delivery *delivery, const struct output_destination *destination,
+                         struct table *table);
+
 /* The request of the format `human` on stdout. */
 struct print_request output_human_request(void);
 

@@ -93,13 +93,9 @@ static void add_table(struct text *out, const struct run_human *run, struct tabl
 {
     const struct analysis *analysis = wanted->analysis;
     size_t rows = table_row_count(table), shown = rows_to_show(run, table, wanted);
-    struct text heading = { 0 };
 
-    if (!run->delivery->quiet) {
-        text_addf(&heading, "%s (%s)", analysis->title, analysis->name);
-        print_human_heading(out, text_string(&heading), &run->request);
-        text_free(&heading);
-    }
+    if (!run->delivery->quiet)
+        print_human.title(out, analysis->title, analysis->name, &run->request);
     int is_negligible = shown >= print_human_rows(table);
     table_limit(table, shown);
     print_human.table(out, table, &run->request);

@@ -73,7 +73,7 @@ static int print_report(struct text *out, struct report *report, const char *pat
         return 0;
     }
     if (!style->quiet && style->format->title)
-        style->format->title(out, analysis->title, analysis->name);
+        style->format->title(out, analysis->title, analysis->name, &style->request);
     size_t rows = table_row_count(table), shown = style->by_default && !style->quiet ? analysis->default_rows : 0;
     if (shown)
         table_limit(table, shown);

@@ -283,6 +283,25 @@ def check_pipes():
         check(f"COLUMNS={columns}: the width is used", True, max(len(cells_of(line)) for line in text.split("\n")) > width - 20)
 
 
+def check_diff():
+    """diff has the same tables on a terminal."""
+    for width in WIDTHS:
+        text = on_terminal(width, "diff", "mix.tacho", "resnet18.tacho")
+        check_widths(f"diff at {width}", width, text)
+        calls = next((lines, more) for report, lines, more in split(text) if report == "cuda_api_sum")
+        rows = list(csv.DictReader(output("diff", "-q", "-f", "csv", "-r", "cuda_api_sum", "mix.tacho", "resnet18.tacho").splitlines()))
+        check(f"diff at {width}: rows", (MOST_ROWS, f"  … {len(rows) - MOST_ROWS} more rows: --rows=all"), (len(calls[0]) - 1, calls[1]))
+        ends = {heading: end for heading, _, end in headings(calls[0][0])}
+        for row, line in zip(rows, calls[0][1:]):
+            for heading in ("Before", "After", "Change"):
+                got = number_before(cells_of(line), ends[heading]) if row[f"{heading} (ns)"] else None
+                check(f"diff at {width}, {heading} of {row['Name']}: {line!r}", True,
+                      not row[f"{heading} (ns)"] or abs(got[0] - float(row[f"{heading} (ns)"])) <= got[1] + 0.1)
+    check("diff --rows", 3, output("diff", "-q", "-f", "csv", "--rows=2", "-r", "cuda_api_sum", "mix.tacho", "resnet18.tacho").count("\n"))
+    check("diff --nsys-output=true", output("diff", "mix.tacho", "resnet18.tacho"),
+          on_terminal(100, "diff", "--nsys-output=true", "mix.tacho", "resnet18.tacho"))
+
+
 def check_profile():
     """The tables of profile --stats=true are those of stats."""
     text = on_terminal(100, "profile", "--stats=true", "-o", "again.tacho", sys.executable, "-c", WAITING)
@@ -378,6 +397,7 @@ def main():
             check_ops(name)
         check_pipes()
         check_profile()
+        check_diff()
         check_colour()
         check_strange_names()
         check_folding()

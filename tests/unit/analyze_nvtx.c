@@ -53,10 +53,11 @@ static void call(struct writer *writer, int64_t begin, int64_t end, const char *
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
-/* Runs a report and compares it as csv, without the header. */
-static void expect(struct report *report, const char *name, const char *expected)
+/* Runs a report with an option (NULL: none) and compares it as csv, without the header. */
+static void expect_with(struct report *report, const char *name, const struct analysis_option *option,
+                        const char *expected)
 {
-    struct analysis_request request = { 0 };
+    struct analysis_request request = { .options = option, .option_count = option != NULL };
     struct table *table;
     struct error err;
     struct text out = { 0 };
@@ -67,6 +68,11 @@ static void expect(struct report *report, const char *name, const char *expected
     assert_string_equal(strchr(text_string(&out), '\n') + 1, expected);
     text_free(&out);
     table_delete(table);
+}
+
+static void expect(struct report *report, const char *name, const char *expected)
+{
+    expect_with(report, name, NULL, expected);
 }
 
 /* Two processes use the same domain number for different domains; one names it only after its ranges. */
@@ -101,6 +107,30 @@ static void open_ranges_end_with_the_capture(void **state)
     expect(report, "nvtx_pushpop_sum",
            "90.9,1000,1,1000.0,1000.0,1000,1000,0.0,:outer\n9.1,100,1,100.0,100.0,100,100,0.0,:inner\n");
     expect(report, "nvtx_startend_sum", "100.0,900,1,900.0,900.0,900,900,0.0,:async\n");
+    report_close(report);
+}
+
+/* Calls of an operator, with and without numbers behind its name, are one row in each domain, with statistics of all of
+ * them; a name that only looks alike is another. */
+static void operators_fold_by_name(void **state)
+{
+    struct writer *writer = start();
+
+    event(writer, DOMAIN_CREATE, 0, OPEN, "mine", thread(1, 1), 5);
+    event(writer, PUSHPOP, 0, 10, "aten::add, seq = 12, op_id = 34", thread(1, 1), 0);
+    event(writer, PUSHPOP, 20, 50, "#aten::add, op_id = 35, sizes = [[2, 3], []]", thread(1, 2), 0);
+    event(writer, PUSHPOP, 60, 80, "aten::add", thread(2, 1), 0);
+    event(writer, PUSHPOP, 60, 160, "aten::add, op_id = 36", thread(1, 1), 5);
+    event(writer, PUSHPOP, 60, 65, "aten::add, twice", thread(1, 1), 0);
+    event(writer, PUSHPOP, 60, 64, NULL, thread(1, 1), 0);
+    struct report *report = finish(writer);
+    expect_with(report, "nvtx_sum", &(struct analysis_option){ "fold", "true" },
+                "59.2,100,1,100.0,100.0,100,100,0.0,PushPop,mine:aten::add\n"
+                "35.5,60,3,20.0,20.0,10,30,10.0,PushPop,aten::add\n"
+                "3.0,5,1,5.0,5.0,5,5,0.0,PushPop,\"aten::add, twice\"\n"
+                "2.4,4,1,4.0,4.0,4,4,0.0,PushPop,\n");
+    expect_with(report, "nvtx_pushpop_sum", &(struct analysis_option){ "rows", "1" },
+                "59.2,100,1,100.0,100.0,100,100,0.0,\"mine:aten::add, op_id = 36\"\n");
     report_close(report);
 }
 
@@ -199,10 +229,11 @@ static void names_that_nsys_had_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(domains_belong_to_their_process), cmocka_unit_test(open_ranges_end_with_the_capture),
-        cmocka_unit_test(trace_finds_the_nesting),         cmocka_unit_test(trace_of_a_very_deep_stack),
-        cmocka_unit_test(osrt_counts_calls_only),          cmocka_unit_test(without_data_there_is_a_sentence),
-        cmocka_unit_test(options_that_mean_nothing),       cmocka_unit_test(names_that_nsys_had_before),
+        cmocka_unit_test(domains_belong_to_their_process),  cmocka_unit_test(operators_fold_by_name),
+        cmocka_unit_test(open_ranges_end_with_the_capture), cmocka_unit_test(trace_finds_the_nesting),
+        cmocka_unit_test(trace_of_a_very_deep_stack),       cmocka_unit_test(osrt_counts_calls_only),
+        cmocka_unit_test(without_data_there_is_a_sentence), cmocka_unit_test(options_that_mean_nothing),
+        cmocka_unit_test(names_that_nsys_had_before),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -48,7 +48,7 @@ struct print_format {
     unsigned arguments;    /* the enum print_argument that it accepts */
     int has_auto_unit;     /* knows time_unit_auto, and has it by default; others have ns */
     /* Adds a heading above the table on a terminal; NULL: none. */
-    void (*title)(struct text *out, const char *title, const char *name);
+    void (*title)(struct text *out, const char *title, const char *name, const struct print_request *request);
     void (*table)(struct text *out, const struct table *table, const struct print_request *request);
 };
 

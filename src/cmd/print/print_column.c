@@ -271,7 +271,7 @@ static void print_boxed(struct text *out, const struct table *table, const struc
     print_framed(out, table, request, &box);
 }
 
-static void print_title(struct text *out, const char *title, const char *name)
+static void print_title(struct text *out, const char *title, const char *name, const struct print_request *request)
 {
     text_addf(out, "\n ** %s (%s):\n\n", title, name);
 }

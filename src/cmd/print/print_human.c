@@ -336,12 +336,17 @@ size_t print_human_rows(const struct table *table)
     return kept ? kept : rows;
 }
 
-void print_human_heading(struct text *out, const char *heading, const struct print_request *request)
+/* In bold, if the terminal has it. */
+static void print_title(struct text *out, const char *title, const char *name, const struct print_request *request)
 {
+    struct text heading = { 0 };
+
+    text_addf(&heading, "%s (%s)", title, name);
     add_colour(out, request, "1");
-    display_add(out, heading, strlen(heading), print_human_columns(request));
+    display_add(out, text_string(&heading), heading.length, print_human_columns(request));
     add_colour(out, request, "0");
     text_add_char(out, '\n');
+    text_free(&heading);
 }
 
 const struct print_format print_human = {
@@ -352,5 +357,6 @@ const struct print_format print_human = {
             "default on a terminal",
     .arguments = PRINT_NOHDR,
     .has_auto_unit = 1,
+    .title = print_title,
     .table = print_rows,
 };

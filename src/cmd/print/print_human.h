@@ -10,7 +10,4 @@ size_t print_human_columns(const struct print_request *request);
 /* The rows up to the last one with a share that is not 0.0 %; all of them if there is none. */
 size_t print_human_rows(const struct table *table);
 
-/* Adds a line in bold, if the terminal has it, cut at its width. */
-void print_human_heading(struct text *out, const char *heading, const struct print_request *request);
-
 #endif
