@@ -1,6 +1,7 @@
 """Every command has a manual page that renders without a warning, with the usual sections and every option."""
 
 import functools
+import glob
 import os
 import re
 import shutil
@@ -11,6 +12,9 @@ import unittest
 
 from commands import TACHO, commands, ignored, options
 
+SOURCE = os.environ["SOURCE"]
+# Variables of the system, which every program reads.
+SYSTEM = {"HOME", "PATH", "TERM", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"]
 
 
@@ -23,7 +27,7 @@ class Man(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        done = run(os.path.join(os.environ["SOURCE"], "cmake", "share-files"), cls.folder.name, TACHO)
+        done = run(os.path.join(SOURCE, "cmake", "share-files"), cls.folder.name, TACHO)
         assert done.returncode == 0, done.stderr
         pages = os.path.join(cls.folder.name, "man", "man1")
         cls.pages = {os.path.splitext(name)[0]: os.path.join(pages, name) for name in os.listdir(pages)}
@@ -56,6 +60,15 @@ class Man(unittest.TestCase):
             text = self.rendered(self.pages[f"tacho-{name}"])
             found = set(re.findall(r"^ {7}(?:-\w, )?--([\w-]+)(?:[= ]|$)", text, re.M))
             self.assertEqual(found, {*options(name), *ignored(name)}, name)
+
+    def test_every_variable_is_explained(self):
+        read = set()
+        for path in glob.glob(os.path.join(SOURCE, "src", "c*", "**", "*.c"), recursive=True):  # cmd and collect
+            with open(path) as code:
+                read |= set(re.findall(r'getenv\("(\w+)"\)', code.read()))
+        self.assertGreater(len(read), 8)
+        text = self.rendered(self.pages["tacho"])
+        self.assertEqual({name for name in read - SYSTEM if not re.search(rf"\b{name}\b", text)}, set())
 
     def test_pages_are_the_same_each_time(self):
         for name, path in self.pages.items():

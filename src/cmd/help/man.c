@@ -209,7 +209,10 @@ static void add_environment(struct text *out, const struct command *command)
         const struct command *commands[3];
     } variables[] = {
         { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, { &command_view } },
-        { { "NO_COLOR", "If set, the output has no colours." }, { &command_profile } },
+        { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
+        { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
+          { &command_profile, &command_doctor } },
+        { { "NO_COLOR", "If set, the output has no colours and no bold text." }, { NULL } },
         { { "TACHO_AGENT", "The agent library. Default: libtacho-agent.so in ../lib/tacho, seen from the program." },
           { &command_profile, &command_doctor } },
         { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },
@@ -218,6 +221,7 @@ static void add_environment(struct text *out, const struct command *command)
           { &command_view, &command_export } },
         { { "TMPDIR", "The folder for temporary files, such as the import of another profiler's file. Default: /tmp." },
           { NULL } },
+        { { "XDG_STATE_HOME", "The folder of tacho/sql_history. Default: ~/.local/state." }, { &command_sql } },
     };
 
     add_section(out, "ENVIRONMENT");
