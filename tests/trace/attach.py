@@ -58,7 +58,7 @@ class Attach(lib.Case):
                 self.assertEqual(report.count("processes", "lost", "not-attached"), 1)
                 self.assertEqual(report.produced("processes"), 1)
                 self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE exe LIKE '%/sleep' AND ending = 'exit' AND exitStatus = 0"), 1)
-                self.assertRegex(self.output.stderr, r"1 process was not recorded: no agent came up.* First: sleep \(pid \d+\)")
+                self.assertRegex(self.output.stderr, r"1 process was not recorded: no agent was loaded.* First: sleep \(pid \d+\)")
                 self.assertIn("incomplete: 1 process (not-attached) was not recorded", self.health())
 
     def test_child_of_vfork(self):

@@ -114,7 +114,7 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     int code;
 
     if ((code = rule_capture_time(advice->view->report, &capture_ns, err)) != 0)
-        return code;
+        return code == ERR_NO_DATA ? 0 : code;
     if ((code = analysis_run(rule, advice->view->report, &request, &table, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
     add_rows(advice, rule, table, &text);
