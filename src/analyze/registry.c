@@ -67,6 +67,7 @@ static const struct {
     { &analysis_torch_op_sum, NULL },
     { &analysis_gpu_idle_sum, NULL },
     { &analysis_thread_wait_sum, NULL },
+    { &analysis_python_sample_sum, NULL },
     { &analysis_cpu_sample_sum, "CPU samples" },
     { &analysis_osrt_sum, "OS runtime" },
     { &analysis_nvtx_sum, "NVTX" },
