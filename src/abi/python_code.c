@@ -43,8 +43,8 @@ static size_t put_characters(char *out, size_t size, size_t used, const unsigned
     return used;
 }
 
-/* Reads a str object. state: two bits that do not matter here, three bits of width, then COMPACT and ASCII. */
-static enum python_status read_text(const struct python_runtime *python, const struct python_memory *memory,
+/* state: two bits that do not matter here, three bits of width, then COMPACT and ASCII. */
+enum python_status python_text_read(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, char *out, size_t size)
 {
     enum { WIDTH_SHIFT = 2, WIDTH_MASK = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
@@ -106,9 +106,9 @@ enum python_status python_code_read(const struct python_runtime *python, const s
     uint64_t size = 0;
     enum python_status status = python_code_mark(python, memory, address, &mark);
     if (status == PYTHON_OK)
-        status = read_text(python, memory, mark.name, code->name, sizeof code->name);
+        status = python_text_read(python, memory, mark.name, code->name, sizeof code->name);
     if (status == PYTHON_OK)
-        status = read_text(python, memory, mark.file, code->file, sizeof code->file);
+        status = python_text_read(python, memory, mark.file, code->file, sizeof code->file);
     if (status != PYTHON_OK)
         return status;
     if (!mark.lines || python_read(memory, mark.lines + python->at[PYTHON_BYTES_SIZE], &size, sizeof size) != 0)

@@ -131,6 +131,10 @@ struct python_code {
     char file[PYTHON_TEXT_MAX];
 };
 
+/* Reads a str object as UTF-8; what does not fit is truncated. */
+enum python_status python_text_read(const struct python_runtime *python, const struct python_memory *memory,
+                                    uint64_t address, char *out, size_t size);
+
 /* PYTHON_TORN: there is no code object at this address, or not any more. */
 enum python_status python_code_read(const struct python_runtime *python, const struct python_memory *memory,
                                     uint64_t address, struct python_code *code);

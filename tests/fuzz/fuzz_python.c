@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi/python_layout.h"
+#include "abi/python_thread_name.h"
 #include "collect/sources/python/python_find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -75,5 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         }
     }
     read_stack(&python, &memory, 8u * bytes[5]);
+    char name[PYTHON_THREAD_NAME_MAX];
+    python_thread_object_name(&python, &memory, 8u * bytes[6], name);
     return 0;
 }

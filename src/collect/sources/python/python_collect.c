@@ -146,6 +146,26 @@ static void write_samples(struct collector *collector, const struct python *pyth
     }
 }
 
+static struct process_reader *reader_of(struct process *process, uint32_t tid)
+{
+    for (size_t i = 0; i < process->reader_count; i++)
+        if (process->readers[i].active && process->readers[i].tid == tid)
+            return &process->readers[i];
+    return NULL;
+}
+
+/* A thread has the kernel's name of the thread that started it, unless the program named it: that name stays. */
+static void name_threads(struct collector *collector, const struct python_batch *batch)
+{
+    for (size_t i = 0; i < batch->named_count; i++) {
+        const struct python_named *named = &batch->named[i];
+        struct process_reader *reader = reader_of(named->process, named->tid);
+        const struct process_reader *first = reader_of(named->process, (uint32_t)named->process->pid);
+        if (reader && first && reader != first && reader->name_id == first->name_id)
+            reader->name_id = collector_string(collector, named->name);
+    }
+}
+
 static void write_rows(struct collector *collector)
 {
     struct python *python = python_of(collector);
@@ -162,6 +182,7 @@ static void write_rows(struct collector *collector)
         return;
     }
     write_samples(collector, python);
+    name_threads(collector, batch);
     collector->result->python.late += late;
     process_count_row(collector->primary, source, "late", "", (int64_t)late);
 }

@@ -14,13 +14,14 @@
 
 void python_batch_clear(struct python_batch *batch)
 {
-    batch->sample_count = batch->place_count = batch->chain_words = 0;
+    batch->sample_count = batch->place_count = batch->chain_words = batch->named_count = 0;
     text_clear(&batch->codes);
 }
 
 void python_batch_free(struct python_batch *batch)
 {
     free(batch->samples);
+    free(batch->named);
     free(batch->places);
     free(batch->chains);
     text_free(&batch->codes);
@@ -33,6 +34,12 @@ void python_batch_add(struct python_batch *batch, const struct python_sample *sa
         batch->samples[batch->sample_count++] = *sample;
     else
         batch->failed = 1;
+}
+
+void python_batch_name(struct python_batch *batch, const struct python_named *named)
+{
+    if (array_reserve(&batch->named, &batch->named_room, batch->named_count + 1, sizeof *named) == 0)
+        batch->named[batch->named_count++] = *named;
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------------------------- */

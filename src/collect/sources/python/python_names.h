@@ -7,6 +7,7 @@
 #define TACHO_COLLECT_SOURCES_PYTHON_PYTHON_NAMES_H
 
 #include "abi/python_layout.h"
+#include "abi/python_thread_name.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -29,8 +30,16 @@ struct python_sample {
 };
 enum python_gil { PYTHON_GIL_NONE, PYTHON_GIL_HOLDS, PYTHON_GIL_WAITS };
 
+struct python_named {
+    struct process *process;
+    uint32_t tid;
+    char name[PYTHON_THREAD_NAME_MAX];
+};
+
 /* Passed from the sampler to the writer of rows. */
 struct python_batch {
+    struct python_named *named; /* threads whose name was read */
+    size_t named_count, named_room;
     struct python_sample *samples;
     size_t sample_count, sample_room;
     struct text codes; /* for each new one: name, NUL, file, NUL */
@@ -45,6 +54,7 @@ struct python_batch {
 void python_batch_clear(struct python_batch *batch); /* keeps the memory */
 void python_batch_free(struct python_batch *batch);
 void python_batch_add(struct python_batch *batch, const struct python_sample *sample);
+void python_batch_name(struct python_batch *batch, const struct python_named *named); /* dropped if memory is short */
 
 struct python_names {
     struct intern codes, places, chains;

@@ -30,6 +30,7 @@
 #define DENIALS_MAX 8           /* refused searches before the refusal is final: during exec all are refused */
 #define PTHREAD_BYTES 1024      /* of struct pthread, which contains the thread's id */
 #define ROUNDS_TO_IDENTIFY 16u
+#define NAME_TRIES 3            /* rounds in which the name of a thread is read; it may change while it starts */
 #define WATCHED_MAX 512         /* threads of a process with open files in /proc */
 
 struct thread {
@@ -47,6 +48,7 @@ struct thread {
     int has_chain, is_cut;
     int64_t since_ns; /* since when it has these frames */
     int is_confirmed; /* the code objects of these frames have been checked */
+    int name_tries;   /* attempts to read its name that are left */
     uint8_t gil;      /* enum python_gil, while it waits */
 };
 
@@ -209,7 +211,9 @@ static struct thread *find_thread(struct python_target *target, const struct pyt
     struct thread *thread = add_thread(target);
     if (!thread)
         return NULL;
-    *thread = (struct thread){ .address = read->address, .pthread = read->pthread, .watch = { -1, -1, 0 } };
+    *thread = (struct thread){
+        .address = read->address, .pthread = read->pthread, .watch = { -1, -1, 0 }, .name_tries = NAME_TRIES
+    };
     identify(target, thread, read);
     target->next_thread = target->thread_count;
     return thread;
@@ -382,6 +386,20 @@ static int is_double(struct python_batch *batch, size_t first, uint32_t tid, int
     return 0;
 }
 
+/* Reads the name that the program gave a thread. */
+static void name_thread(struct python_target *target, struct thread *thread, const struct python_look *with)
+{
+    struct python_named named = { .process = target->process, .tid = thread->tid };
+    if (!thread->frame_count || thread->is_cut)
+        return;
+    thread->name_tries--;
+    if (python_thread_name(&target->python, &target->memory_now, &thread->frames[thread->frame_count - 1],
+                           named.name) != PYTHON_OK)
+        return;
+    python_batch_name(with->names->batch, &named);
+    thread->name_tries = 0;
+}
+
 static void sample_thread(struct python_target *target, const struct python_interpreter *interpreter,
                           struct thread *thread, struct python_thread *read, const struct python_look *with,
                           size_t first_sample)
@@ -405,6 +423,8 @@ static void sample_thread(struct python_target *target, const struct python_inte
             state = look_at_state(thread, interpreter);
         thread->is_settled = is_waiting_still;
     }
+    if (thread->name_tries)
+        name_thread(target, thread, with);
     if (is_double(with->names->batch, first_sample, thread->tid, holds))
         return;
     target->counts.cut += (uint64_t)thread->is_cut;

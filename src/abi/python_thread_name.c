@@ -1,0 +1,130 @@
+/* The name of a Python thread: see python_thread_name.h.
+ *
+ * A thread of the module threading begins with Thread._bootstrap(self), whose first local variable is the Thread. Its
+ * attribute _name is in the object's inline values, where the keys of its class have it, or in a dictionary once the
+ * program has asked for one. Nothing here is trusted: a wrong pointer leads to no text, or to one that is not a name of
+ * this thread, and never to an unsafe read. */
+#include "python_thread_name.h"
+
+#include <string.h>
+
+#include "python_bytes.h"
+
+#define ENTRIES_MAX 64u /* of a dictionary; a Thread has some fifteen attributes */
+
+/* Offsets that these versions have in common, from CPython's headers. */
+enum {
+    FRAME_LOCALS = 72,    /* of _PyInterpreterFrame */
+    TYPE_SIZE = 32,       /* of PyTypeObject: tp_basicsize, tp_flags */
+    TYPE_FLAGS = 168,
+    DICT_KEYS = 32,       /* of PyDictObject: ma_keys, ma_values */
+    DICT_VALUES = 40,
+    KEYS_INDEX_BYTES = 9, /* of PyDictKeysObject: dk_log2_index_bytes, dk_kind, dk_nentries, dk_indices */
+    KEYS_KIND = 10,
+    KEYS_COUNT = 24,
+    KEYS_INDICES = 32,
+    DICT_BEFORE = 24,   /* the pointer to the dictionary lies so far before the object */
+    VALUES_BEFORE = 32, /* in 3.11, the pointer to the values too */
+    VALID_AT = 3,       /* of struct _dictvalues in 3.13 */
+};
+enum { INLINE_VALUES = 1 << 2, MANAGED_DICT = 1 << 4 }; /* tp_flags */
+enum { KIND_GENERAL, KIND_UNICODE, KIND_SPLIT };        /* dk_kind */
+
+static const struct version {
+    unsigned minor;
+    uint16_t type_keys; /* ht_cached_keys of PyHeapTypeObject */
+    uint16_t values;    /* of struct _dictvalues: where the first value is */
+} versions[] = { { 11, 872, 0 }, { 12, 880, 0 }, { 13, 880, 8 } };
+
+/* Where the attributes of an object are: their names in keys; their values there too, or apart. */
+struct attributes {
+    uint64_t keys, values;
+};
+
+static uint64_t word_at(const struct python_memory *memory, uint64_t address)
+{
+    uint64_t word;
+    return python_read(memory, address, &word, sizeof word) == 0 ? word : 0;
+}
+
+static struct attributes of_dictionary(const struct python_memory *memory, const struct version *version,
+                                       uint64_t dictionary)
+{
+    uint64_t values = dictionary ? word_at(memory, dictionary + DICT_VALUES) : 0;
+    return (struct attributes){
+        .keys = dictionary ? word_at(memory, dictionary + DICT_KEYS) : 0,
+        .values = values ? values + version->values : 0,
+    };
+}
+
+static struct attributes attributes_of(const struct python_memory *memory, const struct version *version,
+                                       uint64_t object, uint64_t type)
+{
+    uint64_t flags = word_at(memory, type + TYPE_FLAGS), pointer = word_at(memory, object - DICT_BEFORE), values = 0;
+    if (!(flags & MANAGED_DICT))
+        return (struct attributes){ 0 };
+    if (version->minor == 11)
+        values = word_at(memory, object - VALUES_BEFORE);
+    else if (version->minor == 12)
+        values = pointer & 1 ? pointer + 1 : 0; /* tagged: one byte before the values */
+    else if (flags & INLINE_VALUES) {
+        uint64_t place = object + word_at(memory, type + TYPE_SIZE);
+        unsigned char is_valid = 0;
+        if (python_read(memory, place + VALID_AT, &is_valid, 1) == 0 && is_valid)
+            values = place + version->values;
+    }
+    if (!values)
+        return of_dictionary(memory, version, pointer);
+    return (struct attributes){ .keys = word_at(memory, type + version->type_keys), .values = values };
+}
+
+/* The value of an attribute; 0: there is none. */
+static uint64_t find(const struct python_runtime *python, const struct python_memory *memory,
+                     const struct attributes *attributes, const char *wanted)
+{
+    unsigned char head[KEYS_INDICES];
+    if (python_read(memory, attributes->keys, head, sizeof head) != 0 || head[KEYS_INDEX_BYTES] > 10)
+        return 0;
+    uint64_t count = python_word(head + KEYS_COUNT), is_general = head[KEYS_KIND] == KIND_GENERAL;
+    uint64_t entry = attributes->keys + KEYS_INDICES + (UINT64_C(1) << head[KEYS_INDEX_BYTES]);
+    for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++, entry += is_general ? 24 : 16) {
+        uint64_t pair = entry + (is_general ? 8 : 0); /* after the hash: key and value */
+        char key[16];
+        if (python_text_read(python, memory, word_at(memory, pair), key, sizeof key) == PYTHON_OK &&
+            strcmp(key, wanted) == 0)
+            return word_at(memory, attributes->values ? attributes->values + 8 * i : pair + 8);
+    }
+    return 0;
+}
+
+/* Only a thread of the module threading has a Thread in its outermost frame. */
+static int is_bootstrap(const struct python_runtime *python, const struct python_memory *memory, uint64_t code)
+{
+    struct python_code_mark mark;
+    char name[32];
+    return python_code_mark(python, memory, code, &mark) == PYTHON_OK &&
+           python_text_read(python, memory, mark.name, name, sizeof name) == PYTHON_OK &&
+           strcmp(name, "Thread._bootstrap") == 0;
+}
+
+enum python_status python_thread_object_name(const struct python_runtime *python, const struct python_memory *memory,
+                                             uint64_t object, char name[PYTHON_THREAD_NAME_MAX])
+{
+    const struct version *version = NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].minor == python->minor)
+            version = &versions[i];
+    if (!version || object <= VALUES_BEFORE)
+        return PYTHON_TORN;
+    uint64_t type = word_at(memory, object + python->at[PYTHON_OBJECT_TYPE]);
+    struct attributes attributes = attributes_of(memory, version, object, type);
+    return python_text_read(python, memory, find(python, memory, &attributes, "_name"), name, PYTHON_THREAD_NAME_MAX);
+}
+
+enum python_status python_thread_name(const struct python_runtime *python, const struct python_memory *memory,
+                                      const struct python_frame *outermost, char name[PYTHON_THREAD_NAME_MAX])
+{
+    if (!is_bootstrap(python, memory, outermost->code))
+        return PYTHON_TORN;
+    return python_thread_object_name(python, memory, word_at(memory, outermost->address + FRAME_LOCALS), name);
+}
