@@ -58,7 +58,7 @@ static int add_all(struct selection_list *list, struct report *report, int for_p
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct run_reports_registry registry = { rules, rule_find, "rule", add_all };
+    static const struct run_reports_registry registry = { rules, rule_find, "rule", "Nothing found by", add_all };
     struct settings settings = { 0 };
     const char *files[argc];
     size_t file_count;

@@ -201,10 +201,16 @@ static void forget_tables(struct job *job)
     }
 }
 
+/* With the options for people: ranges that have a new name in each run could not be compared. */
 static int make_tables(struct job *job, const struct selection_item *wanted, struct error *err)
 {
+    struct analysis_option given[WANTED_MOST_OPTIONS + 1];
+    size_t option_count = selection_options(wanted, given);
+
     for (size_t i = 0; i < job->before + job->after; i++) {
-        const struct analysis_request request = selection_part_request(&job->runs[i].part, wanted);
+        struct analysis_request request = selection_part_request(&job->runs[i].part, wanted);
+        request.options = given;
+        request.option_count = option_count;
         int code = analysis_run(wanted->analysis, job->runs[i].report, &request, &job->runs[i].table, err);
         if (code != 0 && code != ERR_NO_DATA)
             return code;

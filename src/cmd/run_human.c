@@ -114,15 +114,10 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     /* All rows, so that those left out can be counted; what the user says comes later and counts. */
     struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", "-1" } };
     struct analysis_request all = *request;
-    size_t count = 1;
     struct table *table;
 
-    if (wanted->analysis->for_people.name)
-        options[count++] = wanted->analysis->for_people;
-    for (size_t i = 0; i < request->option_count; i++)
-        options[count++] = request->options[i];
     all.options = options;
-    all.option_count = count;
+    all.option_count = 1 + selection_options(wanted, options + 1);
     int code = analysis_run(wanted->analysis, report, &all, &table, err);
     if (code == ERR_NO_DATA && !run->delivery->quiet)
         note_missing(out, run, report, wanted->analysis, err);
@@ -156,7 +151,7 @@ void run_human_end(struct text *out, const struct run_human *run)
     if (run->delivery->quiet)
         return;
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
-    add_list(out, run, "Nothing found by", &run->nothing, "");
+    add_list(out, run, run->nothing_label, &run->nothing, "");
     add_list(out, run, "Not checked, for lack of data", &run->missing, "");
     add_list(out, run, "No data for", &run->lacking, text_string(&more));
     text_free(&more);

@@ -297,7 +297,11 @@ static int show_file(const struct command *self, const char *path, const struct 
                      const struct run_reports_registry *registry, const struct selection_list *wanted,
                      const struct output_delivery *delivery)
 {
-    struct run_human human = { .command = self, .noun = registry->noun, .part = &settings->part, .delivery = delivery };
+    struct run_human human = { .command = self,
+                               .noun = registry->noun,
+                               .nothing_label = registry->nothing_label,
+                               .part = &settings->part,
+                               .delivery = delivery };
     struct report *report;
     struct error err = { 0 };
     struct text found = { 0 };

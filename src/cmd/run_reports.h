@@ -21,7 +21,8 @@ struct run_reports_settings {
 struct run_reports_registry {
     const struct analysis *const *known;
     const struct analysis *(*find)(const char *name);
-    const char *noun; /* "report", "rule" */
+    const char *noun;          /* "report", "rule" */
+    const char *nothing_label; /* before the names of those without rows: "No rows in" */
     /* for_people: those with data, what matters first; what the file lacks is added to lacking. */
     int (*add_defaults)(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
                         struct error *err);

@@ -94,6 +94,16 @@ void selection_free(struct selection_list *list)
     list->text_count = list->count = 0;
 }
 
+size_t selection_options(const struct selection_item *wanted, struct analysis_option out[WANTED_MOST_OPTIONS + 1])
+{
+    size_t count = 0;
+
+    if (wanted->analysis->for_people.name)
+        out[count++] = wanted->analysis->for_people;
+    memcpy(out + count, wanted->options, wanted->option_count * sizeof *out);
+    return count + wanted->option_count;
+}
+
 /* The option of a part of the file, the word for it in the names of files, and the value. */
 struct part_word {
     const char *option, *word, *value;

@@ -35,6 +35,10 @@ void selection_free(struct selection_list *list);
 struct selection_part_settings;
 void selection_name(struct text *out, const struct selection_item *wanted, const struct selection_part_settings *part);
 
+/* The options of a report for people: its own ones (struct analysis, for_people), then the user's. Returns their
+ * number. */
+size_t selection_options(const struct selection_item *wanted, struct analysis_option out[WANTED_MOST_OPTIONS + 1]);
+
 /* The options of a command line that select the same: " -r um_sum:rows=5 --filter-nvtx=step". */
 void selection_command(struct text *out, const struct selection_item *wanted,
                        const struct selection_part_settings *part);

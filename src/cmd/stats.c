@@ -56,7 +56,7 @@ static int add_defaults(struct selection_list *list, struct report *report, int 
     return 0;
 }
 
-const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", add_defaults };
+const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", "No rows in", add_defaults };
 
 static int run(const struct command *self, int argc, char **argv)
 {

@@ -243,6 +243,7 @@ def check_options():
     quiet = on_terminal(120, "stats", "-q", "-r", "cuda_gpu_kern_sum,um_sum", file)
     check("-q: the table alone, with all rows", (66, []), (quiet.count("\n"), [line for line in quiet.split("\n") if line and not line.startswith("  ")]))
     check("a report without data", f"um_sum: {file} does not contain CUDA memory transfers data.\n", on_terminal(120, "stats", "-r", "um_sum", file))
+    check("nothing in this part", True, on_terminal(120, "stats", "--filter-time=0/1ns", file).startswith("No rows in: cuda_gpu_kern_sum, "))
     both = on_terminal(120, "stats", "-r", "osrt_sum", file, "mix.tacho")
     check("several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
     units = on_terminal(120, "stats", "-r", "osrt_sum", "--timeunit=msec", file)
@@ -297,6 +298,8 @@ def check_diff():
                 got = number_before(cells_of(line), ends[heading]) if row[f"{heading} (ns)"] else None
                 check(f"diff at {width}, {heading} of {row['Name']}: {line!r}", True,
                       not row[f"{heading} (ns)"] or abs(got[0] - float(row[f"{heading} (ns)"])) <= got[1] + 0.1)
+    names = {row["Range"] for row in csv.DictReader(output("diff", "-q", "-f", "csv", "--all", "-r", "nvtx_sum", "resnet18.tacho", "resnet18.tacho").splitlines())}
+    check("diff folds operators", (True, []), ("aten::conv2d" in names, [name for name in names if "op_id" in name]))
     check("diff --rows", 3, output("diff", "-q", "-f", "csv", "--rows=2", "-r", "cuda_api_sum", "mix.tacho", "resnet18.tacho").count("\n"))
     check("diff --nsys-output=true", output("diff", "mix.tacho", "resnet18.tacho"),
           on_terminal(100, "diff", "--nsys-output=true", "mix.tacho", "resnet18.tacho"))
