@@ -73,7 +73,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct entry examples[] = {
     { "tacho analyze report1.tacho", "Run all rules." },
-    { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find times of 10 ms or more without work on a GPU." },
+    { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find gaps of 10 ms or more without GPU work." },
     { 0 },
 };
 

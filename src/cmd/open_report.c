@@ -25,7 +25,7 @@ static int import_to_temporary(const char *path, const struct importer *importer
         return error_set(err, ERR_BAD_ARGUMENT, "TMPDIR is too long");
     int fd = mkstemp(name);
     if (fd < 0)
-        return error_set_errno(err, "cannot make a temporary file in %s for the import",
+        return error_set_errno(err, "cannot create a temporary file in %s for the import",
                                folder && *folder ? folder : "/tmp");
     close(fd);
     int code = importer->import(path, name, 1, err);

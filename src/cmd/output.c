@@ -51,7 +51,7 @@ static int split_all(struct output_delivery *delivery, const struct option_list 
         delivery->texts[delivery->text_count++] = split;
         for (size_t j = 0; j < parts; j++) {
             if (*count == DELIVER_MOST)
-                return error_set(err, ERR_BAD_ARGUMENT, "more than %d formats or outputs at once", DELIVER_MOST);
+                return error_set(err, ERR_BAD_ARGUMENT, "more than %d formats or outputs", DELIVER_MOST);
             out[(*count)++] = split[j];
         }
     }
@@ -130,7 +130,7 @@ static int parse_rows(struct output_delivery *delivery, const char *text, struct
     errno = 0;
     long long rows = strtoll(text, &end, 10);
     if (!*text || *end || errno || rows < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--rows is a number or 'all', not '%s'", text);
+        return error_set(err, ERR_BAD_ARGUMENT, "--rows must be a number or 'all', not '%s'", text);
     delivery->rows = (size_t)rows;
     return 0;
 }
@@ -283,7 +283,7 @@ static int start_command(char **words, int *input, pid_t *pid, struct error *err
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set_errno(err, "cannot make a pipe");
+        return error_set_errno(err, "cannot create a pipe");
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     int failed = posix_spawnp(pid, words[0], &actions, NULL, words, environ);

@@ -144,10 +144,11 @@ static void the_order_of_places(void **state)
         if (places[i].variable)
             setenv(places[i].variable, places[i].value, 1);
         look("./full");
-        snprintf(words, sizeof words,
-                 "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI for programs that bring none along: "
-                 "%s %s.",
-                 places[i].path, places[i].from);
+        snprintf(
+            words, sizeof words,
+            "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI for programs without one of their own: "
+            "%s %s.",
+            places[i].path, places[i].from);
         expect(VERDICT_WORKS, words);
     }
 }

@@ -117,7 +117,7 @@ static void all_is_well(void **state)
                    "GPU 0             GPU \\x1b[31m of ours, 80.0 GB, 132 multiprocessors, compute capability 9.0\n"
                    "Contexts          3 in 2 processes\n"
                    "CUPTI             12.8, /opt/libcupti.so.12; API calls that matter for performance (2 processes)\n"
-                   "Records           every launch has its kernel, every kernel its launch\n");
+                   "Records           every launch has a kernel, and every kernel a launch\n");
 }
 
 static void not_all_is_well(void **state)
@@ -131,11 +131,12 @@ static void not_all_is_well(void **state)
     check(writer, 8, "launch-without-kernel", 4);
     check(writer, 7, "kernel-before-launch", 1);
     recovered(writer, 5);
-    expect(writer, "\nCUDA\n"
-                   "CUPTI             13.0, /a/libcupti.so.13; all API calls (1 process)\n"
-                   "Not traced        another profiler has CUPTI (1 process)\n"
-                   "Records           launches without a kernel 7; kernels that began before their launch 1; found in "
-                   "memory that CUPTI had not handed over 5\n");
+    expect(writer,
+           "\nCUDA\n"
+           "CUPTI             13.0, /a/libcupti.so.13; all API calls (1 process)\n"
+           "Not traced        another profiler has CUPTI (1 process)\n"
+           "Records           launches without a kernel 7; kernels that started before their launch 1; found in "
+           "memory that CUPTI had not handed over 5\n");
 }
 
 static void versions(void **state)

@@ -103,7 +103,7 @@ static int run(const struct command *self, int argc, char **argv)
 static const struct option no_options[] = { { 0 } };
 
 static const struct entry examples[] = {
-    { "tacho doctor", "Say what can be recorded on this machine, and how to allow the rest." },
+    { "tacho doctor", "Check what can be recorded on this machine, and how to enable the rest." },
     { 0 },
 };
 

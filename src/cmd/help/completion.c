@@ -90,7 +90,7 @@ static int run(const struct command *self, int argc, char **argv)
     while (shell < SHELLS && count == 1 && strcmp(operands[0], shells[shell].name) != 0)
         shell++;
     if (count != 1 || shell == SHELLS) {
-        error_set(&err, ERR_BAD_ARGUMENT, "no shell, or one without a script: tacho completion bash, zsh or fish");
+        error_set(&err, ERR_BAD_ARGUMENT, "no shell given, or an unknown one: use tacho completion bash, zsh or fish");
         return command_fail(self, &err);
     }
     shells[shell].add_script(&out);
@@ -113,8 +113,8 @@ const struct command command_completion = {
     .name = "completion",
     .arguments = "bash|zsh|fish",
     .summary = "Print a completion script for a shell",
-    .about = "Print a script that makes a shell complete tacho's commands, options, values and files. An installation "
-             "has the scripts where the shells look for them.",
+    .about = "Print a script that completes tacho's commands, options, values and files in a shell. An installed Tacho "
+             "already has these scripts where the shells look for them.",
     .examples = examples,
     .options = no_options,
     .run = run,

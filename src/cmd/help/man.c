@@ -217,11 +217,12 @@ static void add_environment(struct text *out, const struct command *command)
           { &command_profile, &command_doctor } },
         { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },
           { &command_profile, &command_doctor } },
-        { { "TACHO_PAGE", "The folder of the timeline page. Default: ../share/tacho/view, seen from the program." },
+        { { "TACHO_PAGE", "The directory of the timeline page. Default: ../share/tacho/view, seen from the program." },
           { &command_view, &command_export } },
-        { { "TMPDIR", "The folder for temporary files, such as the import of another profiler's file. Default: /tmp." },
+        { { "TMPDIR", "The directory for temporary files, such as the import of another profiler's file. Default: "
+                      "/tmp." },
           { NULL } },
-        { { "XDG_STATE_HOME", "The folder of tacho/sql_history. Default: ~/.local/state." }, { &command_sql } },
+        { { "XDG_STATE_HOME", "The directory of tacho/sql_history. Default: ~/.local/state." }, { &command_sql } },
     };
 
     add_section(out, "ENVIRONMENT");
@@ -237,7 +238,7 @@ static void add_environment(struct text *out, const struct command *command)
 static void add_files(struct text *out)
 {
     static const struct entry files[] = {
-        { "report1.tacho", "A report, as tacho profile names it unless told otherwise." },
+        { "report1.tacho", "A report, with the default name of tacho profile." },
         { "../lib/tacho/libtacho-agent.so", "The library that tacho profile loads into the program, seen from bin/." },
         { "../share/tacho/docs", "The documentation, seen from bin/." },
         { 0 },
@@ -278,7 +279,7 @@ static void add_main_page(struct text *out)
         { 0 },
     };
     static const struct entry examples[] = {
-        { "tacho doctor", "Say what can be recorded on this machine." },
+        { "tacho doctor", "Check what can be recorded on this machine." },
         { "tacho profile ./program", "Run a program, record it, and print a summary." },
         { "tacho stats report1.tacho", "Print tables of the report." },
         { "tacho view report1.tacho", "Show the timeline in a browser." },

@@ -85,7 +85,7 @@ static int add_file(struct text *out, struct report *report, const char *path, s
         text_add(out, "incomplete: ");
         open_add_losses(out, &losses);
         text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n"
-                                       : "; the file itself is whole\n");
+                                       : "; the file itself is complete\n");
     } else {
         text_add(out, health.recovered
                           ? "recovered from a damaged or unfinished report; the parts that it had lost are missing\n"

@@ -120,9 +120,9 @@ static void add_no_ending(struct text *out, const struct tree *tree)
     struct report_health health = report_health(tree->rows.report);
 
     if (health.recovered)
-        text_add(out, "ending not known");
+        text_add(out, "end unknown");
     else
-        text_add(out, health.complete ? "running" : "running when last heard of");
+        text_add(out, health.complete ? "running" : "running when last seen");
 }
 
 static void add_ending(struct text *out, const struct tree *tree, size_t row)
@@ -135,7 +135,7 @@ static void add_ending(struct text *out, const struct tree *tree, size_t row)
     else if (strcmp(ending, "signal") == 0 && !small_table_is_null(&tree->rows, row, SIGNAL))
         text_addf(out, "signal %" PRId64, small_table_number(&tree->rows, row, SIGNAL, 0));
     else if (strcmp(ending, "lost") == 0)
-        text_add(out, "ending not known");
+        text_add(out, "end unknown");
     else if (length && strcmp(ending, "running") != 0)
         display_add(out, ending, length, 20);
     else

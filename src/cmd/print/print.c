@@ -117,13 +117,14 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 
     *format = print_format_find(name);
     if (!*format)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are",
-                         name);
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown format '%s'; --help-formats lists the formats", name);
     while (rest) {
         char *word = next_argument(&rest);
         if (*word && !take_named(*format, word, request) && !take_width(*format, word, request))
-            return error_set(err, ERR_BAD_ARGUMENT, "the format %s takes no '%s'; it is %s%s", (*format)->name, word,
-                             (*format)->name, (*format)->usage);
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "unknown argument of the format %s: '%s'; use "
+                             "%s%s",
+                             (*format)->name, word, (*format)->name, (*format)->usage);
     }
     return 0;
 }

@@ -108,7 +108,7 @@ const struct print_format print_csv = {
     .name = "csv",
     .extension = "csv",
     .usage = "[:nohdr][:guard]",
-    .help = "comma-separated values; guard: a name that begins like a formula gets a ' before it",
+    .help = "comma-separated values; guard: prefix names that start like a formula with '",
     .arguments = PRINT_NOHDR | PRINT_GUARD,
     .table = print_commas,
 };
@@ -117,7 +117,7 @@ const struct print_format print_tsv = {
     .name = "tsv",
     .extension = "tsv",
     .usage = "[:nohdr][:esc][:guard]",
-    .help = "tab-separated values; esc: a tab in a name is \\t, not a space; guard: as in csv",
+    .help = "tab-separated values; esc: write a tab in a name as \\t, not as a space; guard: as csv",
     .arguments = PRINT_NOHDR | PRINT_ESC | PRINT_GUARD,
     .table = print_tabs,
 };

@@ -95,7 +95,7 @@ const struct print_format print_hdoc = {
     .name = "hdoc",
     .extension = "html",
     .usage = "[:title=<title>][:css=<URL>]",
-    .help = "a whole HTML document",
+    .help = "HTML document",
     .arguments = PRINT_TITLE | PRINT_CSS,
     .table = print_document,
 };
@@ -104,6 +104,6 @@ const struct print_format print_htable = {
     .name = "htable",
     .extension = "html",
     .usage = "",
-    .help = "an HTML table to be put into a document",
+    .help = "HTML table, to include in a document",
     .table = print_bare,
 };

@@ -72,6 +72,6 @@ const struct print_format print_json = {
     .name = "json",
     .extension = "json",
     .usage = "",
-    .help = "an array with an object for each row",
+    .help = "JSON array with an object for each row",
     .table = print_rows,
 };

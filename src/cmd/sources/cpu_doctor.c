@@ -30,7 +30,10 @@ static void explain_refusal(struct finding *finding, int error)
         text_add(&finding->why, "This kernel does not support perf events.");
         return;
     }
-    text_addf(&finding->why, "Perf events are refused: %s (perf_event_paranoid is %s%s).", strerror(error), paranoid,
+    text_addf(&finding->why,
+              "The kernel denies perf events: %s (perf_event_paranoid is "
+              "%s%s).",
+              strerror(error), paranoid,
               atoi(paranoid) <= 2 ? "; a seccomp filter or another restriction of the container denies them" : "");
     allow_perf(finding, 2, atoi(paranoid) <= 2);
 }

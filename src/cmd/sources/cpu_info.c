@@ -13,12 +13,11 @@ static void add_rate(struct text *out, const struct small_table *rows, size_t ro
 {
     if (!small_table_is_null(rows, row, FREQUENCY)) {
         human_count(out, (uint64_t)small_table_number(rows, row, FREQUENCY, 0));
-        text_add(out, " a second of running time");
+        text_add(out, " per second of CPU time");
     } else {
-        text_add(out, "one each ");
+        text_add(out, "one per ");
         human_count(out, (uint64_t)small_table_number(rows, row, PERIOD, 0));
-        text_add(out,
-                 strcmp(small_table_text(rows, row, EVENT, NULL), "cycles") == 0 ? " cycles" : " ns of running time");
+        text_add(out, strcmp(small_table_text(rows, row, EVENT, NULL), "cycles") == 0 ? " cycles" : " ns of CPU time");
     }
 }
 
@@ -38,7 +37,7 @@ static void add_samples(struct text *out, const struct small_table *rows, size_t
             text_add(out, "), ");
             add_rate(out, rows, row);
             text_addf(out, ", %s, ",
-                      small_table_number(rows, row, KERNEL, 0) ? "with the kernel's part" : "user space alone");
+                      small_table_number(rows, row, KERNEL, 0) ? "with kernel frames" : "user space only");
             display_add(out, small_table_text(rows, row, SCOPE, NULL), strlen(small_table_text(rows, row, SCOPE, NULL)),
                         40);
             text_add(out, "; stacks: ");
@@ -58,11 +57,11 @@ static void add_lines(struct text *out, const struct small_table *rows, size_t r
     text_add(out, "\nCPU\n");
     add_samples(out, rows, row);
     text_addf(out, " switches: %s\n",
-              strcmp(switches, "perf") == 0        ? "each one, by perf events"
-              : strcmp(switches, "schedstat") == 0 ? "sums alone"
+              strcmp(switches, "perf") == 0        ? "recorded by perf events"
+              : strcmp(switches, "schedstat") == 0 ? "totals only"
                                                    : "none");
     if (*refusal) {
-        text_add(out, " why so:   ");
+        text_add(out, " reason:   ");
         display_add(out, refusal, strlen(refusal), 0);
         text_add_char(out, '\n');
     }

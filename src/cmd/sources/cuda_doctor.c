@@ -186,7 +186,7 @@ static void look_for_others(struct finding *finding)
 static void explain_no_driver(struct finding *finding, const char *version)
 {
     finding->verdict = VERDICT_FAILS;
-    text_addf(&finding->why, "The driver%s%s is loaded, but its libcuda.so.1 or its device files are not here.",
+    text_addf(&finding->why, "The driver%s%s is loaded, but libcuda.so.1 or its device files are missing.",
               *version ? " " : "", version);
     text_add(&finding->allow,
              "docker: --gpus all; if an image sets NVIDIA_DRIVER_CAPABILITIES, it must include compute\nKubernetes: "
@@ -238,7 +238,7 @@ void cuda_doctor_look(const char *root, struct finding *finding)
     const char *from = find_cupti(root, newest_cuda(version), cupti);
     text_addf(&finding->why, "Driver%s%s, %s.", *version ? " " : "", version, library);
     if (from)
-        text_addf(&finding->why, " CUPTI for programs that bring none along: %s (%s).", cupti, from);
+        text_addf(&finding->why, " CUPTI for programs without one of their own: %s (%s).", cupti, from);
     else
         explain_no_cupti(finding);
     text_add(&finding->why, " Tracing kernels, copies and API calls needs no permission.");

@@ -212,7 +212,7 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
     } findings[] = {
         { "TACHO_CUDA_CHECK", "finding", "launch-without-kernel", "launches without a kernel" },
         { "TACHO_CUDA_CHECK", "finding", "kernel-without-launch", "kernels without a launch" },
-        { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that began before their launch" },
+        { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that started before their launch" },
         { "TACHO_COUNT", "cause", "recovered", "found in memory that CUPTI had not handed over" },
     };
     enum { MISMATCHES = 3 }; /* of them, the first ones */
@@ -226,7 +226,7 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
             return err->code;
         if (i == MISMATCHES && !found && cupti && cupti->rows && kernels && kernels->rows) {
             begin(out, has_heading, "Records");
-            text_add(out, "every launch has its kernel, every kernel its launch");
+            text_add(out, "every launch has a kernel, and every kernel a launch");
             found = 1;
         }
         if (!count)
