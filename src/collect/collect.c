@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,18 @@ static void calibrate_and_go_on(evutil_socket_t unused, short what, void *argume
 
 /* ---- The regular tick ------------------------------------------------------------------------------------------ */
 
+static void describe_incomplete(const struct collector *collector, const struct error *err, char *text, size_t size)
+{
+    if (err->code == ERR_NO_SPACE)
+        snprintf(
+            text, size,
+            "The disk is full: no space is left for %.300s. The report has everything that was written before; the "
+            "rest is lost, and counted. Free space, or write elsewhere with -o FILE.",
+            capture_of(collector)->output_path);
+    else
+        snprintf(text, size, "The report is incomplete: %.500s.", err->text);
+}
+
 static void flush(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
@@ -89,7 +102,9 @@ static void flush(struct collector *collector)
     if (writer_flush(collector->writer, &err) == 0 || capture->flush_failed)
         return;
     capture->flush_failed = 1;
-    collector_warn(collector, 0, "The report is incomplete: %s.", err.text);
+    char text[600];
+    describe_incomplete(collector, &err, text, sizeof text);
+    collector_warn(collector, 0, "%s", text);
 }
 
 static void tick(evutil_socket_t unused, short what, void *argument)
@@ -126,9 +141,21 @@ static int start_timers(struct collector *collector)
 
 /* ---- The program ----------------------------------------------------------------------------------------------- */
 
+static int descriptors_short(struct error *err)
+{
+    struct rlimit files = { 0 };
+    getrlimit(RLIMIT_NOFILE, &files);
+    return error_set(err, ERR_DENIED,
+                     "cannot start the capture: tacho has too few file descriptors (ulimit -n is %llu). Raise the "
+                     "limit: ulimit -n 1024",
+                     (unsigned long long)files.rlim_cur);
+}
+
 static int not_started(struct collector *collector, int error, struct error *err)
 {
     struct collect_result *result = collector->result;
+    if (error == EMFILE) /* ours: the program does not run yet */
+        return descriptors_short(err);
     result->ending = COLLECT_NOT_STARTED;
     result->start_errno = error;
     result->exit_status = error == ENOENT ? 127 : 126;
@@ -297,7 +324,7 @@ static void close_report(struct collector *collector)
     collector->writer = NULL;
     if (result->report_error && !capture->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
         char text[600];
-        snprintf(text, sizeof text, "The report is incomplete: %s.", err.text);
+        describe_incomplete(collector, &err, text, sizeof text);
         result->warnings[result->warning_count] = strdup(text);
         result->warning_count += result->warnings[result->warning_count] != NULL;
     }

@@ -1,26 +1,37 @@
 /* Two lookups for the command line: the path of the agent, and names of signals. */
 #include <ctype.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "collect.h"
 
 #define AGENT_PLACE "lib/tacho/libtacho-agent.so" /* relative to the directory above bin */
 
+/* Our own path: from /proc, or as we were started where /proc is not mounted. */
+static int find_self(char self[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    self[length > 0 ? length : 0] = 0;
+    return length > 0 || (started && realpath(started, self)) ? 0 : -1;
+}
+
 const char *collect_agent_path(struct error *err)
 {
-    static char path[4096 + sizeof AGENT_PLACE];
+    static char path[PATH_MAX + sizeof AGENT_PLACE];
     const char *chosen = getenv("TACHO_AGENT");
     if (chosen && *chosen) {
         snprintf(path, sizeof path, "%s", chosen);
     } else {
-        char self[4096];
-        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[length > 0 ? length : 0] = 0;
+        char self[PATH_MAX];
+        if (find_self(self) != 0)
+            self[0] = 0;
         for (int levels = 0; levels < 2; levels++) { /* removes the program's name, then bin */
             char *slash = strrchr(self, '/');
             if (slash)
@@ -31,9 +42,10 @@ const char *collect_agent_path(struct error *err)
     if (access(path, R_OK) == 0)
         return path;
     error_set(err, ERR_NOT_FOUND,
-              "cannot find the agent at %.300s: unpack or install all of Tacho, or set TACHO_AGENT "
-              "to the path of libtacho-agent.so",
-              path);
+              "cannot find the agent at %.300s: %s, or set TACHO_AGENT to the path of libtacho-agent.so", path,
+              access("/proc/self/exe", F_OK) == 0 ? "unpack or install all of Tacho"
+                                                  : "/proc is not mounted, by which tacho finds where it is installed. "
+                                                    "Mount it (mount -t proc proc /proc)");
     return NULL;
 }
 

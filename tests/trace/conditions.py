@@ -220,7 +220,7 @@ class Conditions(lib.Case):
         done = self.run_tacho(COUNTS, "burst", "2", str(rounds), "64", options=["-t", "nvtx"], output="disk/report.tacho")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines()[0], f"nvtx {8 * rounds}")
-        self.assertIn("space", done.stderr)
+        self.assertIn("note: The disk is full: no space is left for " + self.path("disk/report.tacho"), done.stderr)
         shutil.copy(self.path("disk/report.tacho"), self.path("copy.tacho"))
         report = self.report("copy.tacho")
         rows = report.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60)")
@@ -262,6 +262,13 @@ class Conditions(lib.Case):
         sources = ["osrt"] if report.count("switches", "recorded") + report.count("switches", "lost") == 0 else ["osrt", "switches"]
         for source in sources:
             self.assertGreater(report.count(source, "lost", "disk-full"), 0, source)
+        info = subprocess.run([lib.TACHO, "info", self.path("copy.tacho")], capture_output=True, text=True)
+        self.assertNotIn("CALLCHAINS", info.stdout)
+
+    def test_too_few_descriptors(self):
+        """The limit is to blame, not the program."""
+        done = self.run_tacho(*self.marker(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)))
+        self.refused(done, "ulimit -n is 8")
 
     def test_read_only_root(self):
         """No folder can be written but the one for the output."""

@@ -111,8 +111,8 @@ class Exec(lib.Case):
         self.ways(self.path("foreign"), lambda report: None)
         self.assertIn("32-bit", self.output.stderr)
 
-    def test_root_with_libc_alone(self):
-        """Neither the agent nor its stubs need libdl, libpthread or librt to be there."""
+    def make_root(self):
+        """A root folder with libc, tacho and a program, and no /proc."""
         self.need_root()
         if lib.SANITIZE:
             self.skipTest("a sanitized tacho needs more libraries than libc")
@@ -126,12 +126,29 @@ class Exec(lib.Case):
                             (os.path.dirname(lib.AGENT) + "/libtacho-libraries.so", "lib/tacho/libtacho-libraries.so")):
             os.makedirs(os.path.dirname(self.path("root/" + place)), exist_ok=True)
             shutil.copy(file, self.path("root/" + place))
+
+    def test_root_with_libc_alone(self):
+        """Neither the agent nor its stubs need libdl, libpthread or librt to be there."""
+        self.make_root()
         program = ["/bin/exec", "posix_spawn", "/bin/exec", "system"]  # which asks whether there is a shell
         for options in ([], ["-t", "osrt,cublas"]):
             done = subprocess.run(["chroot", self.path("root"), "/bin/tacho", "profile", "-s", "none", "--osrt-threshold=0", "-o", "/report.tacho",
                                    "-f", "true", *options, *program], capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             self.assertEqual(self.report("root/report.tacho").calls().get("posix_spawn"), 1)
+
+    def test_root_without_the_agent(self):
+        """Programs in another root are counted with the cause, and so are those that they start."""
+        self.make_root()
+        shutil.rmtree(self.path("root/lib/tacho"))
+        done = self.run_tacho("chroot", self.path("root"), "/bin/exec", "posix_spawn", "/bin/exec", "posix_spawn", "/bin/exec", "system")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        causes = self.report().causes("processes")
+        self.assertEqual(set(causes), {"unreadable"})
+        self.assertIn("from this root directory", done.stderr)
+        done = subprocess.run(["chroot", self.path("root"), "/bin/tacho", "profile", "/bin/exec"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/proc is not mounted", done.stderr)
 
     def test_user_who_may_not_read_the_agent(self):
         self.need_root()

@@ -1,11 +1,12 @@
 /* Losses from a full disk: see disk_losses.h. The writer knows how many rows of each table it could not write; the
  * table tells which source they belong to. Rows of a table that no source lists are counted under the table's own
- * name, so that no loss goes unreported. */
+ * name, so that no loss goes unreported. Frames of call chains are no events: those have been counted. */
 #include "disk_losses.h"
 
 #include "collect/core/collect_sources.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
+#include "report/schema/chain_tables.h"
 #include "report/schema/schema.h"
 
 static void count(struct collector *collector, const char *source, uint64_t lost, uint64_t recorded)
@@ -32,7 +33,10 @@ static void count_table(struct collector *collector, enum table_id table)
     for (int i = 0; lost && i < COLLECT_SOURCE_COUNT; i++)
         for (const struct collect_table *owned = collect_sources[i]->tables; owned && owned->source; owned++)
             lost -= owned->table == table ? take(collector, owned, lost) : 0;
-    count(collector, schema_tables[table].name, lost, 0);
+    if (chain_table_find(schema_tables[table].name) >= 0)
+        process_count_row(collector->primary, "stack frame", "lost", "disk-full", (int64_t)lost);
+    else
+        count(collector, schema_tables[table].name, lost, 0);
 }
 
 void disk_losses_count(struct collector *collector)

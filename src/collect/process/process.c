@@ -18,6 +18,8 @@
 #include "collect/core/procfs.h"
 #include "program_file.h"
 
+#define GENERATIONS_MAX 64 /* pids are reused, so ancestors could form a ring */
+
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
     [PROCESS_EXECED] = "exec",  [PROCESS_LOST] = "lost",
@@ -280,13 +282,27 @@ int process_is_unrecorded(const struct process *process)
     return !process->is_recorded && !process->is_borrowed && !process->collector->options->no_preload;
 }
 
+/* Processes inherit their root directory, in which an ancestor could not read the agent. */
+static int is_in_other_root(const struct process *process)
+{
+    const struct process *ancestor = process_find(process->collector, process->parent_pid);
+    for (int generations = 0; ancestor && generations < GENERATIONS_MAX; generations++) {
+        if (ancestor->cause == WIRE_CAUSE_UNREADABLE)
+            return 1;
+        ancestor = process_find(process->collector, ancestor->parent_pid);
+    }
+    return 0;
+}
+
 enum wire_cause process_cause(const struct process *process)
 {
     if (process->filters > process->collector->filters)
         return WIRE_CAUSE_FILTERED;
     if (process == process->collector->primary && process->collector->program_cause)
         return process->collector->program_cause;
-    return process->cause ? process->cause : WIRE_CAUSE_NOT_ATTACHED;
+    if (process->cause)
+        return process->cause;
+    return is_in_other_root(process) ? WIRE_CAUSE_UNREADABLE : WIRE_CAUSE_NOT_ATTACHED;
 }
 
 void process_set_unrecorded(struct process *process, enum wire_cause cause)
