@@ -9,6 +9,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "collect/capture/capture_new.h"
+#include "collect/collect.h"
 #include "collect/sources/stacks/stack_rows.h"
 
 enum { TICKS_MANY = 100000000 };
@@ -233,10 +234,31 @@ static void other_code_does_not_wait_for_its_names(void **state)
     report_close(end());
 }
 
+static void samples_without_names_are_told_of(void **state)
+{
+    struct process node = { .name = "node" };
+    begin();
+    struct symbols_process *process = begin_child("");
+    for (int i = 0; i < 30; i++)
+        sample_in(i < 25 ? process : space, i < 25 ? made : first_function, first_function);
+    capture_result = (struct collect_result){ .cpu.samples = 30 };
+    end_child(process);
+    capture->processes.first = &node;
+    stacks_source->finish(&capture->collector);
+    capture->processes.first = NULL;
+    assert_int_equal(capture_result.warning_count, 1);
+    assert_non_null(strstr(capture_result.warnings[0], "25 of 30 samples"));
+    assert_non_null(strstr(capture_result.warnings[0], "node --perf-basic-prof"));
+    assert_null(strstr(capture_result.warnings[0], "java"));
+    collect_result_free(&capture_result);
+    report_close(end());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_are_in_a_file_that_grows),
                                         cmocka_unit_test(names_that_come_at_exit_are_waited_for),
-                                        cmocka_unit_test(other_code_does_not_wait_for_its_names) };
+                                        cmocka_unit_test(other_code_does_not_wait_for_its_names),
+                                        cmocka_unit_test(samples_without_names_are_told_of) };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -187,12 +187,57 @@ static void test_perf_maps_of_others_are_not_read(void **state)
     }
 }
 
+/* Pieces of lines, right and wrong, in any order. A text that is found ends, and belongs to the map. */
+static void test_hostile_perf_maps_do_no_harm(void **state)
+{
+    static const char *const pieces[] = { "1000 10 made\n",
+                                          "1000",
+                                          " ",
+                                          "10",
+                                          "ffffffffffffffff",
+                                          "\n",
+                                          "0 ",
+                                          "-1 ",
+                                          "0x20 ",
+                                          "name\twith\ttabs",
+                                          "\x01\xff\xfe",
+                                          "2000 fffffffffffff000 wide\n",
+                                          "  ",
+                                          "zz " };
+    static const uint64_t addresses[] = { 0, 0x1000, 0x1008, 0x2000, UINT64_MAX };
+    enum { ADDRESSES = sizeof addresses / sizeof *addresses, PIECES = sizeof pieces / sizeof *pieces };
+    unsigned seed = 20261116;
+    for (int round = 0; round < 300; round++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, PID);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        for (int count = rand_r(&seed) % 60; count > 0; count--)
+            fputs(pieces[(unsigned)rand_r(&seed) % PIECES], file);
+        for (int count = round % 50 == 0 ? 200000 : 0; count > 0; count--) /* a line that is longer than any */
+            fputc('a', file);
+        fclose(file);
+        struct symbols_process process = process_there();
+        struct symbol_names names;
+        uint64_t bytes;
+        assert_int_equal(symbol_names_begin(&names, addresses, ADDRESSES), 0);
+        assert_int_equal(names_add_made(&names, &process, &bytes), 0);
+        symbol_names_settle(&names);
+        for (size_t i = 0; i < ADDRESSES; i++)
+            if (symbol_names_get(&names, i))
+                assert_in_range(strlen(symbol_names_get(&names, i)), 1, 65536);
+        symbol_names_free(&names);
+        close(process.root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_links_stay_inside),
         cmocka_unit_test(test_links_stay_inside_before_linux_5_6),
         cmocka_unit_test(test_perf_maps_of_others_are_not_read),
+        cmocka_unit_test(test_hostile_perf_maps_do_no_harm),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -11,6 +11,7 @@
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
 #include "collect/sources/python/python_calls.h"
+#include "made_code.h"
 
 #define TICKS_A_ROUND 5 /* 2 s */
 
@@ -28,6 +29,7 @@ struct stacks {
     size_t used_room;
     struct waiting *waiting;
     size_t waiting_count, waiting_room;
+    uint64_t unnamed;           /* samples in code made at run time that has no name */
     uint64_t unkept;            /* samples whose stack could not be kept: out of memory */
     struct chain_line_ids *ids; /* by line */
     size_t ids_room;
@@ -185,9 +187,15 @@ static void write_sampled(struct writer *writer, const struct chain_row *from)
     writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
 }
 
+static int is_unnamed_made(const struct symbols_line *line)
+{
+    return line->flags & SYMBOLS_UNRESOLVED && strcmp(line->module, "[jit]") == 0;
+}
+
 static void write_stack(struct collector *collector, const struct waiting *what)
 {
-    const struct symbols *symbols = stacks_of(collector)->symbols;
+    struct stacks *stacks = stacks_of(collector);
+    const struct symbols *symbols = stacks->symbols;
     void (*write)(struct writer *, const struct chain_row *) = what->source == SAMPLES
                                                                    ? write_sampled
                                                                    : collect_counted_sources[what->source]->chain_row;
@@ -198,6 +206,8 @@ static void write_stack(struct collector *collector, const struct waiting *what)
         for (uint32_t i = 0; i < row.frame.line_count; i++, row.depth++) {
             row.line = symbols_line(symbols, row.frame.first_line + i);
             row.ids = ids_of(collector, row.frame.first_line + i);
+            if (row.depth == 0 && what->source == SAMPLES)
+                stacks->unnamed += is_unnamed_made(row.line);
             write(collector->writer, &row);
         }
         stack = node.caller;
@@ -271,6 +281,7 @@ static void finish(struct collector *collector)
     if (write_waiting(collector, 1) != 0)
         for (size_t i = 0; i < stacks->waiting_count; i++)
             stacks->unkept += stacks->waiting[i].source == SAMPLES;
+    made_code_tell(collector, stacks->unnamed);
     write_counts(collector);
 }
 
