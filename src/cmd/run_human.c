@@ -17,6 +17,16 @@ static void list_add(struct text *list, const char *name)
     text_addf(list, "%s%s", list->length ? ", " : "", name);
 }
 
+/* "cuda_api_sync, gpu_gaps (--trace=cuda), gil_contention (--python-sampling=true)": the option that records the data
+ * of rules that follow one another stands behind the last of them. */
+static void list_missing(struct run_human *run, const char *name, const char *option)
+{
+    if (run->missing_option && run->missing_option != option)
+        text_addf(&run->missing, " (%s)", run->missing_option);
+    list_add(&run->missing, name);
+    run->missing_option = option;
+}
+
 /* A report that was asked for says itself why it has no table; of the default list all are named together. */
 static void note_missing(struct text *out, struct run_human *run, struct report *report,
                          const struct analysis *analysis, const struct error *why)
@@ -26,7 +36,7 @@ static void note_missing(struct text *out, struct run_human *run, struct report 
 
     if (run->by_default) {
         if (!missing || missing->tables[0]) /* else no file has it */
-            list_add(&run->missing, analysis->name);
+            list_missing(run, analysis->name, missing ? analysis_need_option(missing) : NULL);
         return;
     }
     text_addf(&line, "%s: ", analysis->name);
@@ -146,15 +156,18 @@ static void add_list(struct text *out, const struct run_human *run, const char *
 
 void run_human_end(struct text *out, const struct run_human *run)
 {
-    struct text more = { 0 };
+    struct text more = { 0 }, option = { 0 };
 
     if (run->delivery->quiet)
         return;
+    if (run->missing_option)
+        text_addf(&option, " (%s)", run->missing_option);
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
     add_list(out, run, run->nothing_label, &run->nothing, "");
-    add_list(out, run, "Not checked, for lack of data", &run->missing, "");
+    add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
     add_list(out, run, "No data for", &run->lacking, text_string(&more));
     text_free(&more);
+    text_free(&option);
 }
 
 void run_human_free(struct run_human *run)

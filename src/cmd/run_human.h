@@ -18,6 +18,7 @@ struct run_human {
     int by_default;                        /* no report was named */
     struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
                                             * without data; reports without rows */
+    const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
 };
 
 /* Runs one report and adds its table to out, or remembers why there is none. */
