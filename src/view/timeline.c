@@ -10,6 +10,7 @@
 #include "view/load/counter_sources.h"
 #include "view/load/derived.h"
 #include "view/load/event_search.h"
+#include "view/load/focus.h"
 #include "view/load/lanes.h"
 #include "view/load/row_tree.h"
 
@@ -118,6 +119,7 @@ static int read_rows(struct view *view, struct error *err)
     find_span(view);
     if (cut_times(view) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
+    focus_find(view);
     return 0;
 }
 

@@ -459,10 +459,50 @@ static void an_empty_report(void **state)
     expect(ask("find?text=x"), "\"total\":0,\"rows\":[],\"names\":[]");
     expect(ask("next?text=x"), "null");
     expect(ask("flame"), "\"nodes\":[[-1,-1,0,0]],\"samples\":0");
-    expect(ask("advice?step=1"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
-    expect(ask("advice"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
+    expect(ask("advice?step=1"), "{\"advice\":[],\"rules\":[],\"unchecked\":[{");
+    expect(ask("advice"),
+           "{\"name\":\"lock_contention\",\"title\":\"Contended Locks\",\"data\":\"OS Runtime trace data\","
+           "\"option\":\"--trace=osrt\"},");
+    expect(ask("advice"), "],\"complete\":true}");
+    expect(ask("about"), "\"focus\":{\"from\":0,\"to\":0},");
     expect(ask("about"), "\"detail\":null,");
     close_all();
+}
+
+/* A program of 12 s whose GPU works from 10 to 10.3 s and, once, at 1 s. The work is looked at in 1024 parts of
+ * (10.3 s - 1 s) / 1024 + 1 = 9,082,032 ns: 990 of them can be left out at the begin. Around the rest is a twentieth of
+ * its length. */
+static void opens_at_the_work_of_gpus(void **state)
+{
+    const int64_t second = 1000000000, ms = 1000000;
+    struct writer *writer = start();
+
+    range(writer, MAIN, 0, 12 * second, "all", 3);
+    range(writer, BACKWARD, 0, 5 * second, "start", 5);
+    made_kernel(writer, (struct made_kernel){ second, second + ms, 1, NO_ID, 0, 7, "clear", NULL, NULL });
+    for (int64_t i = 0; i < 300; i++)
+        made_kernel(writer, (struct made_kernel){ 10 * second + i * ms, 10 * second + (i + 1) * ms, 1, NO_ID, 0, 7, "k",
+                                                  NULL, NULL });
+    show(writer);
+    expect(ask("about"), "\"from\":0,\"to\":12000000000,\"focus\":{\"from\":9975772264,\"to\":10315439416},");
+    for (size_t r = 0; r < view->row_count; r++) /* a thread without events there is folded */
+        if (view->rows[r].type == ROW_THREAD)
+            assert_int_equal(view->rows[r].is_open, view->rows[r].thread == made_thread(1, MAIN));
+    close_all();
+}
+
+/* Work in most of the time, or none: all of it is shown. */
+static void opens_whole(void **state)
+{
+    for (int has_work = 0; has_work < 2; has_work++) {
+        struct writer *writer = start();
+        range(writer, MAIN, 0, 1000, "all", 3);
+        for (int64_t i = 0; has_work && i < 6; i++)
+            made_kernel(writer, (struct made_kernel){ i * 100, i * 100 + 50, 1, NO_ID, 0, 7, "k", NULL, NULL });
+        show(writer);
+        expect(ask("about"), "\"focus\":{\"from\":0,\"to\":1000},");
+        close_all();
+    }
 }
 
 static void cut_to_a_size(void **state)
@@ -530,12 +570,20 @@ static void called_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves_of_operators),   cmocka_unit_test(work_without_calls),
-        cmocka_unit_test(lines_of_python),       cmocka_unit_test(who_held_the_lock),
-        cmocka_unit_test(ranges_of_one_length),  cmocka_unit_test(ids_in_no_order),
-        cmocka_unit_test(ranges_without_number), cmocka_unit_test(gpus_of_processes),
-        cmocka_unit_test(hostile_names),         cmocka_unit_test(an_empty_report),
-        cmocka_unit_test(cut_to_a_size),         cmocka_unit_test(called_off),
+        cmocka_unit_test(halves_of_operators),
+        cmocka_unit_test(work_without_calls),
+        cmocka_unit_test(lines_of_python),
+        cmocka_unit_test(who_held_the_lock),
+        cmocka_unit_test(ranges_of_one_length),
+        cmocka_unit_test(ids_in_no_order),
+        cmocka_unit_test(ranges_without_number),
+        cmocka_unit_test(gpus_of_processes),
+        cmocka_unit_test(hostile_names),
+        cmocka_unit_test(an_empty_report),
+        cmocka_unit_test(opens_at_the_work_of_gpus),
+        cmocka_unit_test(opens_whole),
+        cmocka_unit_test(cut_to_a_size),
+        cmocka_unit_test(called_off),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -34,7 +34,7 @@ function placeOf(about: About, rows: readonly Row[]): Place {
   const given = readPlace(location.hash, highest + 1);
   const steps = rows.filter(({ type, parent }) => type === "steps" && parent === -1).map(({ id }) => id);
   return {
-    view: given.view ? confined(given.view, about) : whole(about),
+    view: given.view ? confined(given.view, about) : whole(about.focus),
     span: given.span ?? null,
     event: given.event ?? null,
     search: given.search ?? null,

@@ -203,6 +203,8 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));
     json_int(out, "from", 0);
     json_int(out, "to", view_time(view, view->end_ns));
+    text_addf(out, "\"focus\":{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, view->focus_from_ns),
+              (long long)view_time(view, view->focus_to_ns));
     json_int(out, "events", (int64_t)view->event_count);
     json_int(out, "rows", (int64_t)view->row_count);
     add_gpus(view, out);

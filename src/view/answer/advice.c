@@ -11,6 +11,7 @@
 #include "answers.h"
 #include "base/json_write.h"
 #include "event_fields.h"
+#include "json_parts.h"
 #include "view/load/event_search.h"
 
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
@@ -50,24 +51,41 @@ static int64_t event_at(const struct view_events *events, int64_t start_ns)
 /* The columns of the rules' tables that say where a row lies on the timeline. */
 enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
 static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
+static const char longest_name[] = "Longest"; /* the duration, of rules on CPUs: of the longest wait, which is shown */
+
+/* Whether a row can have the event that numbers describe: a call of the thread, or work on the stream. */
+static int can_have(const struct view_row *row, const int64_t numbers[NUMBERS])
+{
+    if (!is_of_process(row, numbers[PID]))
+        return 0;
+    if (numbers[TID] >= 0)
+        return (row->type == ROW_CUDA_API || row->type == ROW_OSRT) && row->thread != -1 &&
+               global_tid_number(row->thread) == numbers[TID];
+    return numbers[STREAM] >= 0 && row->type == ROW_STREAM && row->stream == numbers[STREAM] &&
+           row->context == numbers[CONTEXT];
+}
+
+/* The row of a thread, for what is about a stretch of its time. */
+static int thread_row(const struct view *view, const int64_t numbers[NUMBERS])
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_THREAD && is_of_process(&view->rows[r], numbers[PID]) &&
+            global_tid_number(view->rows[r].thread) == numbers[TID])
+            return (int)r;
+    return VIEW_NO_ROW;
+}
 
 static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *event)
 {
-    *event = ADVICE_NO_EVENT;
     for (size_t r = 0; r < view->row_count; r++) {
-        const struct view_row *row = &view->rows[r];
-        int fits = numbers[TID] >= 0 ? row->type == ROW_CUDA_API && row->thread != -1 &&
-                                           global_tid_number(row->thread) == numbers[TID]
-                                     : numbers[STREAM] >= 0 && row->type == ROW_STREAM &&
-                                           row->stream == numbers[STREAM] && row->context == numbers[CONTEXT];
-        if (!fits || !is_of_process(row, numbers[PID]))
-            continue;
-        *event = event_at(&row->events, numbers[START]);
+        *event = can_have(&view->rows[r], numbers) ? event_at(&view->rows[r].events, numbers[START]) : ADVICE_NO_EVENT;
         if (*event != ADVICE_NO_EVENT)
             return (int)r;
     }
-    return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT])
-                                                   : VIEW_NO_ROW;
+    *event = ADVICE_NO_EVENT;
+    if (numbers[TID] >= 0)
+        return thread_row(view, numbers);
+    return numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
 }
 
 static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table, struct text *text)
@@ -77,7 +95,8 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
     for (int n = 0; n < NUMBERS; n++) {
         places[n] = -1;
         for (size_t c = 0; c < table_column_count(table); c++)
-            if (strcmp(table_columns(table)[c].name, number_names[n]) == 0)
+            if (strcmp(table_columns(table)[c].name, number_names[n]) == 0 ||
+                (n == DURATION && places[n] < 0 && strcmp(table_columns(table)[c].name, longest_name) == 0))
                 places[n] = (int)c;
     }
     for (size_t r = 0; r < table_row_count(table) && r < ADVICE_MOST; r++) {
@@ -164,6 +183,25 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
     return 0;
 }
 
+/* The rules that could not run, with the data that they need and the option that records it. A rule whose data no Linux
+ * has is not named. */
+static void add_unchecked(struct view *view, struct text *out)
+{
+    for (size_t i = 0; rules[i]; i++) {
+        const struct analysis_need *missing = analysis_missing(rules[i], view->report);
+        if (!missing || !missing->tables[0])
+            continue;
+        const char *option = analysis_need_option(missing);
+        text_add_char(out, '{');
+        json_string(out, "name", rules[i]->name);
+        json_string(out, "title", rules[i]->title);
+        json_string(out, "data", missing->data);
+        if (option)
+            json_string(out, "option", option);
+        json_end(out, "},");
+    }
+}
+
 int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct answer_cache *cache = view->cache;
@@ -179,6 +217,9 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
     advice_list_add_to(&cache->advice, out);
     text_add(out, "],\"rules\":[");
     advice_list_add_to(&cache->advice_rules, out);
-    text_addf(out, "],\"complete\":%s}", is_complete ? "true" : "false");
+    text_add(out, "],\"unchecked\":[");
+    add_unchecked(view, out);
+    json_end(out, "],");
+    text_addf(out, "\"complete\":%s}", is_complete ? "true" : "false");
     return 0;
 }

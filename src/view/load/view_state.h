@@ -106,7 +106,8 @@ struct view {
     struct keys row_keys;      /* of KEY_PARTS: key number → row_of_key */
     int *row_of_key;           /* owned; the first row of a key; the rows that it spilled into follow that one */
     int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
-    struct view_leaf *leaves;  /* owned; rows that tree_build() has not placed in the tree yet */
+    int64_t focus_from_ns, focus_to_ns; /* the stretch that is shown at first */
+    struct view_leaf *leaves;           /* owned; rows that tree_build() has not placed in the tree yet */
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;

@@ -33,6 +33,8 @@ export interface About {
   utc: string | null;
   from: number;
   to: number;
+  /** The stretch to show at first. */
+  focus: Span;
   events: number;
   rows: number;
   gpus: { id: number; name: string }[];
@@ -152,6 +154,8 @@ export interface Advice {
   /** impact: the time that following it could gain at most. */
   advice: { rule: string; title: string; text: string; row: number; event: number; from: number; to: number; impact: number }[];
   rules: { name: string; title: string; advice: string; count: number; impact: number }[];
+  /** The rules that could not run: the data that the report lacks, and the option of `tacho profile` that records it. */
+  unchecked: { name: string; title: string; data: string; option?: string }[];
 }
 
 export interface SqlResult {

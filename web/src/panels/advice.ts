@@ -6,7 +6,7 @@ import type { Advice } from "../engine/engine";
 import { count, duration, moment } from "../units";
 import { button, make } from "../ui/dom";
 import { Panel } from "./panel";
-import { line } from "../ui/text";
+import { whole } from "../ui/text";
 
 type Place = Advice["advice"][number];
 
@@ -43,8 +43,7 @@ export class AdvicePanel extends Panel {
     const { advice } = this.app.state;
     if (!advice && !this.asked) this.element.replaceChildren(make("p", { class: "empty" }, "The report is large: the timeline waits while the rules look at it. ", this.askButton()));
     else if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
-    else if (advice.advice.length === 0) this.element.replaceChildren(make("p", { class: "empty" }, "No rule found anything to improve. The rules look at CUDA: what GPUs waited for, and how calls and copies were made."), this.quiet(advice));
-    else this.element.replaceChildren(...this.found(advice), this.quiet(advice));
+    else this.element.replaceChildren(...this.found(advice), this.quiet(advice), this.unchecked(advice));
   }
 
   private askButton(): HTMLElement {
@@ -56,6 +55,7 @@ export class AdvicePanel extends Panel {
   }
 
   private found(advice: Advice): HTMLElement[] {
+    if (advice.advice.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "Nothing was checked: the report has no data that a rule looks at." : "The rules that were checked found nothing to improve.")];
     return byImpact(advice).map(({ name, places, impact }, index) => {
       const rule = advice.rules.find((candidate) => candidate.name === name);
       const total = rule?.count ?? places.length;
@@ -86,7 +86,7 @@ export class AdvicePanel extends Panel {
   private place(place: Place, rule: string): HTMLElement {
     const text = (place.text || place.title).replace(rule, "").trim();
     const element = button("", () => this.goTo(place), { class: "event" });
-    element.append(line(text || place.title), make("span", { class: "muted number" }, `${duration(place.to - place.from)} at ${moment(place.from)}`));
+    element.append(whole(text || place.title, "finding"), make("span", { class: "muted number" }, `${duration(place.to - place.from)} at ${moment(place.from)}`));
     return element;
   }
 
@@ -105,5 +105,11 @@ export class AdvicePanel extends Panel {
     const list = make("ul", {}, ...rules.map((rule) => make("li", {}, rule.title)));
     const box = make("details", { class: "rule quiet", hidden: rules.length === 0 }, make("summary", {}, rules.length === 1 ? "1 rule found nothing" : `${count(rules.length)} rules found nothing`), list);
     return box;
+  }
+
+  /** The rules without data, and how to record it: nothing may be wrong there, or much. */
+  private unchecked({ rules, unchecked }: Advice): HTMLElement {
+    const list = make("ul", {}, ...unchecked.map(({ title, data, option }) => make("li", {}, `${title}: the report has no ${data}. `, ...(option ? ["Record it with ", make("code", {}, option), "."] : []))));
+    return make("details", { class: "rule quiet unchecked", hidden: unchecked.length === 0, open: rules.length === 0 }, make("summary", {}, unchecked.length === 1 ? "1 rule was not checked" : `${count(unchecked.length)} rules were not checked`), list);
   }
 }

@@ -1,0 +1,45 @@
+"""A program that waits for one lock: the advice names the lock, the threads and the lines first."""
+import json
+import os
+import re
+import subprocess
+
+import lib
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contended.c")
+
+
+def line_with(comment):
+    """The line of the program that has this comment."""
+    with open(SOURCE, encoding="utf-8") as source:
+        return next(number for number, line in enumerate(source, 1) if f"/* {comment} */" in line)
+
+
+class Contended(lib.Case):
+    samples = True
+
+    def tacho(self, *arguments):
+        return subprocess.run([lib.TACHO, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def test_advice_names_lock_holder_and_line_first(self):
+        self.profile(lib.program("contended"))
+        workers = self.output.stdout.splitlines()[:3]
+        self.assertTrue(all(re.fullmatch(r"worker\d \(\d+\)", worker) for worker in workers), workers)
+        path = os.path.join(self.folder, "report.tacho")
+        first = json.loads(self.tacho("stats", "-q", "-f", "json", "-r", "advice_sum", path))[0]
+        self.assertEqual(first["Rule"], "lock_contention")
+        lock = json.loads(self.tacho("analyze", "-q", "-f", "json", "-r", "lock_contention", path))[0]
+        self.assertEqual(lock["Waited In"], f"take_turn (contended.c:{line_with('waits')})")
+        self.assertIn(lock["Held By"], workers)
+        self.assertRegex(lock["Holder Did"], rf"^crunch \(contended\.c:({line_with('computes') - 1}|{line_with('computes')})\)$")
+        self.assertRegex(lock["Lock"], r"^queue_lock \(contended\)$|^contended\+0x[0-9a-f]+$")
+        self.assertGreaterEqual(lock["Threads"], 2)
+        for part in (lock["Lock"], lock["Waited In"], lock["Held By"], lock["Holder Did"]):
+            self.assertIn(part, first["Finding"])
+        shown = self.tacho("analyze", "-f", "human", path)
+        self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
+        self.assertIn("gpu_time_util (--trace=cuda)", " ".join(shown.split()))
+
+
+if __name__ == "__main__":
+    lib.main()

@@ -1,0 +1,44 @@
+// Advice on a program without a GPU: three workers and one lock (tests/trace/contended.c). What matters comes first, a click leads
+// to it, and what was not checked is named.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { assert, finish, scratch, shot, test, until, view } from "./lib.mjs";
+
+const source = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "..", "trace", "contended.c"), "utf8").split("\n");
+const line = source.findIndex((text) => text.includes("/* waits */")) + 1;
+const file = join(scratch(), "contended.tacho");
+execFileSync(process.env.TACHO, ["profile", "-o", file, join(process.env.PROGRAMS ?? "", "contended")], { stdio: "ignore" });
+const { page, complaints } = await view(file);
+const panel = page.locator("#panel-advice");
+
+await test("the contended lock comes first, with holder and line", async () => {
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("v");
+  const rule = panel.locator(".rule[open]").first();
+  await rule.waitFor();
+  await shot(page, "advice-lock");
+  assert.equal(await rule.locator("summary strong").textContent(), "Contended Locks");
+  const finding = await rule.locator(".finding").first().textContent();
+  assert.match(finding, new RegExp(`^lock \\S+.*: 3 threads waited .* in take_turn \\(contended\\.c:${line}\\), .*; held by worker\\d \\(\\d+\\), which was in crunch \\(contended\\.c:\\d+\\)`));
+});
+
+await test("a click leads to the longest wait", async () => {
+  await panel.locator(".rule[open] .event").first().click();
+  const heading = page.locator("#panel-details .details-name .name");
+  await page.locator("#tab-details").click();
+  assert.equal(await until(() => heading.textContent(), (text) => text !== ""), "pthread_mutex_lock");
+});
+
+await test("rules without data are named, with the option that records it", async () => {
+  await page.locator("#tab-advice").click();
+  const unchecked = panel.locator(".unchecked");
+  await unchecked.locator("summary").click();
+  assert.match(await unchecked.textContent(), /GIL Contention: the report has no Python samples\. Record it with --python-sampling=true\./);
+  assert.doesNotMatch(await panel.textContent(), /DX12|nothing to improve/);
+});
+
+await test("nothing else went wrong", () => assert.deepEqual(complaints, []));
+await finish();
