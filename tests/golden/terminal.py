@@ -161,11 +161,12 @@ def check_row(what, table, row, line, columns):
           table.rows[row][lead[0]] == "" or all(any(c == other for other in name) for c in shown.replace("…", "").rstrip()))
 
 
-def place_columns(what, table, header):
-    """The columns of the csv that a header shows, with their places."""
+def place_columns(what, table, header, rows):
+    """The columns of the csv that a header shows, with their places. Of two with one name the cells tell which it is."""
     placed, left = [], list(range(len(table.names)))
     for heading, first, end in headings(header):
-        column = next((column for column in left if table.heading(column).strip() == heading), None)
+        shares = any((number_before(cells_of(line), end) or ["", "", ""])[2] == "%" for line in rows)
+        column = next((column for column in left if table.heading(column).strip() == heading and (table.units[column] == "%") == shares), None)
         if column is None:
             check(f"{what}: a heading of no column, or in another order", "", heading)
             return []
@@ -182,7 +183,7 @@ def check_table(what, file, known, report, lines, more):
     hidden = len(table.rows) - table.shown()
     check(f"{what}: rows that are not shown are counted", f"{hidden:,}" if hidden else "", (re.match(r"  … ([\d,]+) more row", more) or ["", ""])[1])
     check(f"{what}: every row begins with its name", [], [line for line in rows if not re.match(r"  \S|   ", line)])
-    columns = place_columns(what, table, lines[0])
+    columns = place_columns(what, table, lines[0], rows)
     if columns:
         for row, line in enumerate(rows[:len(table.rows)]):
             check_row(what, table, row, line, columns)

@@ -14,7 +14,7 @@ static const struct {
 
 /* For columns that are not listed. */
 static const int ranks[] = {
-    [UNIT_NONE] = 4,  [UNIT_NS] = 3,        [UNIT_TIME] = 5, [UNIT_PERCENT] = 1,
+    [UNIT_NONE] = 4,  [UNIT_NS] = 3,        [UNIT_TIME] = 2, [UNIT_PERCENT] = 1,
     [UNIT_BYTES] = 3, [UNIT_MEGABYTES] = 3, [UNIT_ID] = 7,   [UNIT_NAME] = 0,
 };
 
