@@ -1,23 +1,20 @@
 /* tacho diff: what changed between two reports, two sets of runs, or two ranges of one report. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/engine/table_diff.h"
 #include "analyze/registry.h"
-#include "base/human.h"
-#include "base/saturating.h"
 #include "cmd/print/display.h"
-#include "cmd/print/print.h"
+#include "cmd/print/print_human.h"
 #include "command.h"
+#include "diff_condition.h"
 #include "open_report.h"
 #include "output.h"
 #include "selection.h"
 
-enum { MOST_RUNS = 64, MOST_CONDITIONS = 64, NAME_COLUMNS = 60 };
+enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 
 struct settings {
     struct option_list reports, ranges, conditions;
@@ -68,109 +65,6 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-/* ---- conditions ------------------------------------------------------------------------------------------------ */
-
-struct condition {
-    const char *text;
-    char column[64];
-    int any;              /* one row is enough; else the sum of all */
-    char sign;            /* '>' or '<' */
-    double bound;
-    int percent;
-    int is_time;          /* the bound has a unit of time */
-    size_t checked;       /* reports to which it was applied */
-    struct error refused; /* why it was not applied to the last one */
-};
-
-static int parse_bound(const char *text, struct condition *out)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    while (*end == ' ')
-        end++;
-    out->percent = strcmp(end, "%") == 0;
-    double unit = out->percent ? 1 : human_time_unit(end);
-    out->is_time = !out->percent && *end;
-    out->bound = value * unit;
-    return end != text && isfinite(value) && unit != 0;
-}
-
-/* Sums over all rows mean something for these only. */
-static int sums_up(const char *column)
-{
-    return strcasecmp(column, "total") == 0 || strcasecmp(column, "count") == 0;
-}
-
-static int parse_condition(const char *text, struct condition *out, struct error *err)
-{
-    const char *at = text + strspn(text, " "), *sign = strpbrk(at, "<>");
-
-    *out = (struct condition){ .text = text };
-    if (strncmp(at, "any ", 4) == 0) {
-        out->any = 1;
-        at += 4;
-    }
-    size_t length = sign && sign > at ? (size_t)(sign - at) : 0;
-    while (length && at[length - 1] == ' ')
-        length--;
-    if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--fail-if must be like 'total>+5%%' or 'any avg>+20us', not "
-                         "'%s'",
-                         text);
-    memcpy(out->column, at, length);
-    out->sign = *sign;
-    out->any |= !sums_up(out->column);
-    return 0;
-}
-
-/* Whether the whole interval is beyond the bound. What is new has nothing that a percentage could be of. */
-static int is_beyond(const struct table_diff_change *change, const struct condition *condition)
-{
-    double low = change->low, high = change->high;
-
-    if (condition->percent) {
-        if (change->before == 0)
-            return 0;
-        low *= 100 / fabs(change->before);
-        high *= 100 / fabs(change->before);
-    }
-    return condition->sign == '>' ? low > condition->bound : high < condition->bound;
-}
-
-/* The change that is beyond the bound by most, or NULL; *count is the number of such changes. */
-static const struct table_diff_change *find_beyond(const struct table_diff *diff, const struct condition *condition,
-                                                   size_t *count)
-{
-    const struct table_diff_change *most = NULL;
-
-    *count = (size_t)(!condition->any && is_beyond(&diff->overall, condition));
-    if (!condition->any)
-        return *count ? &diff->overall : NULL;
-    for (size_t i = 0; i < table_row_count(diff->table); i++) {
-        if (!is_beyond(&diff->rows[i], condition))
-            continue;
-        most = most ? most : &diff->rows[i]; /* the largest comes first */
-        ++*count;
-    }
-    return most;
-}
-
-/* Whether a condition can be applied to the figure: ERR_BAD_ARGUMENT if not. */
-static int check_sense(const struct condition *condition, const struct analysis *analysis,
-                       const struct table_diff *diff, struct error *err)
-{
-    if (!condition->any && !diff->has_overall)
-        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
-                         condition->text, analysis->name,
-                         analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->text);
-    if (condition->is_time && !unit_is_ns((enum table_unit)diff->unit))
-        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' names a time, but %s of %s is not a time",
-                         condition->text, diff->column, analysis->name);
-    return 0;
-}
-
 /* ---- one report ------------------------------------------------------------------------------------------------ */
 
 struct run {
@@ -185,7 +79,7 @@ struct job {
     const struct settings *settings;
     struct run runs[2 * MOST_RUNS]; /* those before come first */
     size_t before, after;
-    struct condition conditions[MOST_CONDITIONS];
+    struct diff_condition conditions[MOST_CONDITIONS];
     size_t condition_count;
     const struct output_delivery *delivery;
     size_t shown;         /* reports that were compared */
@@ -233,21 +127,6 @@ static int compare(const struct job *job, const struct analysis *analysis, const
     return table_diff_make(tables, job->before, job->after, &request, out, err);
 }
 
-static void add_figure(struct text *out, const struct table_diff *diff, double value,
-                       const struct print_time_unit *time)
-{
-    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, value != floor(value) };
-    const struct table_cell cell = { .kind = CELL_REAL, .real = value };
-
-    if (unit_is_ns(diff->unit) && time == &time_unit_auto) {
-        human_time(out, saturating_from_double(value));
-        return;
-    }
-    print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
-    if (unit_is_ns(diff->unit))
-        text_addf(out, " %s", time->suffix);
-}
-
 /* When a row counts as unchanged, apart from equal figures. */
 static const char *unchanged_means(const struct table_diff *diff, const struct job *job)
 {
@@ -256,109 +135,53 @@ static const char *unchanged_means(const struct table_diff *diff, const struct j
     return diff->is_estimate ? " by more than the sampling error" : "";
 }
 
-/* The sentences under a table: all rows together, and what is not in it. */
-static void add_overall(struct text *out, const struct table_diff *diff, const struct job *job,
-                        const struct print_time_unit *time)
+/* The lines under a table: all rows together, and what is not in it. */
+static void add_notes(struct text *out, const struct table_diff *diff, const struct job *job,
+                      const struct print_time_unit *time)
 {
     const struct table_diff_change *all = &diff->overall;
+    size_t runs = job->before + job->after;
 
     if (diff->has_overall) {
-        text_addf(out, "\n%s of all rows: ", diff->column);
-        add_figure(out, diff, all->before, time);
+        text_addf(out, "%s of all rows: ", diff->column);
+        diff_add_figure(out, diff, all->before, time);
         text_add(out, " before, ");
-        add_figure(out, diff, all->after, time);
+        diff_add_figure(out, diff, all->after, time);
         text_add(out, " after");
         if (all->before != 0)
             text_addf(out, ": %+.1f %%", 100 * all->change / fabs(all->before));
-        if (all->before != 0 && job->before + job->after > 2)
+        if (all->before != 0 && runs > 2)
             text_addf(out, " (%+.1f … %+.1f %%)", 100 * all->low / fabs(all->before),
                       100 * all->high / fabs(all->before));
         text_add(out, "\n");
     }
     if (diff->unchanged)
-        text_addf(out, "%s%zu %s not change%s and %s not listed; --all lists all rows.\n",
-                  diff->has_overall ? "" : "\n", diff->unchanged, diff->unchanged == 1 ? "row did" : "rows did",
-                  unchanged_means(diff, job), diff->unchanged == 1 ? "is" : "are");
-    if (job->before + job->after == 2)
-        return;
-    text_addf(out, "Medians of %zu and %zu runs; each interval contains the true change with %.0f %% confidence%s.\n",
-              job->before, job->after, 100 * diff->confidence,
-              diff->confidence < 0.95 ? ", the most that so few runs allow" : "");
+        text_addf(out, "%zu %s not change%s and %s not listed; --all lists all rows.\n", diff->unchanged,
+                  diff->unchanged == 1 ? "row did" : "rows did", unchanged_means(diff, job),
+                  diff->unchanged == 1 ? "is" : "are");
+    if (runs > 2)
+        text_addf(out,
+                  "Medians of %zu and %zu runs; each interval contains the true change with %.0f %% confidence%s.\n",
+                  job->before, job->after, 100 * diff->confidence,
+                  diff->confidence < 0.95 ? ", the most that so few runs allow" : "");
 }
 
-/* The names of a row: the texts of its key columns. */
-static void add_row_name(struct text *out, const struct table_diff *diff, size_t row)
-{
-    const struct table_column *columns = table_columns(diff->table);
-    const struct table_cell *cells = table_row(diff->table, row);
-    const char *before = " of ";
-
-    for (size_t i = 0; i < table_column_count(diff->table); i++) {
-        if (columns[i].kind != CELL_TEXT || strcmp(columns[i].name, "Note") == 0 || !cells[i].text.length)
-            continue;
-        size_t indent = strspn(cells[i].text.bytes, " "); /* of a tree */
-        text_add(out, before);
-        display_add(out, cells[i].text.bytes + indent, cells[i].text.length - indent, NAME_COLUMNS);
-        before = ", ";
-    }
-}
-
-/* A figure for a sentence: times with three digits. */
-static void add_short_figure(struct text *out, const struct table_diff *diff, double value)
-{
-    add_figure(out, diff, value, &time_unit_auto);
-}
-
-static void add_limit(struct text *out, const struct condition *condition, const struct table_diff *diff)
-{
-    if (condition->percent) {
-        text_addf(out, "%+g %%", condition->bound);
-        return;
-    }
-    text_add_char(out, condition->bound < 0 ? '-' : '+');
-    add_short_figure(out, diff, fabs(condition->bound));
-}
-
-/* "FAILED osrt_sum: total 4.53 s → 6.94 s (+53.1 %), limit +5 %" */
-static void report_failure(const struct analysis *analysis, const struct condition *condition,
-                           const struct table_diff *diff, const struct table_diff_change *change, size_t count)
-{
-    struct text out = { 0 };
-
-    text_addf(&out, "FAILED %s: %s", analysis->name, condition->column);
-    if (condition->any)
-        add_row_name(&out, diff, (size_t)(change - diff->rows));
-    text_add_char(&out, ' ');
-    add_short_figure(&out, diff, change->before);
-    text_add(&out, " → ");
-    add_short_figure(&out, diff, change->after);
-    if (change->before != 0)
-        text_addf(&out, " (%+.1f %%)", 100 * change->change / fabs(change->before));
-    text_add(&out, ", limit ");
-    add_limit(&out, condition, diff);
-    if (count > 1)
-        text_addf(&out, "; %zu more %s it", count - 1, count == 2 ? "row exceeds" : "rows exceed");
-    fprintf(stderr, "%s\n", text_string(&out));
-    text_free(&out);
-}
-
-static int check_condition(struct job *job, const struct analysis *analysis, struct condition *condition, int asked_for,
-                           struct error *err)
+static int check_condition(struct job *job, const struct analysis *analysis, struct diff_condition *condition,
+                           int asked_for, struct error *err)
 {
     struct table_diff diff = { 0 };
-    size_t count;
+    struct text line = { 0 };
     int code;
 
     if ((code = compare(job, analysis, condition->column, 1, &diff, err)) != 0)
         goto done;
-    if ((code = check_sense(condition, analysis, &diff, err)) != 0)
+    if ((code = diff_condition_check(condition, analysis, &diff, err)) != 0)
         goto done;
     condition->checked++;
-    const struct table_diff_change *change = find_beyond(&diff, condition, &count);
-    if (change)
-        report_failure(analysis, condition, &diff, change, count);
-    job->failed |= change != NULL;
+    job->failed |= diff_condition_is_met(condition, analysis, &diff, &line);
+    fputs(text_string(&line), stderr);
 done:
+    text_free(&line);
     table_diff_free(&diff);
     if (code == ERR_BAD_ARGUMENT && !asked_for) { /* another report may suit it */
         condition->refused = *err;
@@ -376,29 +199,60 @@ static int check_conditions(struct job *job, const struct analysis *analysis, in
     return 0;
 }
 
+static void add_line(struct text *out, const char *line, size_t columns)
+{
+    struct text copy = { 0 };
+
+    text_add_bytes(&copy, line, strcspn(line, "\n"));
+    display_add_wrapped(out, text_string(&copy), 0, 0, columns);
+    text_free(&copy);
+}
+
+/* The table, on a terminal with a title and notes. */
+static void add_comparison(struct text *out, const struct job *job, const struct analysis *analysis,
+                           const struct output_destination *destination, struct table_diff *diff)
+{
+    struct print_request request = destination->request;
+    int for_people = output_is_human(destination);
+    int with_notes = output_is_console(destination) && !job->delivery->quiet && destination->format->title;
+    struct text notes = { 0 };
+
+    request.title = analysis->title;
+    request.name = analysis->name;
+    if (with_notes)
+        destination->format->title(out, request.title, request.name, &request);
+    size_t hidden = output_limit_rows(job->delivery, destination, diff->table);
+    if (table_row_count(diff->table) || !for_people)
+        destination->format->table(out, diff->table, &request);
+    if (!with_notes)
+        return;
+    if (hidden)
+        text_addf(out, "  … %zu more rows: --rows=all\n", hidden);
+    add_notes(&notes, diff, job, request.time);
+    text_add(out, for_people ? "" : "\n");
+    for (const char *line = text_string(&notes); *line; line += strcspn(line, "\n") + 1)
+        add_line(out, line, for_people ? print_human_columns(&request) : SIZE_MAX);
+    text_add(out, for_people ? "\n" : "");
+    text_free(&notes);
+}
+
 static int show(struct job *job, const struct selection_item *wanted, const struct output_destination *destination,
                 struct error *err)
 {
-    struct print_request request = destination->request;
-    struct text out = { 0 }, file = { 0 }, what = { 0 };
+    static const struct selection_part_settings whole;
+    struct print_document *document = output_is_console(destination) ? job->delivery->document : NULL;
+    struct text out = { 0 }, file = { 0 }, what = { 0 }, name = { 0 };
     struct table_diff diff;
-    int notes = output_is_console(destination) && !job->delivery->quiet;
     int code = compare(job, wanted->analysis, job->settings->column, job->settings->all, &diff, err);
 
     if (code != 0)
         return code;
-    request.title = wanted->analysis->title;
-    request.name = wanted->analysis->name;
-    if (notes && destination->format->title)
-        destination->format->title(&out, request.title, request.name, &request);
-    size_t hidden = output_limit_rows(job->delivery, destination, diff.table);
-    destination->format->table(&out, diff.table, &request);
-    if (notes && hidden && destination->format->title)
-        text_addf(&out, "  … %zu more rows: --rows=all\n", hidden);
-    if (notes && destination->format->title)
-        add_overall(&out, &diff, job, request.time);
-    if (notes && output_is_human(destination))
-        text_add_char(&out, '\n');
+    selection_name(&name, wanted, &whole);
+    if (document)
+        print_document_table(&out, document, text_string(&name));
+    add_comparison(&out, job, wanted->analysis, destination, &diff);
+    if (document)
+        print_document_end_table(&out, document);
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
     output_file(&file, destination, job->runs[0].path, text_string(&what));
@@ -407,6 +261,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     text_free(&out);
     text_free(&file);
     text_free(&what);
+    text_free(&name);
     return code;
 }
 
@@ -488,9 +343,26 @@ static int take_files(struct job *job, const char *const *first, size_t first_co
 static int take_conditions(struct job *job, struct error *err)
 {
     for (size_t i = 0; i < job->settings->conditions.count; i++)
-        if (parse_condition(job->settings->conditions.values[i], &job->conditions[job->condition_count++], err) != 0)
+        if (diff_condition_parse(job->settings->conditions.values[i], &job->conditions[job->condition_count++], err) !=
+            0)
             return err->code;
     return 0;
+}
+
+/* Adds what stands before or behind the tables on stdout, if they are one document. */
+static void add_to_document(const struct job *job, int is_end)
+{
+    struct print_document *document = job->delivery->document;
+    struct text out = { 0 };
+
+    if (document && is_end) {
+        print_document_end_file(&out, document);
+        print_document_end(&out, document);
+    } else if (document) {
+        print_document_file(&out, document, "");
+    }
+    command_print(&out);
+    text_free(&out);
 }
 
 static int compare_all(struct job *job, const struct selection_list *asked, struct error *err)
@@ -516,6 +388,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { 0 };
     struct output_delivery delivery = { 0 };
+    struct print_document document;
     struct error err = { 0 };
     const char *files[argc];
     size_t file_count;
@@ -538,8 +411,12 @@ static int run(const struct command *self, int argc, char **argv)
         job->delivery = &delivery;
         if (take_files(job, files, file_count, second, second_count, &err) == 0 && take_conditions(job, &err) == 0 &&
             output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
-            selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0)
+            selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0) {
+            output_begin_document(&delivery, &document, 0, wanted->count != 1);
+            add_to_document(job, 0);
             compare_all(job, wanted, &err);
+            add_to_document(job, 1);
+        }
     }
     status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
     for (size_t i = 0; job && i < job->before + job->after; i++) {

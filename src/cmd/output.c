@@ -156,7 +156,9 @@ int output_delivery_parse(struct output_delivery *delivery, const struct output_
     size_t format_count = 0, output_count = 0;
     const struct print_time_unit *unit = settings->time_unit ? time_unit_find(settings->time_unit) : NULL;
 
-    *delivery = (struct output_delivery){ .quiet = settings->quiet, .overwrite = settings->force_overwrite };
+    *delivery = (struct output_delivery){ .quiet = settings->quiet,
+                                          .overwrite = settings->force_overwrite,
+                                          .as_nsys = settings->as_nsys };
     if (settings->time_unit && !unit)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "unknown unit '%s' for --timeunit: use nsec, usec, msec, seconds or auto",
@@ -209,6 +211,30 @@ size_t output_limit_rows(const struct output_delivery *delivery, const struct ou
     else if (output_is_human(destination) && !delivery->quiet)
         table_limit(table, OUTPUT_HUMAN_ROWS);
     return rows - table_row_count(table);
+}
+
+int output_is_data(const struct output_delivery *delivery, const struct output_destination *destination)
+{
+    return output_is_console(destination) && destination->format->for_programs && !delivery->as_nsys;
+}
+
+void output_begin_document(struct output_delivery *delivery, struct print_document *document, int by_file, int by_table)
+{
+    *document = (struct print_document){ .by_file = by_file, .by_table = by_table, .is_quiet = delivery->quiet };
+    for (size_t i = 0; i < delivery->count && !document->format; i++)
+        if (output_is_data(delivery, &delivery->list[i]))
+            document->format = delivery->list[i].format;
+    delivery->document = document->format ? document : NULL;
+}
+
+void output_note(const struct output_delivery *delivery, const struct text *note)
+{
+    if (delivery->quiet)
+        return;
+    if (delivery->document)
+        fputs(text_string(note), stderr);
+    else
+        command_print(note);
 }
 
 int output_is_console(const struct output_destination *destination)

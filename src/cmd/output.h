@@ -5,7 +5,7 @@
 #ifndef TACHO_CMD_OUTPUT_H
 #define TACHO_CMD_OUTPUT_H
 
-#include "cmd/print/print.h"
+#include "cmd/print/document.h"
 #include "command.h"
 
 enum { DELIVER_MOST = 64 };
@@ -34,7 +34,8 @@ struct output_settings {
     { .name = "rows", .kind = OPTION_TEXT, .offset = offsetof(type, member.rows), .value = "N|all",                    \
       .help = "Print the first N rows of each table. Default: 20 for human, else all." },                              \
     { .name = "nsys-output", .kind = OPTION_BOOL, .offset = offsetof(type, member.as_nsys),                            \
-      .help = "On a terminal, print the reports in the layout of nsys, byte for byte. Default: false." },              \
+      .help = "Print what nsys prints, byte for byte: its layout on a terminal, its notes on stdout with csv and "     \
+              "json. Default: false." },                                                                               \
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                     \
       .help = "Print only the tables, without titles and notes." },                                                    \
     { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                \
@@ -53,11 +54,12 @@ enum { OUTPUT_HUMAN_ROWS = 20 };
 
 struct output_delivery {
     struct output_destination list[DELIVER_MOST];
-    size_t count;                   /* at least 1 */
-    size_t rows;                    /* of each table; SIZE_MAX: all */
-    const char *rows_option;        /* the same as an option of a report; NULL: not given */
-    int quiet, overwrite;
-    char **texts[2 * DELIVER_MOST]; /* the strings that the list points into */
+    size_t count;                    /* at least 1 */
+    size_t rows;                     /* of each table; SIZE_MAX: all */
+    const char *rows_option;         /* the same as an option of a report; NULL: not given */
+    int quiet, overwrite, as_nsys;
+    struct print_document *document; /* of the tables on stdout that are for programs; NULL: none */
+    char **texts[2 * DELIVER_MOST];  /* the strings that the list points into */
     size_t text_count;
 };
 
@@ -68,6 +70,16 @@ const struct output_destination *output_delivery_at(const struct output_delivery
 int output_is_console(const struct output_destination *destination);
 /* Whether the tables are printed for people: together, in the order of what matters, with what is missing said once. */
 int output_is_human(const struct output_destination *destination);
+/* Whether the tables go to stdout in a format for programs: then nothing else does. nsys prints its notes there. */
+int output_is_data(const struct output_delivery *delivery, const struct output_destination *destination);
+
+/* Starts the document of the tables on stdout, if they are for programs. The caller owns it, and adds what
+ * print_document_end() adds to stdout. */
+void output_begin_document(struct output_delivery *delivery, struct print_document *document, int by_file,
+                           int by_table);
+
+/* Prints a note: to stdout, as nsys does, or to stderr if the tables there are for programs. Nothing with --quiet. */
+void output_note(const struct output_delivery *delivery, const struct text *note);
 
 /* Leaves the rows of a table that a destination gets: --rows, else OUTPUT_HUMAN_ROWS for people who read notes, else
  * all. Returns how many it has left out. */

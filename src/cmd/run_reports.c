@@ -123,21 +123,12 @@ static void limit_rows(struct job *job, struct analysis_option options[WANTED_MO
     job->by_default = 0;
 }
 
-/* Prints notes on the progress to the terminal, never to the destination of a table. */
-static void note(const struct output_delivery *delivery, const struct text *notes)
-{
-    const struct output_destination console = { .output = "-" };
-
-    if (!delivery->quiet)
-        output_deliver(delivery, &console, NULL, notes, NULL);
-}
-
 static void note_part(const struct output_delivery *delivery, const struct selection_part *part)
 {
     struct text notes = { 0 };
 
     selection_part_note(&notes, part);
-    note(delivery, &notes);
+    output_note(delivery, &notes);
     text_free(&notes);
 }
 
@@ -160,7 +151,7 @@ static int send_away(const struct job *job, struct error *err)
     add_processing(&notes, job->path, analysis, code != 0 ? NULL : text_string(&file));
     if (code == ERR_NO_DATA)
         add_skipped(&notes, job->path, analysis, job->report, err);
-    note(job->delivery, &notes);
+    output_note(job->delivery, &notes);
     if (code != 0)
         goto done;
     add_table(&out, table, analysis, &style);
@@ -189,6 +180,47 @@ free_text:
     return code;
 }
 
+/* The name of a table in a document: the report with its options. */
+static void add_table_name(struct text *out, const struct selection_item *wanted)
+{
+    static const struct selection_part_settings whole;
+
+    selection_name(out, wanted, &whole);
+}
+
+/* A table for programs. A report that was asked for and has no data is an empty array in JSON; other formats have no
+ * header for it. */
+static int print_data(const struct job *job, struct error *err)
+{
+    const struct run_reports_style style = { .format = job->destination->format, .request = job->destination->request };
+    struct print_document *document = job->delivery->document;
+    struct text out = { 0 }, name = { 0 }, notes = { 0 };
+    struct table *table = NULL;
+    int code = analysis_run(job->wanted->analysis, job->report, &job->request, &table, err);
+
+    if (code == ERR_NO_DATA && !job->by_default) {
+        add_skipped(&notes, job->path, job->wanted->analysis, job->report, err);
+        text_cut(&notes, notes.length - 1);
+        output_note(job->delivery, &notes);
+    }
+    if (code != 0 && (code != ERR_NO_DATA || job->by_default || style.format != &print_json))
+        goto done;
+    add_table_name(&name, job->wanted);
+    print_document_table(&out, document, text_string(&name));
+    if (table)
+        add_table(&out, table, job->wanted->analysis, &style);
+    else
+        text_add(&out, "[]\n");
+    print_document_end_table(&out, document);
+    code = output_deliver(job->delivery, job->destination, NULL, &out, err);
+done:
+    table_delete(table);
+    text_free(&out);
+    text_free(&name);
+    text_free(&notes);
+    return code == ERR_NO_DATA ? 0 : code;
+}
+
 static int print_for_people(const struct job *job, struct error *err)
 {
     struct text out = { 0 };
@@ -210,6 +242,8 @@ static int show_job(struct job *job, struct error *err)
     if (output_is_human(job->destination))
         return print_for_people(job, err);
     limit_rows(job, options);
+    if (output_is_data(job->delivery, job->destination))
+        return print_data(job, err);
     return output_is_console(job->destination) ? print_here(job, err) : send_away(job, err);
 }
 
@@ -278,6 +312,19 @@ static int end_for_people(const struct run_human *human, struct error *err)
     return code;
 }
 
+/* Adds to the document on stdout what stands before or behind the tables of a file. */
+static void add_to_document(const struct output_delivery *delivery, const char *path, int is_end)
+{
+    struct text out = { 0 };
+
+    if (delivery->document && is_end)
+        print_document_end_file(&out, delivery->document);
+    else if (delivery->document)
+        print_document_file(&out, delivery->document, path);
+    command_print(&out);
+    text_free(&out);
+}
+
 /* Runs the reports that were asked for, or (NULL, or none) the default ones. */
 static int show_open(struct report *report, struct run_human *human, const struct run_reports_settings *settings,
                      const struct run_reports_registry *registry, const struct selection_list *wanted,
@@ -286,10 +333,12 @@ static int show_open(struct report *report, struct run_human *human, const struc
     int code;
 
     human->request = output_delivery_at(human->delivery, 0)->request;
+    add_to_document(human->delivery, human->path, 0);
     if (wanted && wanted->count)
         code = show_report(report, human, settings, wanted, err);
     else
         code = show_defaults(report, human, settings, registry, err);
+    add_to_document(human->delivery, human->path, 1);
     return code != 0 ? code : end_for_people(human, err);
 }
 
@@ -357,8 +406,7 @@ static int explain(const struct run_reports_registry *registry, const char *name
     const struct analysis *one = *name && !all ? registry->find(name) : NULL;
 
     if (*name && !all && !one)
-        return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; --help-%ss lists the names", registry->noun, name,
-                         registry->noun);
+        return selection_unknown(registry->known, registry->noun, name, err);
     for (const struct analysis *const *at = registry->known; *at; at++) {
         if (one && *at != one)
             continue;
@@ -401,10 +449,21 @@ static void name_file(const char *path, const struct output_delivery *delivery)
     text_free(&name);
 }
 
+static void end_document(const struct output_delivery *delivery)
+{
+    struct text out = { 0 };
+
+    if (delivery->document)
+        print_document_end(&out, delivery->document);
+    command_print(&out);
+    text_free(&out);
+}
+
 int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const char *const *files, size_t file_count)
 {
     struct output_delivery delivery = { 0 };
+    struct print_document document;
     struct error err = { 0 };
     struct selection_list *wanted = calloc(1, sizeof *wanted);
 
@@ -415,11 +474,14 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
         selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
+    if (!err.code)
+        output_begin_document(&delivery, &document, file_count > 1, wanted->count != 1 || delivery.count > 1);
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++) {
         if (file_count > 1)
             name_file(files[i], &delivery);
         status = show_file(self, files[i], settings, registry, wanted, &delivery);
     }
+    end_document(&delivery);
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)

@@ -19,7 +19,7 @@ static const struct analysis *find(const struct analysis *const *registry, const
     return NULL;
 }
 
-static int complain(const struct analysis *const *registry, const char *noun, const char *name, struct error *err)
+int selection_unknown(const struct analysis *const *registry, const char *noun, const char *name, struct error *err)
 {
     const char *names[WANTED_MOST];
     size_t count = 0;
@@ -51,7 +51,7 @@ static int parse_one(struct selection_list *list, char *text, const struct analy
     const struct analysis *analysis = find(registry, text);
     if (!analysis) {
         if (!list->unknown.code)
-            complain(registry, noun, text, &list->unknown);
+            selection_unknown(registry, noun, text, &list->unknown);
         return 0;
     }
     if (selection_add(list, analysis, err) != 0)

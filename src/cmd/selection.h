@@ -23,6 +23,9 @@ struct selection_list {
     struct error unknown; /* for the first name that is not in the registry; its code is 0 if all are */
 };
 
+/* ERR_BAD_ARGUMENT for a name that the registry does not have, with the one that was meant. noun: "report", "rule". */
+int selection_unknown(const struct analysis *const *registry, const char *noun, const char *name, struct error *err);
+
 /* Adds the reports that the values of an option name, several in each, separated by commas. registry is `analyses` or
  * `rules`; noun is what errors call one of them: "report", "rule". list starts as {0}. Unknown names fail only if no
  * name is known; else list->unknown describes the first, so that the command can fail at its end. */

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pty
 import random
 import sqlite3
 import subprocess
@@ -142,6 +143,31 @@ def check_samples():
     check("a tree, row by row", status == 1 and err.startswith("FAILED cpu_topdown: total of _start, program 1.20 s → 2.20 s"), status, err)
 
 
+def on_terminal(columns, *arguments):
+    leader, follower = pty.openpty()
+    subprocess.run(["stty", "cols", str(columns)], stdin=follower, check=True)
+    done = subprocess.Popen([TACHO, "diff", *arguments], stdout=follower, env=dict(os.environ, TERM="dumb"))
+    os.close(follower)
+    text = lib.read_terminal(leader).decode()
+    check(f"a terminal of {columns} columns", done.wait() == 0, done.returncode)
+    return text.replace("\r\n", "\n").split("\n")
+
+
+def check_output():
+    """For scripts one document and nothing else; on a terminal lines that fit."""
+    status, out, err = run("-f", "json", "-r", "osrt_sum,nvtx_sum", "n1.sqlite", "n2.sqlite")
+    check("several reports are one object", (status, err) == (0, "") and {name: len(rows) for name, rows in json.loads(out).items()} == {"osrt_sum": 1, "nvtx_sum": 2}, out, err)
+    status, out, err = run("-f", "json", "n1.sqlite", "n2.sqlite")
+    check("so are the default ones", status == 0 and {"osrt_sum", "nvtx_sum"} <= set(json.loads(out)), out)
+    status, out, err = run("-f", "csv", "-r", "osrt_sum", "n1.sqlite", "n2.sqlite")
+    check("csv is the table alone", out.startswith("Before (ns),") and out.count("\n") == 2, out)
+    for columns in 80, 120, 200:
+        lines = on_terminal(columns, "-r", "cpu_sample_sum", "fast.sqlite", "slow.sqlite")
+        check("no line is wider than the terminal", max(map(len, lines)) <= columns, columns, lines)
+        check("the name comes first", any(line.split()[:3] == ["work", "500.0", "ms"] for line in lines), lines)
+        check("all rows together", "Self Time of all rows: 1.20 s before, 2.20 s after: +83.5 %" in lines, lines)
+
+
 def check_nested():
     """Ranges contain each other: their sum is refused where it was asked for, and left out where it was not."""
     for path, factor in ("n1.sqlite", 1), ("n2.sqlite", 2):
@@ -197,6 +223,7 @@ def main():
         check_conditions()
         check_samples()
         check_nested()
+        check_output()
         check_noise()
         check_ranges()
     sys.exit(failures != 0)

@@ -11,6 +11,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -141,6 +142,45 @@ def check_outputs():
         check(f"-o {wrong} is one sentence", status in (1, 2) and err.count("\n") == 1 and out == "", status, err)
 
 
+def check_scripts():
+    """What a script reads: nothing but the tables, and JSON that is one document."""
+    single = {name: json.loads(stats("-f", "json", "-r", name, "mix.sqlite")) for name in ("osrt_sum", "nvtx_sum")}
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum", "mix.sqlite")
+    check("one report is an array", (status, json.loads(out), err) == (0, single["osrt_sum"], ""), status, err)
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum,vulkan_api_sum", "-r", "nvtx_sum", "mix.sqlite")
+    expected = {"osrt_sum": single["osrt_sum"], "vulkan_api_sum": [], "nvtx_sum": single["nvtx_sum"]}
+    check("several reports are one object, in their order", status == 0 and list(json.loads(out).items()) == list(expected.items()), out[:200])
+    check("what is missing is said elsewhere", "Vulkan API data" in err and err.count("\n") == 1, err)
+    check("or not at all", run("stats", "-q", "-f", "json", "-r", "osrt_sum,vulkan_api_sum,nvtx_sum", "mix.sqlite")[1:] == (out, ""))
+    check("a report without data is an empty array", json.loads(stats("-f", "json", "-r", "vulkan_api_sum", "mix.sqlite")) == [])
+    status, out, err = run("stats", "-f", "json", "mix.sqlite")
+    default = json.loads(out)
+    check("the default list has what there is", status == 0 and err == "" and default["osrt_sum"] == single["osrt_sum"] and "vulkan_api_sum" not in default, list(default), err)
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum", "mix.sqlite", "mix.nsys-rep.sqlite")
+    check("files that fail leave a document", status == 1 and list(json.loads(out)) == ["mix.sqlite"] and err.count("\n") == 1, status, out, err)
+    shutil.copy("mix.sqlite", "second.sqlite")
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum,nvtx_sum", "mix.sqlite", "second.sqlite")
+    check("several files are one object", json.loads(out) == {"mix.sqlite": single, "second.sqlite": single}, out[:200])
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum", "mix.sqlite", "second.sqlite")
+    check("one report of several files", json.loads(out) == {"mix.sqlite": single["osrt_sum"], "second.sqlite": single["osrt_sum"]}, out[:200])
+    rules = json.loads(run("analyze", "-f", "json", "mix.sqlite")[1])
+    check("rules", rules["cuda_memcpy_sync"] and rules["cuda_memcpy_async"] == [], list(rules))
+    table = stats("-r", "osrt_sum", "-f", "csv", "mix.sqlite")
+    for form in ("csv", "tsv", "htable"):
+        whole = stats("-r", "osrt_sum", "-f", form, "mix.sqlite")
+        check(f"{form} is the table alone", run("stats", "-r", "osrt_sum", "-f", form, "mix.sqlite") == (0, whole, ""))
+    status, out, err = run("stats", "-f", "csv", "-r", "osrt_sum,vulkan_api_sum,nvtx_sum", "mix.sqlite")
+    check("an empty line between tables", out == table + "\n" + stats("-r", "nvtx_sum", "-f", "csv", "mix.sqlite") and err.startswith("SKIPPED: "), out[:200], err)
+    status, out, err = run("stats", "-r", "osrt_sum,nvtx_sum", "-f", "csv,json", "-o", "script,-", "mix.sqlite")
+    check("notes on files are not beside the data", json.loads(out) == {"nvtx_sum": single["nvtx_sum"]} and "[script_osrt_sum.csv]" in err, out[:200], err)
+    status, out, err = run("stats", "--nsys-output=true", "-f", "csv", "-r", "osrt_sum,vulkan_api_sum", "mix.sqlite")
+    check("as nsys has it", out == f"Processing [mix.sqlite] with [osrt_sum]... \n{table}\nProcessing [mix.sqlite] with [vulkan_api_sum]... \n"
+          "SKIPPED: mix.sqlite does not contain Vulkan API data.\n\n" and err == "", out, err)
+    for words in (["stats", "-f", "jsn", "mix.sqlite"], ["stats", "--help-reports=cuda_kern_sum"]):
+        status, out, err = run(*words)
+        check(f"{words} is answered with a suggestion", status == 2 and "did you mean" in err and err.count("\n") == 1, status, err)
+
+
 def overlapping(low, high):
     """Calls to libc in the capture that touch this time, from the SQLite file itself."""
     rows = sqlite3.connect("mix.sqlite").execute(
@@ -261,6 +301,7 @@ def main():
             check_formats(report)
         check_units()
         check_outputs()
+        check_scripts()
         check_filters()
         check_inputs()
         check_help()

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/nearest.h"
 #include "base/number.h"
 
 const struct print_format *const print_formats[] = {
@@ -110,6 +111,20 @@ static char *next_argument(char **rest)
     return word;
 }
 
+static int unknown_format(const char *name, struct error *err)
+{
+    const char *names[sizeof print_formats / sizeof print_formats[0]];
+    size_t count = 0;
+
+    for (; print_formats[count]; count++)
+        names[count] = print_formats[count]->name;
+    names[count] = NULL;
+    const char *nearest = nearest_name(name, names);
+    if (nearest)
+        return error_set(err, ERR_BAD_ARGUMENT, "unknown format '%s'; did you mean %s?", name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "unknown format '%s'; --help-formats lists the formats", name);
+}
+
 int print_format_parse(char *text, const struct print_format **format, struct print_request *request, struct error *err)
 {
     char *rest = text;
@@ -117,7 +132,7 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 
     *format = print_format_find(name);
     if (!*format)
-        return error_set(err, ERR_BAD_ARGUMENT, "unknown format '%s'; --help-formats lists the formats", name);
+        return unknown_format(name, err);
     while (rest) {
         char *word = next_argument(&rest);
         if (*word && !take_named(*format, word, request) && !take_width(*format, word, request))

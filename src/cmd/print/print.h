@@ -46,6 +46,7 @@ struct print_format {
     const char *usage;     /* "[:nohdr]" */
     const char *help;
     unsigned arguments;    /* the enum print_argument that it accepts */
+    int for_programs;      /* stdout has nothing but the tables */
     int has_auto_unit;     /* knows time_unit_auto, and has it by default; others have ns */
     /* Adds a heading above the table on a terminal; NULL: none. */
     void (*title)(struct text *out, const char *title, const char *name, const struct print_request *request);

@@ -110,6 +110,7 @@ const struct print_format print_csv = {
     .usage = "[:nohdr][:guard]",
     .help = "comma-separated values; guard: prefix names that start like a formula with '",
     .arguments = PRINT_NOHDR | PRINT_GUARD,
+    .for_programs = 1,
     .table = print_commas,
 };
 
@@ -119,5 +120,6 @@ const struct print_format print_tsv = {
     .usage = "[:nohdr][:esc][:guard]",
     .help = "tab-separated values; esc: write a tab in a name as \\t, not as a space; guard: as csv",
     .arguments = PRINT_NOHDR | PRINT_ESC | PRINT_GUARD,
+    .for_programs = 1,
     .table = print_tabs,
 };

@@ -97,6 +97,7 @@ const struct print_format print_hdoc = {
     .usage = "[:title=<title>][:css=<URL>]",
     .help = "HTML document",
     .arguments = PRINT_TITLE | PRINT_CSS,
+    .for_programs = 1,
     .table = print_document,
 };
 
@@ -105,5 +106,6 @@ const struct print_format print_htable = {
     .extension = "html",
     .usage = "",
     .help = "HTML table, to include in a document",
+    .for_programs = 1,
     .table = print_bare,
 };

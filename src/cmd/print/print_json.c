@@ -73,5 +73,6 @@ const struct print_format print_json = {
     .extension = "json",
     .usage = "",
     .help = "JSON array with an object for each row",
+    .for_programs = 1,
     .table = print_rows,
 };

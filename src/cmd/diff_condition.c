@@ -1,0 +1,177 @@
+/* See diff_condition.h. */
+#include "diff_condition.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/human.h"
+#include "base/saturating.h"
+#include "cmd/print/display.h"
+
+enum { NAME_COLUMNS = 60 };
+
+/* ---- what is asked for ----------------------------------------------------------------------------------------- */
+
+static int parse_bound(const char *text, struct diff_condition *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    while (*end == ' ')
+        end++;
+    out->percent = strcmp(end, "%") == 0;
+    double unit = out->percent ? 1 : human_time_unit(end);
+    out->is_time = !out->percent && *end;
+    out->bound = value * unit;
+    return end != text && isfinite(value) && unit != 0;
+}
+
+/* Sums over all rows mean something for these only. */
+static int sums_up(const char *column)
+{
+    return strcasecmp(column, "total") == 0 || strcasecmp(column, "count") == 0;
+}
+
+int diff_condition_parse(const char *text, struct diff_condition *out, struct error *err)
+{
+    const char *at = text + strspn(text, " "), *sign = strpbrk(at, "<>");
+
+    *out = (struct diff_condition){ .text = text };
+    if (strncmp(at, "any ", 4) == 0) {
+        out->any = 1;
+        at += 4;
+    }
+    size_t length = sign && sign > at ? (size_t)(sign - at) : 0;
+    while (length && at[length - 1] == ' ')
+        length--;
+    if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if must be like 'total>+5%%' or 'any avg>+20us', not '%s'",
+                         text);
+    memcpy(out->column, at, length);
+    out->sign = *sign;
+    out->any |= !sums_up(out->column);
+    return 0;
+}
+
+/* Whether the whole interval is beyond the bound. What is new has nothing that a percentage could be of. */
+static int is_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
+{
+    double low = change->low, high = change->high;
+
+    if (condition->percent) {
+        if (change->before == 0)
+            return 0;
+        low *= 100 / fabs(change->before);
+        high *= 100 / fabs(change->before);
+    }
+    return condition->sign == '>' ? low > condition->bound : high < condition->bound;
+}
+
+/* The change that is beyond the bound by most, or NULL; *count is the number of such changes. */
+static const struct table_diff_change *find_beyond(const struct table_diff *diff,
+                                                   const struct diff_condition *condition, size_t *count)
+{
+    const struct table_diff_change *most = NULL;
+
+    *count = (size_t)(!condition->any && is_beyond(&diff->overall, condition));
+    if (!condition->any)
+        return *count ? &diff->overall : NULL;
+    for (size_t i = 0; i < table_row_count(diff->table); i++) {
+        if (!is_beyond(&diff->rows[i], condition))
+            continue;
+        most = most ? most : &diff->rows[i]; /* the largest comes first */
+        ++*count;
+    }
+    return most;
+}
+
+int diff_condition_check(const struct diff_condition *condition, const struct analysis *analysis,
+                         const struct table_diff *diff, struct error *err)
+{
+    if (!condition->any && !diff->has_overall)
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
+                         condition->text, analysis->name,
+                         analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->text);
+    if (condition->is_time && !unit_is_ns((enum table_unit)diff->unit))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' names a time, but %s of %s is not a time",
+                         condition->text, diff->column, analysis->name);
+    return 0;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------------------------- */
+
+void diff_add_figure(struct text *out, const struct table_diff *diff, double value, const struct print_time_unit *time)
+{
+    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, value != floor(value) };
+    const struct table_cell cell = { .kind = CELL_REAL, .real = value };
+    int is_time = unit_is_ns((enum table_unit)diff->unit);
+
+    if (is_time && time == &time_unit_auto) {
+        human_time(out, saturating_from_double(value));
+        return;
+    }
+    print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
+    if (is_time)
+        text_addf(out, " %s", time->suffix);
+}
+
+/* The names of a row: the texts of its key columns. */
+static void add_row_name(struct text *out, const struct table_diff *diff, size_t row)
+{
+    const struct table_column *columns = table_columns(diff->table);
+    const struct table_cell *cells = table_row(diff->table, row);
+    const char *before = " of ";
+
+    for (size_t i = 0; i < table_column_count(diff->table); i++) {
+        if (columns[i].kind != CELL_TEXT || strcmp(columns[i].name, "Note") == 0 || !cells[i].text.length)
+            continue;
+        size_t indent = strspn(cells[i].text.bytes, " "); /* of a tree */
+        text_add(out, before);
+        display_add(out, cells[i].text.bytes + indent, cells[i].text.length - indent, NAME_COLUMNS);
+        before = ", ";
+    }
+}
+
+static void add_limit(struct text *out, const struct diff_condition *condition, const struct table_diff *diff)
+{
+    if (condition->percent) {
+        text_addf(out, "%+g %%", condition->bound);
+        return;
+    }
+    text_add_char(out, condition->bound < 0 ? '-' : '+');
+    diff_add_figure(out, diff, fabs(condition->bound), &time_unit_auto);
+}
+
+/* "FAILED osrt_sum: total 4.53 s → 6.94 s (+53.1 %), limit +5 %" */
+static void add_failure(struct text *out, const struct analysis *analysis, const struct diff_condition *condition,
+                        const struct table_diff *diff, const struct table_diff_change *change)
+{
+    text_addf(out, "FAILED %s: %s", analysis->name, condition->column);
+    if (condition->any)
+        add_row_name(out, diff, (size_t)(change - diff->rows));
+    text_add_char(out, ' ');
+    diff_add_figure(out, diff, change->before, &time_unit_auto);
+    text_add(out, " → ");
+    diff_add_figure(out, diff, change->after, &time_unit_auto);
+    if (change->before != 0)
+        text_addf(out, " (%+.1f %%)", 100 * change->change / fabs(change->before));
+    text_add(out, ", limit ");
+    add_limit(out, condition, diff);
+}
+
+int diff_condition_is_met(const struct diff_condition *condition, const struct analysis *analysis,
+                          const struct table_diff *diff, struct text *line)
+{
+    size_t count;
+    const struct table_diff_change *change = find_beyond(diff, condition, &count);
+
+    if (!change)
+        return 0;
+    add_failure(line, analysis, condition, diff, change);
+    if (count > 1)
+        text_addf(line, "; %zu more %s it", count - 1, count == 2 ? "row exceeds" : "rows exceed");
+    text_add_char(line, '\n');
+    return 1;
+}
