@@ -241,6 +241,31 @@ static void write_details(struct collector *collector, int64_t end_ns)
     writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
 }
 
+/* What the report's last lines need, and no other table has. */
+static void write_capture(struct collector *collector, int64_t end_ns)
+{
+    static const char *const overs[] = {
+        [COLLECT_OVER_PROGRAM] = "program",
+        [COLLECT_OVER_DURATION] = "duration",
+        [COLLECT_OVER_RANGE] = "range",
+    };
+    const struct collect_result *result = collector->result;
+    struct row_TACHO_CAPTURE row = { 0 };
+    ROW_SET(&row, TACHO_CAPTURE, timestamp, end_ns);
+    ROW_SET(&row, TACHO_CAPTURE, over,
+            collector_string(collector, result->interrupted ? "signal" : overs[result->over]));
+    if (result->kill_sent)
+        ROW_SET(&row, TACHO_CAPTURE, killSignal, result->kill_sent);
+    ROW_SET(&row, TACHO_CAPTURE, cpuNs, result->cpu_ns);
+    ROW_SET(&row, TACHO_CAPTURE, costNs, result->cost_ns);
+    ROW_SET(&row, TACHO_CAPTURE, startCostNs, result->start_cost_ns);
+    if (result->python.processes)
+        ROW_SET(&row, TACHO_CAPTURE, pythonCpuNs, result->python.cpu_ns);
+    ROW_SET(&row, TACHO_CAPTURE, cutStacks, (int64_t)(result->cpu.cut + result->cpu.broken));
+    ROW_SET(&row, TACHO_CAPTURE, throttled, (int64_t)result->cpu.throttled);
+    writer_append(collector->writer, TABLE_TACHO_CAPTURE, &row);
+}
+
 /* Warns with the range and the domain that the capture waited for, and with the option that would have matched. */
 static void tell_which_range(struct collector *collector)
 {
@@ -309,6 +334,7 @@ static void finish(struct collector *collector)
     children_count_unrecorded(collector);
     unattached_tell(collector);
     SOURCES_CALL(stop, collector);
+    write_capture(collector, end_ns);
     flush(collector); /* makes all losses known; the writer keeps room for the counts in reserve */
     disk_losses_count(collector);
 }

@@ -19,8 +19,8 @@ class Attach(lib.Case):
         self.assertEqual(report.count("processes", "lost", "no-answer"), 5)
         self.assertEqual(report.unrecorded(), {"no-answer": 5})
         self.assertEqual(report.produced("processes"), 5)
-        self.assertIn("5 processes were not recorded", self.output.stderr)
-        self.assertIn("incomplete: 5 processes (no-answer) were not recorded", self.health())
+        self.assertIn("5 processes were not traced", self.output.stderr)
+        self.assertIn("incomplete: 5 of 6 processes not traced (no answer): their calls, ranges and GPU work are missing", self.health())
 
     def test_collector_that_goes_on_is_heard_again(self):
         """The children of the second program, which starts when the collector runs again, are all recorded."""
@@ -58,8 +58,8 @@ class Attach(lib.Case):
                 self.assertEqual(report.count("processes", "lost", "not-attached"), 1)
                 self.assertEqual(report.produced("processes"), 1)
                 self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE exe LIKE '%/sleep' AND ending = 'exit' AND exitStatus = 0"), 1)
-                self.assertRegex(self.output.stderr, r"1 process was not recorded: no agent was loaded.* First: sleep \(pid \d+\)")
-                self.assertIn("incomplete: 1 process (not-attached) was not recorded", self.health())
+                self.assertRegex(self.output.stderr, r"1 process was not traced: no agent was loaded.* First: sleep \(pid \d+\)")
+                self.assertRegex(self.health(), r"Health +complete; 1 of \d+ processes not traced \(not attached\)$")
 
     def test_child_of_vfork(self):
         """…runs with its parent's agent. It is listed, and nothing of it is lost."""

@@ -126,7 +126,7 @@ class AddressSpace(lib.Case):
         size = int(subprocess.run([MEMORY, "size"], capture_output=True, text=True, check=True).stdout)
         done = self.run_tacho("sh", "-c", f'ulimit -v {size + 2304}; exec "$@"', "sh", MEMORY, "limits", options=["-t", "osrt", "-s", "none"])
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"1 process was not recorded: no address space was left for a buffer \(ulimit -v\)\. First: memory \(pid")
+        self.assertRegex(done.stderr, r"1 process was not traced: no address space was left for a buffer \(ulimit -v\)\. First: memory \(pid")
         self.assertEqual(done.stderr.count("not recorded"), 1)
 
 
@@ -149,7 +149,7 @@ class FileSize(lib.Case):
     def test_a_program_that_cannot_be_recorded_runs_all_the_same(self):
         done = self.limited(16 * MEGABYTE, 16 * MEGABYTE, MEMORY, "limits", options=["-t", "osrt"])
         self.assertEqual((done.returncode, done.stdout), (0, f"{16 * MEGABYTE} {16 * MEGABYTE} default\n"), done.stderr)
-        self.assertIn("1 process was not recorded: the collector could not create shared memory for a buffer (File too large). First: memory (pid", done.stderr)
+        self.assertIn("1 process was not traced: the collector could not create shared memory for a buffer (File too large). First: memory (pid", done.stderr)
         self.assertEqual(done.stderr.count("not recorded"), 1, "it is said once")
         self.assertEqual(self.report().count("processes", "lost", "no-shared-memory"), 1)
 

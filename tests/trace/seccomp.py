@@ -61,7 +61,7 @@ class Seccomp(lib.Case):
         self.assertEqual(report.ranges(), {"instruction": 1})
         info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True)
         self.assertRegex(info.stdout, r"seccomp +\[exit 5, .*no agent: filtered\]")
-        self.assertRegex(self.output.stderr, r"2 processes were not recorded: a seccomp filter was installed during the capture\. First: seccomp \(pid")
+        self.assertRegex(self.output.stderr, r"2 processes were not traced: a seccomp filter was installed during the capture\. First: seccomp \(pid")
 
     def test_filter_set_by_a_static_program(self):
         """No agent sees it: the new program's keeps silent, and the collector finds it in /proc, if it lives long enough."""
@@ -78,7 +78,7 @@ class Seccomp(lib.Case):
             lib.until(found, "the report names both programs behind the filter")
         finally:
             stderr = tacho.communicate()[1]
-        self.assertRegex(stderr, r"2 processes were not recorded: a seccomp filter .* First: \w+ \(pid \d+\)")
+        self.assertRegex(stderr, r"2 processes were not traced: a seccomp filter .* First: \w+ \(pid \d+\)")
 
     def test_filter_and_fork(self):
         for how in ("prctl", "syscall", "syscall-prctl"):

@@ -243,6 +243,7 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
     int code;
 
     collect->sources = profile_trace_finish(settings);
+    collect->requested = settings->has_sources ? collect->sources : 0;
     collect->overwrite = settings->overwrite;
     collect->redact = settings->redact;
     collect->hide_output = !settings->show_output;

@@ -251,6 +251,16 @@ static void command_line(struct collector *collector)
     text_free(&line);
 }
 
+static void add_source_names(struct collector *collector, const char *name, uint32_t sources)
+{
+    struct text text = { 0 };
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        if (sources >> i & 1)
+            text_addf(&text, "%s%s", text.length ? "," : "", wire_source_name(i));
+    machine_parameter(collector, name, text_string(&text));
+    text_free(&text);
+}
+
 static void describe_capture(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
@@ -266,11 +276,9 @@ static void describe_capture(struct collector *collector)
         procfs_quote(&text, *argument);
     }
     machine_parameter(collector, "PROGRAM", text_string(&text));
-    text_clear(&text);
-    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
-        if (options->sources >> i & 1)
-            text_addf(&text, "%s%s", text.length ? "," : "", wire_source_name(i));
-    machine_parameter(collector, "SOURCES", text_string(&text));
+    add_source_names(collector, "SOURCES", options->sources);
+    if (options->requested)
+        add_source_names(collector, "SOURCES_REQUESTED", options->requested);
     if (!options->redact)
         machine_parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
     SOURCES_CALL(describe, collector);

@@ -96,7 +96,7 @@ void unattached_tell(struct collector *collector)
         if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
             snprintf(error, sizeof error, " (%s)", strerror(collector->unattached->refusal));
         if (count)
-            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s",
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not traced: %s%s.%s",
                            (unsigned long long)count, count == 1 ? " was" : "es were", cause_reason((enum wire_cause)i),
                            error, who);
     }
