@@ -12,7 +12,6 @@
 #include "option.h"
 
 struct collect_options;
-struct collect_result;
 struct doctor_examination;
 struct profile_settings;
 struct report;
@@ -59,9 +58,6 @@ struct cmd_source {
      * settings->warnings. collect->sources has the sources that --trace names. An error ends the command. */
     int (*finish)(struct profile_settings *settings, struct collect_options *collect, struct error *err);
 
-    /* Does the summary name its events even if there are none? NULL: if collect->sources has them. */
-    int (*is_expected)(struct profile_settings *settings, const struct collect_result *result);
-
     /* ---- tacho doctor ---- */
     const struct doctor_examination *examinations;
 
@@ -71,7 +67,7 @@ struct cmd_source {
     /* Adds lines of its own with a heading; nothing if the report has no data of the source. */
     int (*info)(struct text *out, struct report *report, struct error *err);
 
-    const struct source_summary *summary; /* its part of the last lines of tacho profile */
+    const struct source_summary *summary; /* its part of tacho summary */
 
     unsigned last;                        /* lists in which it comes after the other sources: SOURCE_LAST_IN_... */
 };

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
@@ -13,10 +14,23 @@
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
 const struct command *const commands[] = {
-    &command_profile,    &command_stats,   &command_analyze,  &command_view,
-    &command_ops,        &command_sql,     &command_diff,     &command_info,
-    &command_doctor,     &command_export,  &command_import,   &command_recover,
-    &command_completion, &command_version, &command_help_row, NULL,
+    &command_profile,
+    &command_summary,
+    &command_stats,
+    &command_analyze,
+    &command_view,
+    &command_ops,
+    &command_sql,
+    &command_diff,
+    &command_info,
+    &command_doctor,
+    &command_export,
+    &command_import,
+    &command_recover,
+    &command_completion,
+    &command_version,
+    &command_help_row,
+    NULL,
 };
 
 static const char *called_as = "tacho"; /* argv[0] */
@@ -180,6 +194,13 @@ static int run_unknown(const char *name)
     return EXIT_USAGE;
 }
 
+static int is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 int command_main(int argc, char **argv, const struct command_origin *origin)
 {
     static const struct {
@@ -199,6 +220,8 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;
     const struct command *command = command_find(name);
+    if (!command && is_file(name)) /* tacho report1.tacho */
+        return command_summary.run(&command_summary, argc, argv);
     if (!command)
         return run_unknown(name);
     if (argc < 2) {

@@ -68,8 +68,8 @@ void commands_help(struct text *out);
  * display_add_quoted(). */
 const char *command_name(void);
 
-extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor,
-    command_recover, command_import, command_export, command_sql, command_ops, command_diff, command_view,
-    command_completion, command_version, command_help_row;
+extern const struct command command_profile, command_summary, command_stats, command_analyze, command_info,
+    command_doctor, command_recover, command_import, command_export, command_sql, command_ops, command_diff,
+    command_view, command_completion, command_version, command_help_row;
 
 #endif

@@ -523,7 +523,8 @@ static void say_what_was_lost(const char *path, int is_quiet)
     if (missing.length && !is_quiet)
         printf("Missing: %s.\n", text_string(&missing));
     text_free(&missing);
-    close_report(report, path);
+    tell_losses(report, path, LOSSES_OF_ALL);
+    report_close(report);
 }
 
 static void say_what_was_found(const struct report_health *health)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/model/losses.h"
+#include "analyze/model/event_counts.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "import/import.h"
@@ -55,50 +55,13 @@ free_name:
 
 static void add_damage(struct text *out, const struct report_health *health)
 {
-    text_add(out, "is damaged: ");
+    text_add(out, " is damaged: ");
     human_count(out, health->damaged_chunks);
     text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
     human_bytes(out, health->damaged_bytes);
     text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out"
                                               : ") could not be read and are left out");
     text_add(out, "; figures may be too low");
-}
-
-/* "2 nvtx events (buffer-full), 1 osrt event (in-signal)", or the same of processes. Returns the sum of the counts. */
-static uint64_t add_kind(struct text *out, const struct losses *losses, int is_of_processes)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < losses->count; i++) {
-        const struct loss *loss = &losses->items[i];
-        if (loss_is_of_processes(loss) != is_of_processes)
-            continue;
-        text_add(out, total ? ", " : "");
-        human_count(out, loss->count);
-        text_add_char(out, ' ');
-        if (!is_of_processes) {
-            display_add(out, loss->source, strlen(loss->source), 40);
-            text_add_char(out, ' ');
-        }
-        text_add(out, is_of_processes ? "process" : "event");
-        text_add(out, loss->count == 1 ? "" : is_of_processes ? "es" : "s");
-        text_add(out, " (");
-        display_add(out, loss->cause, strlen(loss->cause), 40);
-        text_add_char(out, ')');
-        total += loss->count;
-    }
-    return total;
-}
-
-void open_add_losses(struct text *out, const struct losses *losses)
-{
-    uint64_t events = add_kind(out, losses, 0);
-    if (events)
-        text_add(out, events == 1 ? " was lost" : " were lost");
-    if (events && losses->processes)
-        text_add(out, " and ");
-    uint64_t processes = add_kind(out, losses, 1);
-    if (processes)
-        text_add(out, processes == 1 ? " was not recorded" : " were not recorded");
 }
 
 /* The losses of an import. Unknown tables and columns are no loss to any report of ours, so they are not told here. */
@@ -126,7 +89,7 @@ static void add_import(struct text *out, struct report *report)
         for (size_t r = 0; r < rows.columns.rows; r++)
             count += strcmp(small_table_text(&rows, r, 0, NULL), words[i].reason) == 0;
         if (count)
-            text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count,
+            text_addf(out, "%s%zu %s", told++ ? ", " : " could not be imported whole: ", count,
                       count == 1 ? words[i].one : words[i].more);
     }
     if (told)
@@ -134,25 +97,50 @@ static void add_import(struct text *out, struct report *report)
     small_table_free(&rows);
 }
 
-/* Prints "tacho: FILE sentence" and clears the sentence. Names in it are cleaned: they may be anyone's. */
+/* Prints "tacho: FILE", the rest of the sentence, and clears the sentence. Names in it are cleaned: they may be
+ * anyone's. */
 static void say(const char *path, struct text *sentence)
 {
     struct text clean = { 0 };
 
     display_add(&clean, path, strlen(path), 0);
-    text_add_char(&clean, ' ');
     display_add(&clean, text_string(sentence), sentence->length, 0);
     fprintf(stderr, "tacho: %s\n", text_string(&clean));
     text_free(&clean);
     text_clear(sentence);
 }
 
-void close_report(struct report *report, const char *path)
+/* Whether anything that was printed is made of the events that are missing. */
+static int concerns_what_was_read(const struct loss *loss, struct report *report)
+{
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        if (report_was_read(table) && loss_concerns(loss, table->name))
+            return 1;
+    }
+    return 0;
+}
+
+void tell_losses(struct report *report, const char *path, enum told_losses which)
 {
     struct text sentence = { 0 };
-    struct losses losses;
+    struct event_counts counts;
     struct error err;
-    int lost = losses_read(&losses, report, &err) == 0 && losses.count;
+
+    if (event_counts_read(&counts, report, &err) != 0)
+        return;
+    for (size_t i = 0; i < counts.loss_count; i++)
+        if (which == LOSSES_OF_ALL || concerns_what_was_read(&counts.losses[i], report)) {
+            text_add(&sentence, ": ");
+            loss_add(&sentence, &counts.losses[i]);
+            say(path, &sentence);
+        }
+    text_free(&sentence);
+}
+
+void tell_damage(struct report *report, const char *path)
+{
+    struct text sentence = { 0 };
     struct report_health health = report_health(report);
 
     fflush(stdout);
@@ -163,14 +151,18 @@ void close_report(struct report *report, const char *path)
     add_import(&sentence, report);
     if (sentence.length)
         say(path, &sentence);
-    if (lost) {
-        text_add(&sentence, "is incomplete: ");
-        open_add_losses(&sentence, &losses);
-        text_add(&sentence, "; figures are too low");
-        say(path, &sentence);
-    }
-    if (!health.complete) {
-        text_add(&sentence, "is unfinished (still being written, or its writer was killed); what was written is shown");
+    text_free(&sentence);
+}
+
+void close_report(struct report *report, const char *path)
+{
+    struct text sentence = { 0 };
+
+    tell_damage(report, path);
+    tell_losses(report, path, LOSSES_OF_WHAT_WAS_READ);
+    if (!report_health(report).complete) {
+        text_add(&sentence,
+                 " is unfinished (tacho is still writing it, or was killed); everything written so far is shown");
         say(path, &sentence);
     }
     text_free(&sentence);

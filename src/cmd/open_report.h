@@ -3,19 +3,22 @@
 #ifndef TACHO_CMD_OPEN_REPORT_H
 #define TACHO_CMD_OPEN_REPORT_H
 
-#include "analyze/model/losses.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "report/reader/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
 
-/* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, events were
- * lost, the end is missing. Call it after everything is read and printed, since damage is found only when a part is
- * read. */
+/* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, the end is
+ * missing, or events were lost of which the tables that were read are made. Call it after everything is read and
+ * printed. */
 void close_report(struct report *report, const char *path);
 
-/* Adds "2 nvtx events (buffer-full) were lost and 1 process (static) was not recorded". */
-void open_add_losses(struct text *out, const struct losses *losses);
+/* Prints on stderr the parts of a report that were damaged or could not be imported. */
+void tell_damage(struct report *report, const char *path);
+
+/* Prints on stderr the losses that concern the tables that were read, or all of them. */
+enum told_losses { LOSSES_OF_WHAT_WAS_READ, LOSSES_OF_ALL };
+void tell_losses(struct report *report, const char *path, enum told_losses which);
 
 #endif

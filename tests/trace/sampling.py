@@ -152,11 +152,12 @@ class ByPerf(Sampled):
         self.assertGreater(burning, 0.8 * len(inner))
 
     def test_a_program_too_short_for_samples(self):
-        """The last lines say how few there are, not that none were asked for."""
+        """The last lines say how few there are."""
         self.profile("true", options=["-t", "none"])
         self.assertRegex(self.output.stderr, r"events: samples \d+.*; none lost")
+        self.assertRegex(self.output.stderr, r"too few samples \(\d+\)|samples 0")
         self.profile("true", options=["-t", "none", "-s", "none", "--python-sampling=true"])
-        self.assertIn("events: python samples 0; none lost", self.output.stderr)
+        self.assertIn("events: none\n", self.output.stderr)
 
     def test_none(self):
         report = self.sample(options=["-s", "none"])
@@ -227,7 +228,7 @@ class ByPerf(Sampled):
                               options=["-t", "none"], preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
         self.assertGreater(report.count("perf records", "lost"), 0)
         self.assertEqual(report.count("samples", "lost"), 0)
-        self.assertIn("LOST", self.output.stderr)
+        self.assertRegex(self.output.stderr, r"(?i)incomplete: [\d,]+ of [\d,]+ perf records lost \(ring full\): sample counts up to [\d.]+ % low")
         tids = {int(line.split()[1]) for line in self.output.stdout.splitlines()}
         self.assertIn("burn_sixty", {names[0] for tid, _, names in self.stacks(report) if tid in tids})
 

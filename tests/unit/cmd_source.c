@@ -10,7 +10,7 @@
 #include "analyze/registry.h"
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
-#include "cmd/profile/source_summary.h"
+#include "cmd/summary/source_summary.h"
 #include "report/schema/schema.h"
 #include "wire/wire.h"
 

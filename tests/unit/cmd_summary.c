@@ -1,9 +1,9 @@
-/* What the last lines of `tacho profile` say about GPUs, from reports made here; the
- * figures were worked out by hand. */
+/* What the last lines of `tacho profile` and `tacho summary` say, from reports made here; the figures were worked out
+ * by hand. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/profile/summary.h"
+#include "cmd/summary/summary_lines.h"
 #include "made_report.h"
 
 #define US INT64_C(1000)
@@ -92,19 +92,122 @@ static void wait_call(struct writer *writer, int64_t begin, int64_t end)
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
+/* ---- rows about the capture ------------------------------------------------------------------------------------ */
+
+static void setting(struct writer *writer, const char *name, const char *value)
+{
+    struct row_META_DATA_CAPTURE row = { 0 };
+
+    ROW_SET(&row, META_DATA_CAPTURE, name, made_string(writer, name));
+    ROW_SET(&row, META_DATA_CAPTURE, value, made_string(writer, value));
+    writer_append(writer, TABLE_META_DATA_CAPTURE, &row);
+}
+
+static void process(struct writer *writer, int64_t pid, const char *exe, const char *origin, const char *ending)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+
+    ROW_SET(&row, TACHO_PROCESS, start, 0);
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(pid, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, 0);
+    ROW_SET(&row, TACHO_PROCESS, exe, made_string(writer, exe));
+    ROW_SET(&row, TACHO_PROCESS, origin, made_string(writer, origin));
+    ROW_SET(&row, TACHO_PROCESS, ending, made_string(writer, ending));
+    if (strcmp(ending, "exit") == 0) {
+        ROW_SET(&row, TACHO_PROCESS, exitStatus, 3);
+        ROW_SET(&row, TACHO_PROCESS, end, 20 * MS);
+    }
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+static void message(struct writer *writer, const char *text)
+{
+    struct row_DIAGNOSTIC_EVENT row = { 0 };
+
+    ROW_SET(&row, DIAGNOSTIC_EVENT, severity, 2);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, text, made_string(writer, text));
+    writer_append(writer, TABLE_DIAGNOSTIC_EVENT, &row);
+}
+
+static void count_as(struct writer *writer, const char *source, const char *fate, const char *cause, int64_t count)
+{
+    struct row_TACHO_COUNT row = { 0 };
+
+    ROW_SET(&row, TACHO_COUNT, globalPid, made_thread(1, 0));
+    ROW_SET(&row, TACHO_COUNT, source, made_string(writer, source));
+    ROW_SET(&row, TACHO_COUNT, fate, made_string(writer, fate));
+    if (*cause)
+        ROW_SET(&row, TACHO_COUNT, cause, made_string(writer, cause));
+    ROW_SET(&row, TACHO_COUNT, count, count);
+    writer_append(writer, TABLE_TACHO_COUNT, &row);
+}
+
+static void cupti(struct writer *writer, int64_t pid, const char *refusal)
+{
+    struct row_TACHO_CUPTI row = { 0 };
+
+    ROW_SET(&row, TACHO_CUPTI, timestamp, 0);
+    ROW_SET(&row, TACHO_CUPTI, globalPid, made_thread(pid, 0));
+    if (refusal)
+        ROW_SET(&row, TACHO_CUPTI, refusal, made_string(writer, refusal));
+    writer_append(writer, TABLE_TACHO_CUPTI, &row);
+}
+
+static void check(struct writer *writer, const char *finding, int64_t count)
+{
+    struct row_TACHO_CUDA_CHECK row = { 0 };
+
+    ROW_SET(&row, TACHO_CUDA_CHECK, globalPid, made_thread(1, 0));
+    ROW_SET(&row, TACHO_CUDA_CHECK, finding, made_string(writer, finding));
+    ROW_SET(&row, TACHO_CUDA_CHECK, count, count);
+    writer_append(writer, TABLE_TACHO_CUDA_CHECK, &row);
+}
+
+static void capture_row(struct writer *writer, const char *over, int64_t kill_signal)
+{
+    struct row_TACHO_CAPTURE row = { 0 };
+
+    ROW_SET(&row, TACHO_CAPTURE, timestamp, 20 * MS);
+    ROW_SET(&row, TACHO_CAPTURE, over, made_string(writer, over));
+    if (kill_signal)
+        ROW_SET(&row, TACHO_CAPTURE, killSignal, kill_signal);
+    ROW_SET(&row, TACHO_CAPTURE, cpuNs, 10 * MS);
+    ROW_SET(&row, TACHO_CAPTURE, costNs, 100 * US);
+    ROW_SET(&row, TACHO_CAPTURE, startCostNs, 60 * US);
+    ROW_SET(&row, TACHO_CAPTURE, cutStacks, 0);
+    ROW_SET(&row, TACHO_CAPTURE, throttled, 0);
+    writer_append(writer, TABLE_TACHO_CAPTURE, &row);
+}
+
+/* A report of ours whose capture is over; it recorded for so long. */
+static struct writer *start_captured(int64_t captured_ns)
+{
+    struct writer *writer = start();
+    struct row_TACHO_RANGE row = { 0 };
+
+    setting(writer, "TACHO_VERSION", "0");
+    setting(writer, "PROGRAM", "'./my p' 'a b'");
+    ROW_SET(&row, TACHO_RANGE, start, 0);
+    ROW_SET(&row, TACHO_RANGE, end, captured_ns);
+    ROW_SET(&row, TACHO_RANGE, cause, made_string(writer, "start"));
+    writer_append(writer, TABLE_TACHO_RANGE, &row);
+    process(writer, 1, "/bin/p", "launch", "running");
+    process(writer, 1, "/bin/p", "launch", "exit");
+    capture_row(writer, "program", 0);
+    return writer;
+}
+
 static struct text out;
 
 /* The lines for a report; lines is their number. */
-static const char *close_with(struct report *report, struct collect_result *result, size_t *lines)
+static const char *close_with(struct report *report, size_t *lines)
 {
-    struct summary_request request = { .result = result,
-                                       .report = report,
-                                       .report_path = "r.tacho",
-                                       .program = "p",
-                                       .expected = cmd_source_bit(&cmd_source_cuda) };
+    struct summary_request request = { .report = report, .report_path = "r.tacho", .report_bytes = 1, .finish_ns = MS };
+    struct error err;
 
     text_clear(&out);
-    summary_add(&out, &request);
+    if (summary_add(&out, &request, &err) != 0)
+        fail_msg("%s", err.text);
     report_close(report);
     *lines = 0;
     for (const char *at = text_string(&out); *at; at++)
@@ -132,8 +235,7 @@ static void expect_no(const char *text, const char *part)
  * are not in order of time. */
 static void one_gpu(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
     gpu(writer, 0, "Made-up GPU");
@@ -143,7 +245,7 @@ static void one_gpu(void **state)
     copy(writer, 0, 500 * US, 1, 2000000);
     copy(writer, 6 * MS, 6250 * US, 2, 1000000);
     fill(writer, 6250 * US, 6260 * US, 4096);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU 0 (Made-up GPU) busy 68.1 % of the 6.26 ms from its first work to its last; 42.6 % of the "
                       "10.0 ms recorded");
     expect_line(text, "  kernels");
@@ -153,14 +255,13 @@ static void one_gpu(void **state)
                       "fills 10.0 µs, 4.10 kB");
     expect_line(text, "  without work for longest: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
     expect_no(text, "GPU records");
-    assert_int_equal(lines, 1 + 1 + 3 + 1 + 1 + 4);
+    assert_int_equal(lines, 1 + 2 + 1 + 3 + 1 + 1 + 4); /* the first, a cause, busy, kernels, copies, gaps, the last */
 }
 
 /* Two processes call two GPUs device 0 each, as CUDA_VISIBLE_DEVICES has it; a third process shares GPU 3. */
 static void gpus_and_not_devices(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
     device(writer, 1, 0, 2);
@@ -169,7 +270,7 @@ static void gpus_and_not_devices(void **state)
     kernel(writer, 0, 10 * MS, 1, 0, "a");     /* GPU 2: all the time */
     kernel(writer, 1 * MS, 2 * MS, 2, 0, "a"); /* GPU 3: 1 ms and 0.5 ms that the first does not cover */
     kernel(writer, 1500 * US, 2500 * US, 4, 1, "a");
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(
         text,
         "  2 GPUs busy 57.5 % on average, least GPU 3 with 15.0 %, of the 10.0 ms from their first work to their last");
@@ -179,66 +280,61 @@ static void gpus_and_not_devices(void **state)
 /* The thread that launched was in a call for 1.5 of the 2 ms without work; nothing is known of the rest. */
 static void what_it_was_idle_for(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
     kernel(writer, 0, 1 * MS, 1, 0, "a");
     kernel(writer, 3 * MS, 4 * MS, 1, 0, "a");
     wait_call(writer, 1500 * US, 5 * MS);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text,
-                "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms without work (tacho stats -r gpu_idle_sum)");
+                "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms in gaps of at least 50 µs (tacho stats -r "
+                "gpu_idle_sum)");
 }
 
 /* A graph that was traced as a whole is work too. */
 static void graphs_are_work(void **state)
 {
-    struct collect_result result = { .captured_ns = 1 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(1 * MS);
     size_t lines;
 
     graph(writer, 0, 600 * US);
     graph(writer, 700 * US, 1 * MS);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU 0 busy 90.0 % of the 1.00 ms from its first work to its last");
     expect_line(text, "  without work for longest: 100 µs at 600 µs");
     expect_no(text, "kernels");
 }
 
-static void fifteen_lines_with_everything(void **state)
+static void all_lines_with_everything(void **state)
 {
-    struct collect_result result = {
-        .captured_ns = 10 * MS, .left_count = 1, .left = { { 7, "child" } }, .warning_count = 5
-    };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
-    for (size_t i = 0; i < result.warning_count; i++)
-        result.warnings[i] = (char *)"something is not as it should be";
-    result.cuda = (struct collect_cuda_result){
-        .processes = 1,
-        .refused = 1,
-        .refusal = "CUDA is not recorded. Another profiler has CUPTI.",
-        .launches_without_kernel = 1,
-    };
+    process(writer, 7, "/bin/child", "fork", "running");
+    for (int i = 0; i < 5; i++)
+        message(writer, "something is not as it should be");
+    cupti(writer, 1, NULL);
+    cupti(writer, 7, "CUDA is not recorded. Another profiler has CUPTI.");
+    check(writer, "launch-without-kernel", 1);
     for (int i = 0; i < 7; i++)
         kernel(writer, i * 10 * US, i * 10 * US + US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
     copy(writer, 100 * US, 110 * US, 1, 1000);
     range(writer, 0, 100 * US, "step");
     wait_call(writer, 0, 100 * US);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     assert_in_range(lines, 1, SUMMARY_LINES);
+    expect_line(text, "  1 process runs on: child (pid 7)");
+    expect_line(text, "  note: 3 more are in the report: tacho info");
     expect_line(text, "  note: CUDA is not recorded. Another profiler has CUPTI. (1 process)");
     expect_line(text, "  GPU records: 1 launch has no kernel");
     assert_non_null(strstr(text, "busy"));
 }
 
-/* With no notes there is room for five kernels, copies, gaps and ranges; what the threads waited for has to wait. */
-static void what_fifteen_lines_hold(void **state)
+/* With no notes there is room for a cause, five kernels, copies, gaps, ranges and what the threads waited for. */
+static void what_all_lines_hold(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
     for (int i = 0; i < 7; i++)
@@ -248,21 +344,21 @@ static void what_fifteen_lines_hold(void **state)
     range(writer, 0, 100 * US, "step");
     range(writer, 0, 50 * US, "forward");
     wait_call(writer, 0, 100 * US);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     assert_int_equal(lines, SUMMARY_LINES);
     expect_line(text, "  kernels (5 of 7)");
     expect_line(text, "     10.7 %     3.00 µs             1 ×  e");
     expect_line(text, "  NVTX ranges: :step 100 µs, :forward 50.0 µs");
-    expect_no(text, "waiting");
+    expect_line(text, "  waiting, all threads together 100 µs: poll 100 µs");
 
     writer = start();
     kernel(writer, 0, MS, 1, 0, "a");
     wait_call(writer, 0, 100 * US);
-    text = close_with(finish(writer), &result, &lines);
+    text = close_with(finish(writer), &lines);
     expect_line(text, "  waiting, all threads together 100 µs: poll 100 µs");
 }
 
-static void sample(struct writer *writer, int64_t number, const char *function)
+static void sample(struct writer *writer, int64_t number, const char *function, const char *module)
 {
     struct row_COMPOSITE_EVENTS row = { 0 };
     struct row_SAMPLING_CALLCHAINS frame = { 0 };
@@ -274,62 +370,166 @@ static void sample(struct writer *writer, int64_t number, const char *function)
     writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
     ROW_SET(&frame, SAMPLING_CALLCHAINS, id, number);
     ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, writer_string(writer, function, strlen(function)));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, module));
     ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
     writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
 }
 
+/* Of 40 samples in the program: 16 in a, 12 in b, 8 in c, 4 in d. */
 static void functions(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
-    for (int i = 0; i < 10; i++)
-        sample(writer, i + 1, (const char *[]){ "a", "a", "a", "a", "b", "b", "b", "c", "c", "d" }[i]);
-    const char *text = close_with(finish(writer), &result, &lines);
+    for (int i = 0; i < 40; i++)
+        sample(writer, i + 1, (const char *[]){ "a", "a", "a", "a", "b", "b", "b", "c", "c", "d" }[i % 10], "/bin/p");
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  CPU, by function without what it calls: a 40.0 %, b 30.0 %, c 20.0 %, …");
 
-    writer = start();
-    sample(writer, 1, "a");
+    writer = start_captured(10 * MS);
+    sample(writer, 1, "a", "/bin/p");
     kernel(writer, 0, MS, 1, 0, "k");
-    text = close_with(finish(writer), &result, &lines);
+    text = close_with(finish(writer), &lines);
     expect_no(text, "by function");
+}
+
+/* 1 of 40 in the agent; a function with callers but no samples of its own has no row. */
+static void functions_of_tacho(void **state)
+{
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+
+    for (int i = 0; i < 39; i++)
+        sample(writer, i + 1, "a", "/bin/p");
+    sample(writer, 40, "find_by_gnu_hash", "/opt/tacho/lib/tacho/libtacho-agent.so");
+    const char *text = close_with(finish(writer), &lines);
+    expect_line(text, "  CPU, by function without what it calls: a 97.5 %; [tacho] 2.5 %");
+
+    writer = start_captured(10 * MS);
+    for (int i = 0; i < 19; i++)
+        sample(writer, i + 1, "a", "/bin/p");
+    text = close_with(finish(writer), &lines);
+    expect_line(text, "  CPU, by function without what it calls: too few samples (19)");
 }
 
 static void truth(void **state)
 {
-    struct collect_result result = { .captured_ns = 10 * MS };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
-    result.cuda = (struct collect_cuda_result){
-        .processes = 1,
-        .launches_without_kernel = 1234,
-        .kernels_without_launch = 1,
-        .kernels_before_launch = 2,
-        .recovered = 3,
-    };
+    cupti(writer, 1, NULL);
+    check(writer, "launch-without-kernel", 1000);
+    check(writer, "launch-without-kernel", 234);
+    check(writer, "kernel-without-launch", 1);
+    check(writer, "kernel-before-launch", 2);
+    count_as(writer, "cuda", "recorded", "", 5);
+    count_as(writer, "cuda", "recorded", "recovered", 3);
     kernel(writer, 0, MS, 1, 0, "a");
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels began before "
                       "their launch, 3 records were found in memory that CUPTI had not handed over");
+    expect_line(text, "  events: cuda 8; none lost");
 
-    result.cuda = (struct collect_cuda_result){ .processes = 1 };
-    text = close_with(finish(start()), &result, &lines);
+    writer = start_captured(10 * MS);
+    cupti(writer, 1, NULL);
+    text = close_with(finish(writer), &lines);
     expect_line(text, "  CUDA was used, but no work on a GPU was recorded");
 
-    result.cuda = (struct collect_cuda_result){ .refused = 1, .refusal = "CUDA is not recorded. No CUPTI was found." };
-    text = close_with(finish(start()), &result, &lines);
+    writer = start_captured(10 * MS);
+    cupti(writer, 1, "CUDA is not recorded. No CUPTI was found.");
+    text = close_with(finish(writer), &lines);
     expect_line(text, "  note: CUDA is not recorded. No CUPTI was found.");
 
-    result.warning_count = 1; /* said once is enough */
-    result.warnings[0] = (char *)"p (pid 7): CUDA is not recorded. No CUPTI was found.";
-    text = close_with(finish(start()), &result, &lines);
+    writer = start_captured(10 * MS); /* said once is enough */
+    cupti(writer, 1, "CUDA is not recorded. No CUPTI was found.");
+    message(writer, "p (pid 7): CUDA is not recorded. No CUPTI was found.");
+    text = close_with(finish(writer), &lines);
     expect_no(text, "note: CUDA is not recorded");
 
-    result = (struct collect_result){ 0 };
-    text = close_with(finish(start()), &result, &lines);
+    text = close_with(finish(start_captured(10 * MS)), &lines);
     expect_no(text, "CUDA");
+}
+
+/* ---- the first lines ------------------------------------------------------------------------------------------- */
+
+static void expect_first(const char *text, const char *line)
+{
+    if (strncmp(text, line, strlen(line)) != 0)
+        fail_msg("the first line is not\n%sin\n%s", line, text);
+}
+
+static void how_it_ended(void **state)
+{
+    size_t lines;
+    struct writer *writer = start_captured(10 * MS);
+
+    process(writer, 2, "/bin/q", "fork", "exit");
+    process(writer, 3, "/bin/q", "fork", "exit");
+    const char *text = close_with(finish(writer), &lines);
+    expect_first(text,
+                 "tacho: './my p' ended with status 3 after 20.0 ms; CPU time 10.0 ms; 3 processes (2 programs)\n");
+    expect_line(text, "  events: none");
+    expect_line(text, "  profiling cost about 100 µs of CPU time (1.0 %), most of it for the start of 3 processes; the "
+                      "report was ready 1.00 ms after the program");
+    expect_line(text, "  report: r.tacho (1 B)");
+    if (!strstr(text, " info r.tacho\n"))
+        fail_msg("there is nothing to see but info:\n%s", text);
+
+    writer = start(); /* the collector was killed */
+    setting(writer, "TACHO_VERSION", "0");
+    setting(writer, "PROGRAM", "./p");
+    process(writer, 1, "/bin/p", "launch", "running");
+    struct report *report;
+    struct error err;
+    if (writer_flush(writer, &err) != 0 || report_open(path, &report, &err) != 0)
+        fail_msg("%s", err.text);
+    text = close_with(report, &lines);
+    writer_close(writer, &err);
+    expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed); 1 "
+                       "process\n");
+    expect_no(text, "runs on");
+    expect_no(text, "none lost");
+    expect_no(text, "profiling cost");
+
+    writer = start(); /* an import */
+    kernel(writer, 0, MS, 1, 0, "a");
+    text = close_with(finish(writer), &lines);
+    expect_first(text, "tacho: r.tacho: recorded by another profiler; 0 processes\n");
+}
+
+/* -t names what is told even if there is none of it. */
+static void what_was_requested(void **state)
+{
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+
+    setting(writer, "SOURCES_REQUESTED", "nvtx,osrt,cuda");
+    count_as(writer, "osrt", "recorded", "", 4);
+    count_as(writer, "osrt", "below-threshold", "", 2);
+    count_as(writer, "osrt", "untimed", "", 3);
+    const char *text = close_with(finish(writer), &lines);
+    expect_line(text, "  events: osrt 4 (+ 5 short or uncontended, counted only); nvtx 0; cuda 0; none lost");
+}
+
+/* 94 of 51,000 are 0.184 %, and 6,000 of 10,000 are 60 %. */
+static void losses_in_proportion(void **state)
+{
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+
+    count_as(writer, "samples", "recorded", "", 40000);
+    count_as(writer, "switches", "recorded", "", 10906);
+    count_as(writer, "perf records", "lost", "ring-full", 94);
+    count_as(writer, "nvtx", "recorded", "", 4000);
+    count_as(writer, "nvtx", "lost", "buffer-full", 5990);
+    count_as(writer, "nvtx", "lost", "in-signal", 10);
+    count_as(writer, "processes", "lost", "not-attached", 1);
+    const char *text = close_with(finish(writer), &lines);
+    expect_line(text, "  incomplete: 94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low");
+    expect_line(text, "  INCOMPLETE: 6,000 of 10,000 NVTX events lost (buffer full 5,990, in signal 10): counts up to "
+                      "60.0 % low");
+    expect_line(text, "  events: samples 40,000; switches 10,906; nvtx 4,000");
+    expect_no(text, "process not");
 }
 
 static int clean_up(void **state)
@@ -342,15 +542,15 @@ static int clean_up(void **state)
  * not one of the program's. */
 static void operators_without_a_gpu(void **state)
 {
-    struct collect_result result = { .counts[WIRE_SOURCE_TORCH].recorded = 3 };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     size_t lines;
 
+    count_as(writer, "pytorch", "recorded", "", 3);
     operator_row(writer, 0, 5 * MS, "ProfilerStep#1", "user_annotation");
     operator_row(writer, 0, 4 * MS, "aten::linear", "cpu_op");
     operator_row(writer, 1 * MS, 4 * MS, "aten::addmm", "cpu_op");
     range(writer, 0, 4 * MS, "aten::linear, op_id = 1");
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  PyTorch operators, by their own CPU time");
     expect_line(text, "     75.0 %     3.00 ms             1 ×  aten::addmm");
     expect_line(text, "     25.0 %     1.00 ms             1 ×  aten::linear");
@@ -360,19 +560,19 @@ static void operators_without_a_gpu(void **state)
         fail_msg("no word of ops in\n%s", text);
 }
 
-static void fifteen_lines_with_operators(void **state)
+static void lines_with_operators(void **state)
 {
-    struct collect_result result = { .counts[WIRE_SOURCE_NVTX].recorded = 9 };
-    struct writer *writer = start();
+    struct writer *writer = start_captured(10 * MS);
     char name[] = "aten::a";
     size_t lines;
 
+    count_as(writer, "nvtx", "recorded", "", 9);
     for (int i = 0; i < 9; i++, name[6]++)
         operator_row(writer, i * MS, (i + 1) * MS, name, "cpu_op");
     for (int i = 0; i < 9; i++, name[6]++)
         range(writer, i * MS, (i + 1) * MS, name);
     wait_call(writer, 0, MS);
-    const char *text = close_with(finish(writer), &result, &lines);
+    const char *text = close_with(finish(writer), &lines);
     assert_int_equal(lines, 1 + 6 + 1 + 2 + 1 + 4); /* operators, ranges, calls, waiting, and what is always there */
     expect_line(text, "  PyTorch operators, by their own CPU time (5 of 9)");
 }
@@ -384,12 +584,16 @@ int main(void)
         cmocka_unit_test(gpus_and_not_devices),
         cmocka_unit_test(what_it_was_idle_for),
         cmocka_unit_test(graphs_are_work),
-        cmocka_unit_test(fifteen_lines_with_everything),
-        cmocka_unit_test(what_fifteen_lines_hold),
+        cmocka_unit_test(all_lines_with_everything),
+        cmocka_unit_test(what_all_lines_hold),
         cmocka_unit_test(functions),
+        cmocka_unit_test(functions_of_tacho),
         cmocka_unit_test(truth),
+        cmocka_unit_test(how_it_ended),
+        cmocka_unit_test(what_was_requested),
+        cmocka_unit_test(losses_in_proportion),
         cmocka_unit_test(operators_without_a_gpu),
-        cmocka_unit_test(fifteen_lines_with_operators),
+        cmocka_unit_test(lines_with_operators),
     };
 
     return cmocka_run_group_tests(tests, make_path, clean_up);

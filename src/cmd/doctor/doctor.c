@@ -1,7 +1,9 @@
 /* tacho doctor: what can be traced on this machine, what cannot, why, and how to allow it. */
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_write.h"
 #include "cmd/cmd_source.h"
 #include "cmd/command.h"
 #include "doctor_checks.h"
@@ -56,28 +58,98 @@ static void add_finding(struct text *out, const char *name, const struct finding
     }
 }
 
+static void add_json_finding(struct text *out, const char *name, const struct finding *finding)
+{
+    const char *word = verdicts[finding->verdict].word, *before = "";
+
+    text_add(out, "{\"name\": ");
+    json_add_text(out, name, strlen(name));
+    text_add(out, ", \"verdict\": ");
+    json_add_text(out, word, strlen(word));
+    text_add(out, ", \"why\": ");
+    json_add_text(out, text_string(&finding->why), finding->why.length);
+    text_add(out, ", \"allow\": [");
+    for (const char *line = text_string(&finding->allow); *line;) {
+        size_t length = strcspn(line, "\n");
+        text_add(out, before);
+        json_add_text(out, line, length);
+        before = ", ";
+        line += length + (line[length] == '\n');
+    }
+    text_add(out, "]}");
+}
+
+/* The output so far. */
+struct checkup {
+    struct text out;
+    int is_json, colours;
+    size_t count, verdicts[VERDICT_NOTE + 1];
+};
+
 /* Adds what a list of examinations finds, and counts the verdicts. */
-static void examine(struct text *out, const struct doctor_examination *list, int colours, size_t *verdict_counts)
+static void examine(struct checkup *checkup, const struct doctor_examination *list)
 {
     for (const struct doctor_examination *at = list; at && at->name; at++) {
         struct finding finding = { .verdict = VERDICT_WORKS };
         at->look(&finding);
-        add_finding(out, at->name, &finding, colours);
-        verdict_counts[finding.verdict]++;
+        if (checkup->is_json) {
+            text_add(&checkup->out, checkup->count ? ",\n  " : "\n  ");
+            add_json_finding(&checkup->out, at->name, &finding);
+        } else {
+            add_finding(&checkup->out, at->name, &finding, checkup->colours);
+        }
+        checkup->count++;
+        checkup->verdicts[finding.verdict]++;
         text_free(&finding.why);
         text_free(&finding.allow);
     }
 }
 
+static void add_conclusion(struct checkup *checkup)
+{
+    size_t failed = checkup->verdicts[VERDICT_FAILS], partly = checkup->verdicts[VERDICT_PARTLY];
+
+    if (checkup->is_json)
+        text_addf(&checkup->out, "],\n \"failed\": %zu, \"partly\": %zu}\n", failed, partly);
+    else if (failed)
+        text_addf(&checkup->out, "\n%zu of these checks failed; the lines with an arrow say what to do.\n", failed);
+    else if (partly)
+        text_addf(&checkup->out,
+                  "\nTacho works here, %zu of these checks in part; the lines with an arrow say how to get the rest.\n",
+                  partly);
+    else
+        text_add(&checkup->out, "\nTacho can record everything that this machine offers.\n");
+}
+
+struct settings {
+    const char *format;
+};
+
+static const char *const *format_names(void)
+{
+    static const char *const names[] = { "human", "json", NULL };
+
+    return names;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct settings, format),
+      .choices = format_names, .help = "Output format: human (the default), or json." },
+    { 0 },
+};
+/* clang-format on */
+
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct text out = { 0 };
+    struct settings settings = { 0 };
+    struct checkup checkup = { .colours = isatty(STDOUT_FILENO) };
     const struct cmd_source *sources[CMD_SOURCE_COUNT];
     const char *operands[argc];
-    size_t count, counts[VERDICT_NOTE + 1] = { 0 };
-    int status, colours = isatty(STDOUT_FILENO);
+    size_t count;
+    int status;
 
-    if (!command_options(self, argc, argv, NULL, operands, &count, &status))
+    if (!command_options(self, argc, argv, &settings, operands, &count, &status))
         return status;
     if (count) {
         struct error err = { 0 };
@@ -85,25 +157,22 @@ static int run(const struct command *self, int argc, char **argv)
                   "doctor checks this machine and takes no '%s'; for a report use: tacho info FILE", operands[0]);
         return command_fail(self, &err);
     }
+    checkup.is_json = settings.format && strcmp(settings.format, "json") == 0;
+    text_add(&checkup.out, checkup.is_json ? "{\"checks\": [" : "");
     cmd_sources_order(SOURCE_LAST_IN_DOCTOR, sources);
-    examine(&out, doctor_program, colours, counts);
+    examine(&checkup, doctor_program);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
-        examine(&out, sources[i]->examinations, colours, counts);
-    examine(&out, doctor_machine, colours, counts);
-    if (counts[VERDICT_FAILS])
-        text_addf(&out, "\n%zu of these checks failed; the lines with an arrow say what to do.\n",
-                  counts[VERDICT_FAILS]);
-    else
-        text_add(&out, "\nTacho can record everything that this machine offers.\n");
-    status = command_write(self, &out);
-    text_free(&out);
+        examine(&checkup, sources[i]->examinations);
+    examine(&checkup, doctor_machine);
+    add_conclusion(&checkup);
+    status = command_write(self, &checkup.out);
+    text_free(&checkup.out);
     return status;
 }
 
-static const struct option no_options[] = { { 0 } };
-
 static const struct entry examples[] = {
     { "tacho doctor", "Check what can be recorded on this machine, and how to enable the rest." },
+    { "tacho doctor -f json", "Print the same as one JSON document, for scripts." },
     { 0 },
 };
 
@@ -121,6 +190,6 @@ const struct command command_doctor = {
              "cause and the command or setting that enables it.",
     .examples = examples,
     .exits = exits,
-    .options = no_options,
+    .options = options,
     .run = run,
 };

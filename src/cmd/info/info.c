@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/model/losses.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/human.h"
 #include "cmd/cmd_source.h"
@@ -13,17 +12,29 @@
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_table.h"
+#include "info_health.h"
+#include "info_json.h"
 #include "info_processes.h"
 #include "info_sources.h"
 
 struct settings {
     int all, output;
+    const char *format;
 };
+
+static const char *const *format_names(void)
+{
+    static const char *const names[] = { "human", "json", NULL };
+
+    return names;
+}
 
 /* clang-format off */
 static const struct option options[] = {
     { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
       .help = "Show every process, table and message, not only the first ones." },
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = offsetof(struct settings, format),
+      .choices = format_names, .help = "Output format: human (the default), or json, one document for all FILEs." },
     { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
       .help = "Print only the program's output that `tacho profile -w false` hid: its stdout to stdout, its stderr to "
               "stderr." },
@@ -60,37 +71,18 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
 
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
-    struct losses losses;
+    struct info_health health;
+    int code = info_health_read(&health, report, path, err);
 
-    report_check(report);
-    if (losses_read(&losses, report, err) != 0)
-        return err->code;
-    struct report_health health = report_health(report);
-
+    if (code != 0)
+        return code;
     add_label(out, "File");
     display_add(out, path, strlen(path), 0);
     text_add(out, ", ");
     human_bytes(out, health.file_bytes);
     text_add_char(out, '\n');
     add_label(out, "Health");
-    if (health.damaged_chunks) {
-        text_add(out, "damaged: ");
-        human_count(out, health.damaged_chunks);
-        text_add(out, health.damaged_chunks == 1 ? " chunk, " : " chunks, ");
-        human_bytes(out, health.damaged_bytes);
-        text_add(out, " could not be read; the rest is here\n");
-    } else if (!health.complete) {
-        text_add(out, "unfinished: tacho is still writing it, or was killed; everything written so far is here\n");
-    } else if (losses.total || losses.processes) {
-        text_add(out, "incomplete: ");
-        open_add_losses(out, &losses);
-        text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n"
-                                       : "; the file itself is complete\n");
-    } else {
-        text_add(out, health.recovered
-                          ? "recovered from a damaged or unfinished report; the parts that it had lost are missing\n"
-                          : "complete\n");
-    }
+    info_add_health(out, &health);
     return add_missing_stacks(out, report, err);
 }
 
@@ -130,6 +122,7 @@ static const struct cmd_source_label labels[] = {
     { "TACHO_VERSION", "Made by Tacho", NULL },
     { "COMMAND_LINE", "Command", NULL },
     { "PROGRAM", NULL, NULL },
+    { "SOURCES_REQUESTED", NULL, NULL },
     { "SOURCES", "Traced", NULL },
     { "WORKING_DIRECTORY", "Folder", NULL },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
@@ -426,6 +419,30 @@ static int print_info(const struct command *self, struct report *report, const c
     return status;
 }
 
+/* One document: nothing is printed unless all files can be read. */
+static int print_document(const struct command *self, const char *const *files, size_t count, struct error *err)
+{
+    struct text out = { 0 };
+    struct report *report;
+    int code = 0, status;
+
+    text_add(&out, "[");
+    for (size_t i = 0; i < count; i++) {
+        if ((code = open_report(files[i], &report, err)) != 0)
+            goto free_text;
+        text_add(&out, i ? ",\n " : "");
+        code = info_add_json(&out, report, files[i], err);
+        report_close(report);
+        if (code != 0)
+            goto free_text;
+    }
+    text_add(&out, "]\n");
+free_text:
+    status = code != 0 ? command_fail(self, err) : command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { 0 };
@@ -440,6 +457,8 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho info report1.tacho");
         return command_fail(self, &err);
     }
+    if (settings.format && strcmp(settings.format, "json") == 0 && !settings.output)
+        return print_document(self, files, count, &err);
     for (size_t i = 0; i < count && status == EXIT_OK; i++) {
         struct report *report;
         if (open_report(files[i], &report, &err) != 0)
@@ -454,6 +473,7 @@ static int run(const struct command *self, int argc, char **argv)
 static const struct entry examples[] = {
     { "tacho info report1.tacho", "Show where the report comes from, and what was lost." },
     { "tacho info --all report1.tacho", "List every process, table and message." },
+    { "tacho info -f json report1.tacho", "Print the same as one JSON document, for scripts." },
     { 0 },
 };
 

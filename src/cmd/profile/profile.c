@@ -14,11 +14,11 @@
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
 #include "cmd/run_reports.h"
+#include "cmd/summary/summary_lines.h"
 #include "export/export.h"
 #include "output_name.h"
 #include "profile_options.h"
 #include "profile_program.h"
-#include "summary.h"
 
 /* One argument as a shell would need it. */
 static void add_quoted(struct text *out, const char *argument)
@@ -143,20 +143,6 @@ static size_t write_exports(const struct command *self, const struct profile_set
     return written;
 }
 
-/* cmd_source_bit()s of the sources whose events the summary names even if there are none. */
-static uint32_t expected_sources(struct profile_settings *settings, const struct collect_result *result)
-{
-    uint32_t expected = 0;
-
-    for (const struct cmd_source *const *at = cmd_sources; *at; at++) {
-        const struct cmd_source *source = *at;
-        if (source->is_expected ? source->is_expected(settings, result)
-                                : (settings->collect.sources & source->events) != 0)
-            expected |= cmd_source_bit(source);
-    }
-    return expected;
-}
-
 /* Everything after the capture. None of it may change the exit status: that is the program's. */
 static void conclude(const struct command *self, struct profile_settings *settings, const struct collect_result *result,
                      const char *path)
@@ -175,19 +161,19 @@ static void conclude(const struct command *self, struct profile_settings *settin
         export_count = write_exports(self, settings, report, path, names);
     for (size_t i = 0; i < export_count; i++)
         exports[i] = text_string(&names[i]);
-    if (!settings->quiet) {
+    if (report && !settings->quiet) {
         struct summary_request request = {
-            .result = result,
             .report = report,
             .report_path = path,
-            .program = settings->collect.argv[0],
-            .expected = expected_sources(settings, result),
-            .output_hidden = settings->collect.hide_output,
+            .report_bytes = result->report_bytes,
+            .report_error = result->report_error,
+            .finish_ns = result->finish_ns,
             .exports = exports,
             .export_count = export_count,
             .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR"),
         };
-        summary_add(&out, &request);
+        if (summary_add(&out, &request, &err) != 0)
+            command_fail(self, &err);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
     }

@@ -6,7 +6,6 @@
 #include "analyze/model/cpu_metrics.h"
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/profile/source_summary.h"
 #include "scope.h"
 
 struct settings {
@@ -257,17 +256,15 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static struct summary_count count(const struct collect_result *result)
-{
-    return (struct summary_count){ .name = "counter values", .count = result->cpu.counters };
-}
-
-static const struct source_summary summary = { .count = count };
+static const struct cmd_source_table tables[] = {
+    { "counters", "PMU_EVENT_COUNTERS" },
+    { 0 },
+};
 
 const struct cmd_source cmd_source_counters = {
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .list_values = list_values,
     .finish = finish,
-    .summary = &summary,
+    .tables = tables,
 };

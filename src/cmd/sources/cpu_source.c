@@ -131,11 +131,6 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
-static int is_expected(struct profile_settings *settings, const struct collect_result *result)
-{
-    return result->cpu.method != COLLECT_BY_NOTHING;
-}
-
 /* clang-format off */
 static const struct option options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
@@ -178,7 +173,6 @@ const struct cmd_source cmd_source_cpu = {
     .settings = &(struct collect_cpu_options){ .backtrace = COLLECT_BACKTRACE_DWARF },
     .settings_bytes = sizeof(struct collect_cpu_options),
     .finish = finish,
-    .is_expected = is_expected,
     .examinations = cpu_examinations,
     .tables = tables,
     .info = cpu_info,

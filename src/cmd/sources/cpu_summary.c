@@ -6,33 +6,27 @@
 #include "base/human.h"
 
 /* What is worth knowing of samples, in brackets. */
-static void add_event_note(struct text *out, const struct collect_result *result)
+static void add_event_note(struct text *out, const struct capture_facts *facts)
 {
-    const struct collect_cpu_result *cpu = &result->cpu;
     const char *before = " (";
 
-    if (cpu->method == COLLECT_BY_TIMER) {
+    if (strcmp(facts->sampling, "timer") == 0) {
         text_addf(out, "%sby timers", before);
         before = ", ";
     }
-    if (cpu->cut + cpu->broken) {
+    if (facts->cut_stacks > 0) {
         text_add(out, before);
-        human_count(out, cpu->cut + cpu->broken);
-        text_add(out, cpu->cut + cpu->broken == 1 ? " stack cut short" : " stacks cut short");
+        human_count(out, (uint64_t)facts->cut_stacks);
+        text_add(out, facts->cut_stacks == 1 ? " stack cut short" : " stacks cut short");
         before = ", ";
     }
-    if (cpu->throttled) {
+    if (facts->throttled > 0) {
         text_add(out, before);
-        human_count(out, cpu->throttled);
+        human_count(out, (uint64_t)facts->throttled);
         text_add(out, " times slowed down by the kernel");
         before = ", ";
     }
     text_add(out, strcmp(before, ", ") == 0 ? ")" : "");
-}
-
-static struct summary_count count(const struct collect_result *result)
-{
-    return (struct summary_count){ .lost = result->cpu.lost_records };
 }
 
 const struct source_summary cpu_summary = {
@@ -40,5 +34,4 @@ const struct source_summary cpu_summary = {
     .functions = "cpu_sample_sum",
     .functions_heading = "CPU, by function without what it calls",
     .add_event_note = add_event_note,
-    .count = count,
 };

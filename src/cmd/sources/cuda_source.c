@@ -239,12 +239,6 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
-/* A program without CUDA need not be told that it has none, unless it was asked for. */
-static int is_expected(struct profile_settings *settings, const struct collect_result *result)
-{
-    return settings->has_sources && settings->collect.sources & WIRE_BIT(CUDA);
-}
-
 /* clang-format off */
 static const struct option options[] = {
     { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = graph_traces,
@@ -305,7 +299,6 @@ const struct cmd_source cmd_source_cuda = {
     .settings = &defaults,
     .settings_bytes = sizeof defaults,
     .finish = finish,
-    .is_expected = is_expected,
     .examinations = cuda_examinations,
     .labels = labels,
     .tables = tables,

@@ -12,6 +12,8 @@
 #include "base/number.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
+#include "cmd/small_table.h"
+#include "wire/wire.h"
 
 enum { MOST_GAPS = 3, MOST_KINDS = 3 };
 
@@ -195,7 +197,7 @@ static void add_gaps(struct text *out, const struct gpu_work *work)
         text_add(out, i ? ", " : " ");
         human_time(out, busy->gaps[i].length_ns);
         text_add(out, " at ");
-        human_time(out, busy->gaps[i].start_ns);
+        human_moment(out, busy->gaps[i].start_ns, busy->gaps[i].length_ns / 10);
         if (busy->device_count > 1)
             text_addf(out, " (GPU %lld)", (long long)busy->gaps[i].gpu);
     }
@@ -219,7 +221,7 @@ static const struct table_cell *largest_cause(const struct table *idle)
     return NULL;
 }
 
-/* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s without work" */
+/* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s in gaps of at least 50 µs" */
 static void add_idle(struct text *out, const struct gpu_work *work)
 {
     const struct table_cell *row = largest_cause(work->idle);
@@ -237,60 +239,94 @@ static void add_idle(struct text *out, const struct gpu_work *work)
     number_add_fixed(out, row[IDLE_SHARE].real, 1, 0);
     text_add(out, " % of the ");
     human_time(out, sum);
-    text_add(out, " without work (tacho stats -r gpu_idle_sum)\n");
+    text_add(out, " in gaps of at least 50 µs (tacho stats -r gpu_idle_sum)\n"); /* its default */
 }
 
 /* Whether a note of the capture says it already. */
-static int is_said(const struct collect_result *result, const char *sentence)
+static int is_said(const struct capture_facts *facts, const char *sentence)
 {
-    for (size_t i = 0; i < result->warning_count; i++)
-        if (strstr(result->warnings[i], sentence))
+    for (size_t i = 0; i < facts->warning_count; i++)
+        if (strstr(capture_warning(facts, i), sentence))
             return 1;
     return 0;
 }
 
-/* "note: CUDA is not recorded. Another profiler has CUPTI …": the agent's own words. */
-static void add_refusal(struct text *out, const struct collect_result *result)
+/* "note: CUDA is not recorded. Another profiler has CUPTI …": the agent's own words. Returns how many processes CUPTI
+ * was used in. */
+static size_t add_refusal(struct text *out, const struct summary *summary)
 {
-    const struct collect_cuda_result *cuda = &result->cuda;
+    static const char *const names[] = { "refusal", NULL };
+    struct small_table rows;
+    struct error err;
+    const char *first = NULL;
+    size_t refused = 0;
 
-    if (!cuda->refused || is_said(result, cuda->refusal))
+    if (small_table_read(&rows, summary->request->report, "TACHO_CUPTI", names, &err) != 0)
+        return 0;
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        if (!small_table_is_null(&rows, i, 0) && refused++ == 0)
+            first = small_table_text(&rows, i, 0, NULL);
+    size_t used = rows.columns.rows - refused;
+    if (first && !is_said(&summary->facts, first)) {
+        text_add(out, "  note: ");
+        display_add(out, first, strlen(first), 0);
+        if (refused > 1 || used)
+            text_addf(out, " (%zu process%s)", refused, refused == 1 ? "" : "es");
+        text_add_char(out, '\n');
+    }
+    small_table_free(&rows);
+    return used;
+}
+
+enum check { NO_KERNEL, NO_LAUNCH, BEFORE_LAUNCH, RECOVERED, CHECKS };
+static const struct {
+    const char *finding; /* in TACHO_CUDA_CHECK */
+    const char *one, *more;
+} checks[CHECKS] = {
+    [NO_KERNEL] = { "launch-without-kernel", "launch has no kernel", "launches have no kernel" },
+    [NO_LAUNCH] = { "kernel-without-launch", "kernel has no launch", "kernels have no launch" },
+    [BEFORE_LAUNCH] = { "kernel-before-launch", "kernel began before its launch", "kernels began before their launch" },
+    [RECOVERED] = { "", "record was found in memory that CUPTI had not handed over",
+                    "records were found in memory that CUPTI had not handed over" },
+};
+
+static void read_checks(const struct summary *summary, uint64_t counts[CHECKS])
+{
+    static const char *const names[] = { "finding", "count", NULL };
+    const struct counted_source *cuda = event_counts_find(&summary->facts.sources.counts,
+                                                          wire_source_name(WIRE_SOURCE_CUDA));
+    struct small_table rows;
+    struct error err;
+
+    counts[RECOVERED] = cuda ? cuda->recovered : 0;
+    if (small_table_read(&rows, summary->request->report, "TACHO_CUDA_CHECK", names, &err) != 0)
         return;
-    text_add(out, "  note: ");
-    display_add(out, cuda->refusal, strlen(cuda->refusal), 0);
-    if (cuda->refused > 1 || cuda->processes)
-        text_addf(out, " (%llu process%s)", (unsigned long long)cuda->refused, cuda->refused == 1 ? "" : "es");
-    text_add_char(out, '\n');
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        for (size_t c = 0; c < RECOVERED; c++)
+            if (strcmp(checks[c].finding, small_table_text(&rows, i, 0, NULL)) == 0)
+                counts[c] += (uint64_t)small_table_number(&rows, i, 1, 0);
+    small_table_free(&rows);
 }
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
-static void add_notes(struct text *out, const struct collect_result *result, const void *finding)
+static void add_notes(struct text *out, const struct summary *summary, const void *finding)
 {
-    const struct collect_cuda_result *cuda = &result->cuda;
-    const struct {
-        uint64_t count;
-        const char *one, *more;
-    } findings[] = {
-        { cuda->launches_without_kernel, "launch has no kernel", "launches have no kernel" },
-        { cuda->kernels_without_launch, "kernel has no launch", "kernels have no launch" },
-        { cuda->kernels_before_launch, "kernel began before its launch", "kernels began before their launch" },
-        { cuda->recovered, "record was found in memory that CUPTI had not handed over",
-          "records were found in memory that CUPTI had not handed over" },
-    };
+    uint64_t counts[CHECKS] = { 0 };
     const char *before = "  GPU records: ";
+    size_t used = add_refusal(out, summary);
 
-    add_refusal(out, result);
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
-        if (!findings[i].count)
+    read_checks(summary, counts);
+    for (size_t i = 0; i < CHECKS; i++) {
+        if (!counts[i])
             continue;
         text_add(out, before);
-        human_count(out, findings[i].count);
-        text_addf(out, " %s", findings[i].count == 1 ? findings[i].one : findings[i].more);
+        human_count(out, counts[i]);
+        text_addf(out, " %s", counts[i] == 1 ? checks[i].one : checks[i].more);
         before = ", ";
     }
     if (*before == ',')
         text_add_char(out, '\n');
-    else if (cuda->processes && !finding)
+    else if (used && !finding)
         text_add(out, "  CUDA was used, but no work on a GPU was recorded\n");
 }
 
@@ -302,7 +338,7 @@ static void lead(struct text *out, struct summary *summary, const void *finding)
     size_t kernels = 0;
 
     summary_take_lines(summary, 1);
-    add_busy(out, work, summary->request->report, summary->request->result->captured_ns);
+    add_busy(out, work, summary->request->report, summary->facts.captured_ns);
     if (work->kernels && summary_take_lines(summary, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = work->times && summary_take_lines(summary, 1),

@@ -5,7 +5,7 @@
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
-#include "cmd/profile/source_summary.h"
+#include "cmd/summary/source_summary.h"
 
 static int take_domains(struct profile_settings *settings, const char *value, const char *const **field,
                         struct error *err)

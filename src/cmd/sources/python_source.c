@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd_source.h"
-#include "cmd/profile/source_summary.h"
+#include "cmd/summary/source_summary.h"
 #include "python_doctor.h"
 
 struct settings {
@@ -136,28 +136,10 @@ static const struct cmd_source_table tables[] = {
     { 0 },
 };
 
-static int is_expected(struct profile_settings *settings, const struct collect_result *result)
-{
-    return settings->collect.python_frequency && !settings->collect.python_is_automatic;
-}
-
-static struct summary_count count(const struct collect_result *result)
-{
-    return (struct summary_count){
-        .name = "python samples",
-        .count = result->python.samples,
-        .lost = result->python.torn,
-        .is_analyzed = 1,
-        .work = "sampling Python",
-        .work_ns = result->python.cpu_ns,
-    };
-}
-
 static const struct source_summary summary = {
     .samples = "TACHO_PYTHON_SAMPLE",
     .functions = "python_sample_sum",
     .functions_heading = "Python, by function without what it calls",
-    .count = count,
 };
 
 const struct cmd_source cmd_source_python = {
@@ -166,7 +148,6 @@ const struct cmd_source cmd_source_python = {
     .late_options = late_options,
     .settings_bytes = sizeof(struct settings),
     .finish = finish,
-    .is_expected = is_expected,
     .examinations = python_examinations,
     .tables = tables,
     .summary = &summary,

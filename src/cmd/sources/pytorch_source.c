@@ -111,6 +111,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         return 0;
     }
     collect->sources |= WIRE_BIT(TORCH);
+    collect->requested |= pytorch->mode == ON ? WIRE_BIT(TORCH) : 0; /* else a program without it need not be told */
     collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |
                            (pytorch->memory ? WIRE_TORCH_MEMORY : 0) | (pytorch->stacks ? WIRE_TORCH_STACKS : 0) |
                            (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
@@ -118,12 +119,6 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     collect->torch_functions = pytorch->functions;
     collect->torch_replace = pytorch->replaces;
     return 0;
-}
-
-/* A program without PyTorch need not be told that it has none, unless it was asked for. */
-static int is_expected(struct profile_settings *settings, const struct collect_result *result)
-{
-    return own(settings)->mode == ON;
 }
 
 /* clang-format off */
@@ -168,7 +163,6 @@ const struct cmd_source cmd_source_pytorch = {
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .finish = finish,
-    .is_expected = is_expected,
     .examinations = examinations,
     .tables = tables,
     .summary = &pytorch_summary,

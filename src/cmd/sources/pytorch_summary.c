@@ -4,6 +4,7 @@
 
 #include "analyze/reports/torch_ops.h"
 #include "base/saturating.h"
+#include "wire/wire.h"
 
 enum { MOST_COUNTED = 2000000 }; /* about two seconds */
 enum { SHARE, TOTAL, COUNT, NAME, COLUMNS };
@@ -70,8 +71,11 @@ static void *find(struct summary *summary)
 {
     struct table *operators = read_operators(summary->request->report, summary->has_gpu_work);
 
+    const struct event_counts *counts = &summary->facts.sources.counts;
+    const struct counted_source *ranges = event_counts_find(counts, wire_source_name(WIRE_SOURCE_NVTX));
+
     /* ranges that are the operators once more */
-    if (operators && !summary->request->result->counts[WIRE_SOURCE_NVTX].recorded)
+    if (operators && counts->source_count && (!ranges || !ranges->recorded))
         summary_drop_table(summary, &cmd_source_nvtx);
     return operators;
 }

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
 #define TACHO_CMD_SOURCES_PYTORCH_SUMMARY_H
 
-#include "cmd/profile/source_summary.h"
+#include "cmd/summary/source_summary.h"
 
 extern const struct source_summary pytorch_summary;
 

@@ -81,6 +81,11 @@ const struct report_table *report_table(const struct report *report, const char 
     return NULL;
 }
 
+int report_was_read(const struct report_table *table)
+{
+    return ((const struct reader_table *)table)->is_read;
+}
+
 int report_column(const struct report_table *table, const char *name)
 {
     for (size_t i = 0; i < table->column_count; i++)

@@ -53,6 +53,8 @@ size_t report_table_count(const struct report *report);
 const struct report_table *report_table_at(const struct report *report, size_t index);
 /* NULL if the file has no such table. To every analysis, a table without rows is the same as none. */
 const struct report_table *report_table(const struct report *report, const char *name);
+/* Whether rows of the table were asked for since the report was opened: what an answer is made of. */
+int report_was_read(const struct report_table *table);
 /* -1 if the table has no such column. */
 int report_column(const struct report_table *table, const char *name);
 

@@ -44,6 +44,7 @@ struct reader_table {
     struct reader_chunk *chunks;
     size_t chunk_count, chunk_capacity;
     int has_time;
+    _Atomic int is_read; /* rows of it were asked for */
 };
 
 /* The strings of one chunk. */

@@ -215,7 +215,7 @@ damaged:
 
 struct scan {
     struct report *report;
-    const struct reader_table *table;
+    struct reader_table *table;
     size_t first_chunk;
     const int *columns;
     size_t column_count;
@@ -269,6 +269,7 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 {
     if (scan->column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);
+    scan->table->is_read = 1;
     scan->stop = cancel_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
     int code = scan->code;
@@ -280,7 +281,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
                 int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                 struct error *err)
 {
-    const struct reader_table *state = (const struct reader_table *)table; /* `public` is its first member */
+    struct reader_table *state = (struct reader_table *)table; /* `public` is its first member */
     struct scan scan = { .report = report,
                          .table = state,
                          .columns = columns,
@@ -310,7 +311,7 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
                      int (*visit)(void *context, int worker, const struct report_block *block), void *context,
                      struct error *err)
 {
-    const struct reader_table *state = (const struct reader_table *)table;
+    struct reader_table *state = (struct reader_table *)table;
     if (first_row >= table->rows || !row_count)
         return 0;
     uint64_t last_row = row_count > table->rows - first_row ? table->rows - 1 : first_row + row_count - 1;
@@ -464,7 +465,8 @@ static int64_t *alloc_column(uint64_t rows)
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err)
 {
-    const struct reader_table *state = (const struct reader_table *)table;
+    struct reader_table *state = (struct reader_table *)table;
+    state->is_read = 1;
     *out = (struct report_columns){ 0 };
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);

@@ -5,8 +5,8 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/event_counts.h"
 #include "analyze/model/gpu_busy.h"
-#include "analyze/model/losses.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
 #include "answers.h"
@@ -107,7 +107,7 @@ static void add_warning(struct text *line, struct text *out)
 static void add_warnings(struct view *view, struct text *out)
 {
     struct report_health health = report_health(view->report);
-    struct losses losses;
+    struct event_counts counts;
     struct text line = { 0 };
 
     text_add(out, "\"warnings\":[");
@@ -121,15 +121,10 @@ static void add_warnings(struct view *view, struct text *out)
                   (unsigned long long)health.damaged_chunks);
         add_warning(&line, out);
     }
-    if (losses_read(&losses, view->report, NULL) == 0)
-        for (size_t i = 0; i < losses.count; i++) {
-            const struct loss *loss = &losses.items[i];
-            if (loss_is_of_processes(loss))
-                text_addf(&line, "Processes that were not recorded: %llu (%s).", (unsigned long long)loss->count,
-                          loss->cause);
-            else
-                text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)loss->count, loss->source,
-                          loss->cause);
+    if (event_counts_read(&counts, view->report, NULL) == 0)
+        for (size_t i = 0; i < counts.loss_count; i++) {
+            loss_add(&line, &counts.losses[i]);
+            text_add_char(&line, '.');
             add_warning(&line, out);
         }
     /* an import has every table, most of them empty */

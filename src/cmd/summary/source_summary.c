@@ -28,17 +28,29 @@ static void add_right(struct text *out, struct text *cell, size_t columns)
     text_clear(cell);
 }
 
+/* The first rows whose share is not 0.0 % when it is rounded. */
+static size_t count_worth(const struct table *table)
+{
+    size_t count = 0;
+
+    while (count < table_row_count(table) && table_row(table, count)[SUMMARY_SHARE].kind == CELL_REAL &&
+           table_row(table, count)[SUMMARY_SHARE].real >= SUMMARY_LEAST_SHARE)
+        count++;
+    return count;
+}
+
 void summary_add_top(struct text *out, const struct summary *summary, const struct table *table, const char *heading,
                      size_t rows)
 {
     const struct summary_request *request = summary->request;
-    size_t name = table_column_count(table) - 1, count = table_row_count(table);
+    size_t name = table_column_count(table) - 1, count = table_row_count(table), worth = count_worth(table);
 
+    rows = rows < worth ? rows : worth;
     text_addf(out, "  %s%s%s", summary_bold(request), heading, summary_plain(request));
     if (count > rows)
         text_addf(out, " (%zu of %zu)", rows, count);
     text_add_char(out, '\n');
-    for (size_t i = 0; i < rows && i < count; i++) {
+    for (size_t i = 0; i < rows; i++) {
         const struct table_cell *row = table_row(table, i);
         struct text cell = { 0 };
         number_add_fixed(&cell, row[SUMMARY_SHARE].kind == CELL_REAL ? row[SUMMARY_SHARE].real : 0, 1, 0);

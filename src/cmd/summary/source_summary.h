@@ -1,20 +1,19 @@
-/* A source's part of the summary, the last lines of a capture, and the functions that build its lines. */
-#ifndef TACHO_CMD_PROFILE_SOURCE_SUMMARY_H
-#define TACHO_CMD_PROFILE_SOURCE_SUMMARY_H
+/* A source's part of the summary, and the functions that build its lines. */
+#ifndef TACHO_CMD_SUMMARY_SOURCE_SUMMARY_H
+#define TACHO_CMD_SUMMARY_SOURCE_SUMMARY_H
 
 #include "analyze/engine/table.h"
 #include "base/text.h"
+#include "capture_facts.h"
 #include "cmd/cmd_source.h"
-#include "collect/collect.h"
-#include "report/reader/reader.h"
 
+/* The report, and what cannot be in it. */
 struct summary_request {
-    const struct collect_result *result;
-    struct report *report;      /* NULL if it cannot be opened: then its tables are left out */
+    struct report *report;
     const char *report_path;
-    const char *program;        /* the name that the user typed */
-    uint32_t expected;          /* cmd_source_bit()s of sources whose events are named even if there are none */
-    int output_hidden;
+    uint64_t report_bytes;
+    int report_error;           /* an ERR_ code if the report could not be written whole */
+    int64_t finish_ns;          /* from the end of the program to the finished report; -1: that was not seen */
     const char *const *exports; /* paths of the exports beside the report */
     size_t export_count;
     int colours;
@@ -23,19 +22,12 @@ struct summary_request {
 /* What the sources found in the report, by index in cmd_sources. */
 struct summary {
     const struct summary_request *request;
+    struct capture_facts facts;
+    struct table *causes;                   /* advice_sum, the largest first; NULL: no rule found anything */
     struct table *tables[CMD_SOURCE_COUNT]; /* of source_summary.analysis; NULL: it has no rows */
     void *findings[CMD_SOURCE_COUNT];       /* of source_summary.find */
     int has_gpu_work;                       /* a source found some */
     size_t lines_left;                      /* for all lines between the notes and the line of events */
-};
-
-/* Events of a source that are not in collect_result.counts. */
-struct summary_count {
-    const char *name; /* its name in the line of events; NULL: only its losses are counted */
-    uint64_t count, lost;
-    int is_analyzed;  /* `tacho stats` has a report even if nothing else was recorded */
-    const char *work; /* work that Tacho did for it outside the program, and its CPU time; NULL: none */
-    int64_t work_ns;
 };
 
 struct source_summary {
@@ -58,17 +50,19 @@ struct source_summary {
     const char *next, *next_also; /* with a finding: the command to type next, and what else there is */
 
     /* Adds warnings about limits of the data, a line each. finding: the source's own. */
-    void (*add_notes)(struct text *out, const struct collect_result *result, const void *finding);
+    void (*add_notes)(struct text *out, const struct summary *summary, const void *finding);
 
     /* Adds a note behind the number of its events. */
-    void (*add_event_note)(struct text *out, const struct collect_result *result);
-    struct summary_count (*count)(const struct collect_result *result);
+    void (*add_event_note)(struct text *out, const struct capture_facts *facts);
 };
 
 /* ---- Functions for sources ------------------------------------------------------------------------------------- */
 
 /* Columns of the tables; the name comes last. */
 enum { SUMMARY_SHARE, SUMMARY_TOTAL, SUMMARY_COUNT };
+
+/* Percent: less is 0.0 % when it is rounded, and not worth a line. */
+#define SUMMARY_LEAST_SHARE 0.05
 
 /* The codes for bold and plain text on a terminal; "" elsewhere. */
 const char *summary_bold(const struct summary_request *request);

@@ -1,0 +1,297 @@
+/* Sums TACHO_COUNT, which has rows for each process. One row a source says what its events are called, which tables are
+ * made of them, and what their loss does to figures. */
+#include "event_counts.h"
+
+#include <string.h>
+
+#include "analyze/engine/keys.h"
+#include "analyze/engine/row_cursor.h"
+#include "base/human.h"
+#include "base/number.h"
+
+#define PROCESSES "processes"
+
+struct loss_words {
+    const char *source;         /* in TACHO_COUNT */
+    const char *events;         /* their name in a sentence */
+    const char *before, *after; /* the error, around its size: "sample counts up to", "low"; without a size: NULL */
+    const char *tables[6];      /* made of its events; one that ends with * stands for all that begin so */
+    const char *with[2];        /* sources whose events are counted with these */
+};
+
+#define OF_AGENTS "NVTX_*", "OSRT_*", "CUPTI_*", "TACHO_TORCH_*", "CUDA_*"
+
+static const struct loss_words words[] = {
+    { "nvtx",
+      "NVTX events",
+      "counts up to",
+      "low",
+      { "NVTX_*", "TACHO_COUNTER", "TACHO_SYNC", "TACHO_RESOURCE" },
+      { 0 } },
+    { "osrt", "OS runtime calls", "counts up to", "low", { "OSRT_*" }, { 0 } },
+    { "cuda", "CUDA records", "counts up to", "low", { "CUPTI_*", "CUDA_*" }, { 0 } },
+    { "libraries", "library calls", "counts up to", "low", { "NVTX_*" }, { 0 } },
+    { "pytorch", "PyTorch records", "counts up to", "low", { "TACHO_TORCH_*" }, { 0 } },
+    { "samples", "CPU samples", "sample counts up to", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { 0 } },
+    { "perf records",
+      "perf records",
+      "sample counts up to",
+      "low",
+      { "COMPOSITE_EVENTS", "SAMPLING_*", "SCHED_EVENTS" },
+      { "samples", "switches" } },
+    { "switches", "context switches", "counts up to", "low", { "SCHED_EVENTS" }, { 0 } },
+    { "python-sampling", "Python samples", "sample counts up to", "low", { "TACHO_PYTHON_*" }, { 0 } },
+    { "counters", "counter values", "sums up to", "low", { "PMU_*" }, { 0 } },
+    { "callchains",
+      "call stacks",
+      "up to",
+      "of the events have none",
+      { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS" },
+      { 0 } },
+    { "notes",
+      "records about processes, threads and modules",
+      "up to",
+      "of the names are missing",
+      { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "ThreadNames" },
+      { 0 } },
+    { PROCESSES, "processes", "their calls, ranges and GPU work are missing", NULL, { OF_AGENTS }, { 0 } },
+};
+
+/* A source without words is a table of that name that a full disk cut. */
+static const struct loss_words of_a_table = { .before = "counts up to", .after = "low" };
+
+/* Processes that never ran a line of their program, or that no agent can enter, have no events that anybody expects. */
+static const char *const noted_causes[] = { "not-attached" };
+
+int loss_is_of_processes(const struct loss *loss)
+{
+    return strcmp(loss->source, PROCESSES) == 0;
+}
+
+static const struct loss_words *words_of(const char *source)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].source, source) == 0)
+            return &words[i];
+    return &of_a_table;
+}
+
+static struct counted_source *find_source(struct event_counts *counts, const char *name)
+{
+    for (size_t i = 0; i < counts->source_count; i++)
+        if (strcmp(counts->sources[i].name, name) == 0)
+            return &counts->sources[i];
+    if (counts->source_count == COUNTED_SOURCES_MAX)
+        return NULL;
+    counts->sources[counts->source_count] = (struct counted_source){ .name = name };
+    return &counts->sources[counts->source_count++];
+}
+
+const struct counted_source *event_counts_find(const struct event_counts *counts, const char *source)
+{
+    for (size_t i = 0; i < counts->source_count; i++)
+        if (strcmp(counts->sources[i].name, source) == 0)
+            return &counts->sources[i];
+    return NULL;
+}
+
+static struct loss *find_loss(struct event_counts *counts, const char *source, int is_note)
+{
+    for (size_t i = 0; i < counts->loss_count; i++)
+        if (strcmp(counts->losses[i].source, source) == 0 && counts->losses[i].is_note == is_note)
+            return &counts->losses[i];
+    if (counts->loss_count == LOSSES_MAX)
+        return NULL;
+    counts->losses[counts->loss_count] = (struct loss){ .words = words_of(source),
+                                                        .source = source,
+                                                        .is_note = is_note };
+    return &counts->losses[counts->loss_count++];
+}
+
+static int is_noted(const char *source, const char *cause)
+{
+    for (size_t i = 0; i < sizeof noted_causes / sizeof *noted_causes; i++)
+        if (strcmp(source, PROCESSES) == 0 && strcmp(noted_causes[i], cause) == 0)
+            return 1;
+    return 0;
+}
+
+/* Causes beyond the limit are in the sum. */
+static void add_loss(struct event_counts *counts, const char *source, const char *cause, uint64_t count)
+{
+    struct loss *loss = find_loss(counts, source, is_noted(source, cause));
+    size_t at = 0;
+
+    if (!loss)
+        return;
+    loss->lost += count;
+    while (at < loss->cause_count && strcmp(loss->causes[at].name, cause) != 0)
+        at++;
+    if (at == LOSS_CAUSES_MAX)
+        return;
+    loss->cause_count += at == loss->cause_count;
+    loss->causes[at].name = cause;
+    loss->causes[at].count += count;
+}
+
+/* Rows of a key add up, and what a full disk took is subtracted. */
+static void add_row(struct event_counts *counts, const char *source, const char *fate, const char *cause, int64_t count)
+{
+    struct counted_source *of = find_source(counts, source);
+    const struct {
+        const char *fate;
+        uint64_t *sum;
+    } fates[] = {
+        { "recorded", of ? &of->recorded : NULL },
+        { "below-threshold", of ? &of->below_threshold : NULL },
+        { "untimed", of ? &of->untimed : NULL },
+        { "lost", of ? &of->lost : NULL },
+    };
+
+    for (size_t i = 0; of && i < sizeof fates / sizeof *fates; i++)
+        if (strcmp(fates[i].fate, fate) == 0)
+            *fates[i].sum += (uint64_t)count;
+    if (of && strcmp(cause, "recovered") == 0)
+        of->recovered += (uint64_t)count;
+    if (strcmp(fate, "lost") == 0 && count > 0)
+        add_loss(counts, source, cause, (uint64_t)count);
+}
+
+/* How many processes there were, recorded or not. */
+static int count_processes(struct report *report, uint64_t *count, struct error *err)
+{
+    static const char *const names[] = { "globalPid", NULL };
+    struct keys keys = { .width = 1 };
+    struct row_cursor rows = { 0 };
+    int code = row_cursor_open(&rows, report, "TACHO_PROCESS", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0) }) == NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+            goto done;
+        }
+    *count = keys.count;
+done:
+    keys_free(&keys);
+    row_cursor_close(&rows);
+    return code;
+}
+
+static uint64_t recorded_of(const struct event_counts *counts, const char *source)
+{
+    const struct counted_source *found = source ? event_counts_find(counts, source) : NULL;
+
+    return found ? found->recorded : 0;
+}
+
+/* Of how many events each loss is one. */
+static int set_totals(struct event_counts *counts, struct report *report, struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; i < counts->loss_count; i++) {
+        struct loss *loss = &counts->losses[i];
+        if (loss_is_of_processes(loss)) {
+            if ((code = count_processes(report, &loss->total, err)) != 0)
+                return code;
+        } else {
+            loss->total = loss->lost + recorded_of(counts, loss->source) + recorded_of(counts, loss->words->with[0]) +
+                          recorded_of(counts, loss->words->with[1]);
+        }
+        if (loss->total < loss->lost) /* a report that ended early, or was tampered with */
+            loss->total = loss->lost;
+    }
+    return 0;
+}
+
+int event_counts_read(struct event_counts *counts, struct report *report, struct error *err)
+{
+    enum { SOURCE, FATE, CAUSE, COUNT };
+    static const char *const names[] = { "source", "fate", "cause", "count", NULL };
+    struct row_cursor rows;
+    int code;
+
+    *counts = (struct event_counts){ 0 };
+    if ((code = row_cursor_open(&rows, report, "TACHO_COUNT", names, err)) != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        add_row(counts, report_string(report, row_int_or(&rows, SOURCE, -1), NULL),
+                report_string(report, row_int_or(&rows, FATE, -1), NULL),
+                report_string(report, row_int_or(&rows, CAUSE, -1), NULL), row_int_or(&rows, COUNT, 0));
+    row_cursor_close(&rows);
+    return set_totals(counts, report, err);
+}
+
+static int matches(const char *pattern, const char *table)
+{
+    size_t length = strlen(pattern);
+
+    return pattern[length - 1] == '*' ? strncmp(pattern, table, length - 1) == 0 : strcmp(pattern, table) == 0;
+}
+
+int loss_concerns(const struct loss *loss, const char *table)
+{
+    if (loss->is_note)
+        return 0;
+    if (loss->words == &of_a_table)
+        return strcmp(loss->source, table) == 0;
+    for (const char *const *pattern = loss->words->tables; *pattern; pattern++)
+        if (matches(*pattern, table))
+            return 1;
+    return 0;
+}
+
+/* Rounded up: "up to" must not be less than it is. Counts of a tampered file may be anything. */
+static uint64_t tenths_of_percent(const struct loss *loss)
+{
+    enum { WHOLE = 1000 };
+
+    if (loss->total > UINT64_MAX / (2 * WHOLE))
+        return WHOLE;
+    return (loss->lost * WHOLE + loss->total - 1) / loss->total;
+}
+
+int loss_is_small(const struct loss *loss)
+{
+    enum { SMALL = 50 };
+
+    return loss->is_note || tenths_of_percent(loss) <= SMALL;
+}
+
+/* "ring full", or "ring full 90, damaged 4" */
+static void add_causes(struct text *out, const struct loss *loss)
+{
+    for (size_t i = 0; i < loss->cause_count; i++) {
+        text_add(out, i ? ", " : "");
+        for (const char *c = loss->causes[i].name; *c; c++)
+            text_add_char(out, *c == '-' ? ' ' : *c);
+        if (loss->cause_count > 1) {
+            text_add_char(out, ' ');
+            human_count(out, loss->causes[i].count);
+        }
+    }
+}
+
+void loss_add(struct text *out, const struct loss *loss)
+{
+    human_count(out, loss->lost);
+    text_add(out, " of ");
+    human_count(out, loss->total);
+    if (loss->words == &of_a_table)
+        text_addf(out, " rows of %s", loss->source);
+    else
+        text_addf(out, " %s", loss->words->events);
+    text_add(out, loss_is_of_processes(loss) ? " not traced (" : " lost (");
+    add_causes(out, loss);
+    text_add_char(out, ')');
+    if (loss->is_note)
+        return;
+    text_addf(out, ": %s", loss->words->before);
+    if (!loss->words->after)
+        return;
+    text_add_char(out, ' ');
+    number_add_decimal(out, tenths_of_percent(loss), 1, 0);
+    text_addf(out, " %% %s", loss->words->after);
+}

@@ -1,0 +1,57 @@
+/* What became of the events of each source: recorded, counted only, or lost; and how far a loss makes figures wrong.
+ *
+ * A loss is told in proportion, and only where it matters: loss_concerns() says whether a table is made of the events
+ * that are missing, loss_add() writes "94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low". */
+#ifndef TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
+#define TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
+
+#include "base/text.h"
+#include "report/reader/reader.h"
+
+enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16 };
+
+struct counted_source {
+    const char *name;   /* in TACHO_COUNT: a string of the report */
+    uint64_t recorded, below_threshold, untimed, lost;
+    uint64_t recovered; /* from memory that a process left behind; `recorded` includes them */
+};
+
+/* All losses of a source; of processes that were not recorded, those that are worth a warning and the others apart. */
+struct loss {
+    const struct loss_words *words;
+    const char *source;
+    uint64_t lost, total; /* events or processes, with those that were recorded */
+    int is_note;          /* nothing is missing that anybody would look for: no reason to doubt a figure */
+    size_t cause_count;
+    struct loss_cause {
+        const char *name; /* a string of the report */
+        uint64_t count;
+    } causes[LOSS_CAUSES_MAX];
+};
+
+struct event_counts {
+    struct counted_source sources[COUNTED_SOURCES_MAX];
+    size_t source_count;
+    struct loss losses[LOSSES_MAX];
+    size_t loss_count;
+};
+
+/* A report without TACHO_COUNT has no counts and no losses. */
+int event_counts_read(struct event_counts *counts, struct report *report, struct error *err);
+
+/* The source's counts, or NULL. */
+const struct counted_source *event_counts_find(const struct event_counts *counts, const char *source);
+
+/* Whether figures from this table are wrong for the loss. */
+int loss_concerns(const struct loss *loss, const char *table);
+
+/* Whether it is about processes that no agent was in; the capture warns of them itself. */
+int loss_is_of_processes(const struct loss *loss);
+
+/* Whether the loss is so small that figures can be used as they are. */
+int loss_is_small(const struct loss *loss);
+
+/* Adds a clause without an end: what was lost, of how many, why, and the size of the error. */
+void loss_add(struct text *out, const struct loss *loss);
+
+#endif

@@ -1,0 +1,351 @@
+/* A report as one JSON object: the file and its losses, and the rows of the small tables. A row of `sections` is a
+ * table of the report, its key, and the keys of its columns. */
+#include "info_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+#include "base/json_write.h"
+#include "cmd/report_sources.h"
+#include "cmd/small_table.h"
+#include "info_health.h"
+
+enum { COLUMNS_MAX = 20 };
+
+/* ---- Members --------------------------------------------------------------------------------------------------- */
+
+static void add_key(struct text *out, const char *key, const char *before)
+{
+    text_addf(out, "%s\"%s\": ", before, key);
+}
+
+static void add_string(struct text *out, const char *key, const char *value, const char *before)
+{
+    add_key(out, key, before);
+    json_add_text(out, value, strlen(value));
+}
+
+static void add_count(struct text *out, const char *key, uint64_t value, const char *before)
+{
+    add_key(out, key, before);
+    json_add_int(out, (int64_t)value);
+}
+
+static void add_bool(struct text *out, const char *key, int value, const char *before)
+{
+    add_key(out, key, before);
+    text_add(out, value ? "true" : "false");
+}
+
+/* ---- The file -------------------------------------------------------------------------------------------------- */
+
+static void add_loss(struct text *out, const struct loss *loss)
+{
+    struct text sentence = { 0 };
+
+    loss_add(&sentence, loss);
+    add_string(out, "source", loss->source, "{");
+    add_count(out, "lost", loss->lost, ", ");
+    add_count(out, "total", loss->total, ", ");
+    add_key(out, "causes", ", ");
+    for (size_t i = 0; i < loss->cause_count; i++) {
+        text_add(out, i ? ", " : "{");
+        json_add_text(out, loss->causes[i].name, strlen(loss->causes[i].name));
+        text_add(out, ": ");
+        json_add_int(out, (int64_t)loss->causes[i].count);
+    }
+    text_add(out, "}");
+    add_bool(out, "is_note", loss->is_note, ", ");
+    add_string(out, "sentence", text_string(&sentence), ", ");
+    text_add(out, "}");
+    text_free(&sentence);
+}
+
+static int add_health(struct text *out, struct report *report, const char *path, struct error *err)
+{
+    struct info_health health;
+    struct text words = { 0 };
+    int code = info_health_read(&health, report, path, err);
+
+    if (code != 0)
+        return code;
+    info_add_health(&words, &health);
+    add_string(out, "file", path, "{");
+    add_count(out, "bytes", health.file_bytes, ",\n  ");
+    add_string(out, "health", health.state, ",\n  ");
+    add_key(out, "health_text", ",\n  ");
+    json_add_text(out, text_string(&words), words.length ? words.length - 1 : 0); /* without its line feed */
+    add_bool(out, "recovered", health.file.recovered, ",\n  ");
+    add_count(out, "damaged_chunks", health.file.damaged_chunks, ",\n  ");
+    add_count(out, "damaged_bytes", health.file.damaged_bytes, ",\n  ");
+    add_key(out, "losses", ",\n  ");
+    text_add(out, "[");
+    for (size_t i = 0; i < health.counts.loss_count; i++) {
+        text_add(out, i ? ",\n    " : "\n    ");
+        add_loss(out, &health.counts.losses[i]);
+    }
+    text_add(out, "]");
+    text_free(&words);
+    return 0;
+}
+
+/* ---- Sources and tables ---------------------------------------------------------------------------------------- */
+
+static void add_source(struct text *out, const struct report_source *source)
+{
+    add_string(out, "name", source->name, "{");
+    add_count(out, "recorded", source->recorded, ", ");
+    if (source->is_counted) {
+        add_count(out, "below_threshold", source->below_threshold, ", ");
+        add_count(out, "untimed", source->untimed, ", ");
+        add_count(out, "lost", source->lost, ", ");
+    }
+    if (source->table)
+        add_count(out, "bytes", source->table->packed_bytes, ", ");
+    if (source->table && source->table->first_ns <= source->table->last_ns) {
+        add_count(out, "first_ns", (uint64_t)source->table->first_ns, ", ");
+        add_count(out, "last_ns", (uint64_t)source->table->last_ns, ", ");
+    }
+    text_add(out, "}");
+}
+
+static int add_sources(struct text *out, struct report *report, struct error *err)
+{
+    struct report_sources *sources = malloc(sizeof *sources);
+    int code;
+
+    if (!sources)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((code = report_sources_read(sources, report, err)) != 0)
+        goto free_sources;
+    add_key(out, "sources", ",\n  ");
+    text_add(out, "[");
+    for (size_t i = 0; i < sources->count; i++) {
+        text_add(out, i ? ",\n    " : "\n    ");
+        add_source(out, &sources->list[i]);
+    }
+    text_add(out, "]");
+free_sources:
+    free(sources);
+    return code;
+}
+
+static void add_tables(struct text *out, struct report *report)
+{
+    const char *before = "\n    ";
+
+    add_key(out, "tables", ",\n  ");
+    text_add(out, "[");
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        if (!table->rows)
+            continue;
+        text_add(out, before);
+        add_string(out, "name", table->name, "{");
+        add_count(out, "rows", table->rows, ", ");
+        add_count(out, "bytes", table->packed_bytes, ", ");
+        text_add(out, "}");
+        before = ",\n    ";
+    }
+    text_add(out, "]");
+}
+
+/* ---- Rows of small tables -------------------------------------------------------------------------------------- */
+
+enum form { NUMBER, PID, WORDS };
+struct section {
+    const char *key, *table;
+    struct {
+        const char *name, *key;
+        enum form form;
+    } columns[COLUMNS_MAX]; /* the first `identity` of them are a row's key: its last row counts */
+    size_t identity;
+};
+
+/* clang-format off */
+static const struct section sections[] = {
+    { "processes", "TACHO_PROCESS",
+      { { "globalPid", "pid", PID }, { "image", "image", NUMBER }, { "parentGlobalPid", "parent_pid", PID },
+        { "exe", "exe", WORDS }, { "command", "command", WORDS }, { "origin", "origin", WORDS },
+        { "start", "start_ns", NUMBER }, { "end", "end_ns", NUMBER }, { "ending", "ending", WORDS },
+        { "exitStatus", "exit_status", NUMBER }, { "signal", "signal", NUMBER }, { "cpuNs", "cpu_ns", NUMBER },
+        { "host", "host", WORDS }, { "rank", "rank", NUMBER }, { "localRank", "local_rank", NUMBER },
+        { "worldSize", "world_size", NUMBER }, { "unrecorded", "unrecorded", WORDS } }, 2 },
+    { "ranges", "TACHO_RANGE",
+      { { "start", "start_ns", NUMBER }, { "end", "end_ns", NUMBER }, { "cause", "cause", WORDS } }, 0 },
+    { "messages", "DIAGNOSTIC_EVENT", { { "severity", "severity", NUMBER }, { "text", "text", WORDS } }, 0 },
+    { "not_imported", "TACHO_IMPORT",
+      { { "tableName", "table", WORDS }, { "columnName", "column", WORDS }, { "reason", "reason", WORDS },
+        { "count", "count", NUMBER } }, 0 },
+    { "sampling", "TACHO_SAMPLING",
+      { { "method", "method", WORDS }, { "event", "event", WORDS }, { "frequency", "frequency", NUMBER },
+        { "period", "period", NUMBER }, { "scope", "scope", WORDS }, { "backtrace", "backtrace", WORDS },
+        { "kernelMode", "kernel_mode", NUMBER }, { "switches", "switches", WORDS },
+        { "refusal", "refusal", WORDS } }, 0 },
+    { "gpus", "TARGET_INFO_GPU",
+      { { "id", "id", NUMBER }, { "name", "name", WORDS }, { "totalMemory", "memory_bytes", NUMBER },
+        { "smCount", "multiprocessors", NUMBER }, { "busLocation", "bus", WORDS } }, 0 },
+    { "cupti", "TACHO_CUPTI",
+      { { "globalPid", "pid", PID }, { "version", "version", NUMBER }, { "path", "path", WORDS },
+        { "calls", "calls", WORDS }, { "refusal", "refusal", WORDS } }, 0 },
+};
+/* clang-format on */
+
+static void add_cell(struct text *out, const struct small_table *rows, size_t row, size_t column, enum form form)
+{
+    size_t length;
+
+    if (form == WORDS) {
+        const char *words = small_table_text(rows, row, column, &length);
+        json_add_text(out, words, length);
+    } else {
+        int64_t number = small_table_number(rows, row, column, 0);
+        json_add_int(out, form == PID ? global_pid_number(number) : number);
+    }
+}
+
+/* A column that is NULL is left out. */
+static void add_row(struct text *out, const struct section *section, const struct small_table *rows, size_t row)
+{
+    const char *before = "";
+
+    text_add(out, "{");
+    for (size_t c = 0; section->columns[c].name; c++) {
+        if (small_table_is_null(rows, row, c))
+            continue;
+        add_key(out, section->columns[c].key, before);
+        add_cell(out, rows, row, c, section->columns[c].form);
+        before = ", ";
+    }
+    text_add(out, "}");
+}
+
+/* Of each row whether it is the last with its key; the caller's to free; NULL: out of memory. */
+static char *find_last_rows(const struct section *section, const struct small_table *rows)
+{
+    size_t count = rows->columns.rows;
+    struct keys keys = { .width = 2 };
+    char *is_last = calloc(count + 1, 1);
+    size_t *last = calloc(count + 1, sizeof *last);
+
+    for (size_t i = 0; is_last && last && i < count; i++) {
+        const int64_t key[] = { section->identity ? small_table_number(rows, i, 0, 0) : (int64_t)i,
+                                section->identity ? small_table_number(rows, i, 1, 0) : 0 };
+        uint32_t number = keys_add(&keys, key);
+        if (number == NO_KEY) {
+            free(is_last);
+            is_last = NULL;
+            break;
+        }
+        is_last[last[number]] = 0;
+        last[number] = i;
+        is_last[i] = 1;
+    }
+    keys_free(&keys);
+    free(last);
+    return is_last;
+}
+
+static int add_section(struct text *out, struct report *report, const struct section *section, struct error *err)
+{
+    const char *names[COLUMNS_MAX + 1] = { 0 }, *before = "\n    ";
+    struct small_table rows;
+    int code;
+
+    for (size_t c = 0; section->columns[c].name; c++)
+        names[c] = section->columns[c].name;
+    if ((code = small_table_read(&rows, report, section->table, names, err)) != 0)
+        return code;
+    char *is_last = find_last_rows(section, &rows);
+    if (!is_last) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for %s", section->table);
+        goto free_rows;
+    }
+    add_key(out, section->key, ",\n  ");
+    text_add(out, "[");
+    for (size_t i = 0; i < rows.columns.rows; i++)
+        if (is_last[i]) {
+            text_add(out, before);
+            add_row(out, section, &rows, i);
+            before = ",\n    ";
+        }
+    text_add(out, "]");
+    free(is_last);
+free_rows:
+    small_table_free(&rows);
+    return code;
+}
+
+/* When the capture began, and how long it took; null where the report does not say. */
+static int add_times(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const start_names[] = { "utcTime", NULL }, *const detail_names[] = { "duration", NULL };
+    struct small_table start, details;
+    size_t length;
+    int code;
+
+    if ((code = small_table_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err)) != 0)
+        return code;
+    const char *utc = start.columns.rows ? small_table_text(&start, 0, 0, &length) : NULL;
+    add_key(out, "started_utc", ",\n  ");
+    if (utc)
+        json_add_text(out, utc, length);
+    else
+        text_add(out, "null");
+    small_table_free(&start);
+    if ((code = small_table_read(&details, report, "ANALYSIS_DETAILS", detail_names, err)) != 0)
+        return code;
+    add_key(out, "duration_ns", ",\n  ");
+    if (details.columns.rows)
+        json_add_int(out, small_table_number(&details, 0, 0, 0));
+    else
+        text_add(out, "null");
+    small_table_free(&details);
+    return 0;
+}
+
+/* Rows of name and value as one object. */
+static int add_pairs(struct text *out, struct report *report, const char *key, const char *table, struct error *err)
+{
+    static const char *const names[] = { "name", "value", NULL };
+    struct small_table rows;
+    const char *before = "\n    ";
+    size_t length;
+    int code = small_table_read(&rows, report, table, names, err);
+
+    if (code != 0)
+        return code;
+    add_key(out, key, ",\n  ");
+    text_add(out, "{");
+    for (size_t i = 0; i < rows.columns.rows; i++) {
+        const char *name = small_table_text(&rows, i, 0, &length);
+        text_add(out, before);
+        json_add_text(out, name, length);
+        text_add(out, ": ");
+        const char *value = small_table_text(&rows, i, 1, &length);
+        json_add_text(out, value, length);
+        before = ",\n    ";
+    }
+    text_add(out, "}");
+    small_table_free(&rows);
+    return 0;
+}
+
+int info_add_json(struct text *out, struct report *report, const char *path, struct error *err)
+{
+    int code;
+
+    if ((code = add_health(out, report, path, err)) != 0 ||
+        (code = add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||
+        (code = add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||
+        (code = add_times(out, report, err)) != 0 || (code = add_sources(out, report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if ((code = add_section(out, report, &sections[i], err)) != 0)
+            return code;
+    add_tables(out, report);
+    text_add(out, "}");
+    return 0;
+}

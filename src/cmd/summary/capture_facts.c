@@ -1,0 +1,331 @@
+/* Reads the small tables about a capture. A table that is not there leaves its facts unknown. */
+#include "capture_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/row_cursor.h"
+#include "base/saturating.h"
+
+static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
+{
+    return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
+}
+
+static int read_settings(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    enum { NAME, VALUE };
+    static const char *const names[] = { "name", "value", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "META_DATA_CAPTURE", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        const char *name = text_of(report, &rows, NAME);
+        if (strcmp(name, "TACHO_VERSION") == 0)
+            facts->is_ours = 1;
+        else if (strcmp(name, "PROGRAM") == 0)
+            facts->program = text_of(report, &rows, VALUE);
+        else if (strcmp(name, "SOURCES_REQUESTED") == 0)
+            facts->requested = text_of(report, &rows, VALUE);
+    }
+    row_cursor_close(&rows);
+    return 0;
+}
+
+static int read_capture(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    enum { OVER, KILL, CPU, COST, START_COST, PYTHON, CUT, THROTTLED };
+    static const char *const names[] = { "over",        "killSignal", "cpuNs",     "costNs", "startCostNs",
+                                         "pythonCpuNs", "cutStacks",  "throttled", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_CAPTURE", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        facts->is_over = 1;
+        facts->over = text_of(report, &rows, OVER);
+        facts->kill_signal = row_int_or(&rows, KILL, 0);
+        facts->cpu_ns = row_int_or(&rows, CPU, 0);
+        facts->cost_ns = row_int_or(&rows, COST, 0);
+        facts->start_cost_ns = row_int_or(&rows, START_COST, 0);
+        facts->python_cpu_ns = row_int_or(&rows, PYTHON, 0);
+        facts->cut_stacks = row_int_or(&rows, CUT, 0);
+        facts->throttled = row_int_or(&rows, THROTTLED, 0);
+    }
+    row_cursor_close(&rows);
+    return 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The tree of processes: the last row about a process and program counts. */
+struct process_rows {
+    struct capture_facts *facts;
+    struct report *report;
+    struct row_cursor cursor;
+    struct keys images, pids, programs; /* globalPid and image; globalPid; exe */
+    int64_t primary, begun_ns;          /* the program's globalPid, and when its first image began */
+};
+enum { START, END, PID, IMAGE, EXE, ORIGIN, ENDING, STATUS, SIGNAL };
+
+static void take_primary(struct process_rows *rows)
+{
+    struct capture_facts *facts = rows->facts;
+    const struct row_cursor *row = &rows->cursor;
+
+    facts->ending = text_of(rows->report, row, ENDING);
+    facts->exit_status = row_int_or(row, STATUS, 0);
+    facts->signal = row_int_or(row, SIGNAL, 0);
+    facts->wall_ns = row_is_null(row, END) ? -1 : saturating_duration(rows->begun_ns, row_int(row, END));
+}
+
+/* A process that ran when the capture ended is one in its last row. */
+static void take_left(struct capture_facts *facts, const struct process_rows *rows)
+{
+    const struct row_cursor *row = &rows->cursor;
+
+    if (strcmp(text_of(rows->report, row, ENDING), "running") != 0)
+        return;
+    if (facts->left_count < CAPTURE_LEFT_MAX)
+        facts->left[facts->left_count] = (struct capture_left){
+            .pid = (int)global_pid_number(row_int_or(row, PID, 0)),
+            .name = base_name(text_of(rows->report, row, EXE)),
+        };
+    facts->left_count++;
+}
+
+static int is_root(const char *origin)
+{
+    return strcmp(origin, "launch") == 0 || strcmp(origin, "attach") == 0;
+}
+
+/* The row that speaks last of each process and program. Returns ERR_NO_MEMORY or 0. */
+static int note_keys(struct process_rows *rows, int64_t *last)
+{
+    const struct row_cursor *row = &rows->cursor;
+    const int64_t key[] = { row_int_or(row, PID, 0), row_int_or(row, IMAGE, 0) };
+    uint32_t number = keys_add(&rows->images, key);
+
+    if (number == NO_KEY || keys_add(&rows->pids, key) == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (!row_is_null(row, EXE) && keys_add(&rows->programs, (int64_t[]){ row_int(row, EXE) }) == NO_KEY)
+        return ERR_NO_MEMORY;
+    last[number] = (int64_t)row->row;
+    if (row->row == 0 || is_root(text_of(rows->report, row, ORIGIN))) {
+        rows->primary = key[0];
+        rows->begun_ns = row_int_or(row, START, 0);
+    }
+    return 0;
+}
+
+static int take_processes(struct process_rows *rows)
+{
+    size_t count = rows->cursor.columns.rows;
+    int64_t *last = calloc(count + 1, sizeof *last);
+    int code = ERR_NO_MEMORY;
+
+    if (!last)
+        return code;
+    while (row_cursor_next(&rows->cursor))
+        if ((code = note_keys(rows, last)) != 0)
+            goto free_last;
+    for (uint32_t i = 0; i < rows->images.count; i++) {
+        rows->cursor.row = (size_t)last[i];
+        take_left(rows->facts, rows);
+        if (keys_get(&rows->images, i)[0] == rows->primary) /* exec: the last program of the process counts */
+            take_primary(rows);
+    }
+    rows->facts->processes = rows->pids.count;
+    rows->facts->programs = rows->programs.count;
+    code = 0;
+free_last:
+    free(last);
+    return code;
+}
+
+static int read_processes(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "start",  "end",    "globalPid",  "image",  "exe",
+                                         "origin", "ending", "exitStatus", "signal", NULL };
+    struct process_rows rows = {
+        .facts = facts, .report = report, .images.width = 2, .pids.width = 1, .programs.width = 1, .primary = -1
+    };
+    int code = row_cursor_open(&rows.cursor, report, "TACHO_PROCESS", names, err);
+
+    if (code != 0)
+        return code;
+    if (take_processes(&rows) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+    keys_free(&rows.images);
+    keys_free(&rows.pids);
+    keys_free(&rows.programs);
+    row_cursor_close(&rows.cursor);
+    return code;
+}
+
+/* Different values of one column, or of several together. */
+static int count_different(uint64_t *count, struct report *report, const char *table, const char *const *names,
+                           size_t width, struct error *err)
+{
+    struct keys keys = { .width = width };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, table, names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0), width > 1 ? row_int_or(&rows, 1, 0) : 0 }) ==
+            NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for %s", table);
+            goto done;
+        }
+    *count = keys.count;
+done:
+    keys_free(&keys);
+    row_cursor_close(&rows);
+    return code;
+}
+
+/* Imports have nsys's tables alone. */
+static int count_threads(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    static const char *const of_threads[] = { "globalTid", "start", NULL }, *const of_names[] = { "globalTid", NULL },
+                             *const of_processes[] = { "globalPid", NULL };
+    int code;
+
+    if ((code = count_different(&facts->threads, report, "TACHO_THREAD", of_threads, 2, err)) != 0)
+        return code;
+    if (!facts->threads && (code = count_different(&facts->threads, report, "ThreadNames", of_names, 1, err)) != 0)
+        return code;
+    return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", of_processes, 1, err);
+}
+
+/* The latest time in the report: a range that was not ended goes on until then. */
+static int64_t last_event(const struct report *report)
+{
+    int64_t last = INT64_MIN;
+
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        last = table->first_ns <= table->last_ns && table->last_ns > last ? table->last_ns : last;
+    }
+    return last;
+}
+
+/* Recording was on in ranges; in an import, all the time. */
+static int read_times(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    static const char *const range_names[] = { "start", "end", NULL }, *const detail_names[] = { "duration", NULL };
+    struct row_cursor rows;
+    int64_t duration = 0;
+    int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", detail_names, err);
+
+    if (code != 0)
+        return code;
+    if (row_cursor_next(&rows))
+        duration = row_int_or(&rows, 0, 0);
+    row_cursor_close(&rows);
+    if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
+        return code;
+    int has_ranges = rows.columns.rows != 0;
+    while (row_cursor_next(&rows))
+        facts->captured_ns = saturating_add(facts->captured_ns,
+                                            saturating_duration(row_int_or(&rows, 0, 0),
+                                                                row_int_or(&rows, 1, last_event(report))));
+    row_cursor_close(&rows);
+    if (!has_ranges)
+        facts->captured_ns = duration;
+    if (facts->wall_ns < 0)
+        facts->wall_ns = duration;
+    return 0;
+}
+
+static int read_sampling(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "method", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_SAMPLING", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        facts->sampling = text_of(report, &rows, 0);
+    row_cursor_close(&rows);
+    return 0;
+}
+
+enum { SEVERITY, TEXT };
+
+static int is_warning(const struct capture_facts *facts, size_t row)
+{
+    enum { SEVERITY_WARNING = 2 };
+
+    return facts->is_ours && small_table_number(&facts->messages, row, SEVERITY, 0) >= SEVERITY_WARNING;
+}
+
+static int read_messages(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "severity", "text", NULL };
+    int code = small_table_read(&facts->messages, report, "DIAGNOSTIC_EVENT", names, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < facts->messages.columns.rows; i++)
+        facts->warning_count += (size_t)is_warning(facts, i);
+    return 0;
+}
+
+const char *capture_warning(const struct capture_facts *facts, size_t index)
+{
+    for (size_t i = 0; i < facts->messages.columns.rows; i++)
+        if (is_warning(facts, i) && index-- == 0)
+            return small_table_text(&facts->messages, i, TEXT, NULL);
+    return "";
+}
+
+int capture_is_requested(const struct capture_facts *facts, const char *source)
+{
+    size_t length = strlen(source);
+
+    for (const char *at = facts->requested; *at;) {
+        size_t name = strcspn(at, ",");
+        if (name == length && memcmp(at, source, length) == 0)
+            return 1;
+        at += name + (at[name] == ',');
+    }
+    return 0;
+}
+
+int capture_facts_read(struct capture_facts *facts, struct report *report, struct error *err)
+{
+    const struct report_table *streams = report_table(report, "ProcessStreams");
+    struct report_health health = report_health(report);
+    int code;
+
+    *facts = (struct capture_facts){
+        .program = "", .requested = "", .ending = "", .over = "", .sampling = "", .wall_ns = -1, .cpu_ns = -1
+    };
+    if ((code = read_settings(facts, report, err)) != 0 || (code = read_capture(facts, report, err)) != 0 ||
+        (code = read_processes(facts, report, err)) != 0 || (code = count_threads(facts, report, err)) != 0 ||
+        (code = read_times(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
+        (code = report_sources_read(&facts->sources, report, err)) != 0)
+        return code;
+    facts->is_over |= facts->is_ours && health.complete && !health.recovered;
+    facts->has_output = facts->is_ours && streams && streams->rows;
+    return read_messages(facts, report, err);
+}
+
+void capture_facts_free(struct capture_facts *facts)
+{
+    small_table_free(&facts->messages);
+}

@@ -1,0 +1,49 @@
+/* What a report says about its capture as a whole: the program and how it ended, times, processes, warnings. Reports of
+ * Tacho have all of it, one whose collector was killed most of it, imports a little. */
+#ifndef TACHO_CMD_SUMMARY_CAPTURE_FACTS_H
+#define TACHO_CMD_SUMMARY_CAPTURE_FACTS_H
+
+#include "cmd/report_sources.h"
+#include "cmd/small_table.h"
+
+enum { CAPTURE_LEFT_MAX = 4 };
+
+/* Strings are those of the report. */
+struct capture_facts {
+    int is_ours;                           /* Tacho recorded it */
+    int is_over;                           /* and closed it. An older version left less behind: -1 below */
+    const char *program;                   /* the command line; "": not known */
+    const char *requested;                 /* names of the sources that -t named, with commas between them */
+
+    const char *ending;                    /* of the program: exit, signal, running, lost, … */
+    int64_t exit_status, signal;
+    int64_t wall_ns;                       /* from the start of the program to its end, or to that of the capture */
+    int64_t captured_ns;                   /* how long recording was on */
+    const char *over;                      /* what ended the capture: TACHO_CAPTURE.over */
+    int64_t kill_signal;                   /* 0: none was sent */
+    int64_t cpu_ns, cost_ns, start_cost_ns, python_cpu_ns, cut_stacks, throttled;
+    const char *sampling;                  /* TACHO_SAMPLING.method */
+
+    uint64_t processes, programs, threads; /* programs: different files that were run */
+    size_t left_count;                     /* processes that outlived the capture */
+    struct capture_left {
+        int pid;
+        const char *name;
+    } left[CAPTURE_LEFT_MAX];
+
+    struct small_table messages; /* severity and text; capture_warning() finds the warnings of a capture of ours */
+    size_t warning_count;
+    int has_output;              /* what the program wrote is in the report */
+    struct report_sources sources;
+};
+
+/* After an error there is nothing to free. */
+int capture_facts_read(struct capture_facts *facts, struct report *report, struct error *err);
+void capture_facts_free(struct capture_facts *facts);
+
+const char *capture_warning(const struct capture_facts *facts, size_t index);
+
+/* Whether -t named a source. */
+int capture_is_requested(const struct capture_facts *facts, const char *source);
+
+#endif

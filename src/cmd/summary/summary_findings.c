@@ -1,0 +1,157 @@
+/* The rows of advice_sum and of the reports on samples, as lines. Columns are found by their names: the reports are
+ * free to add some. */
+#include "summary_findings.h"
+
+#include <string.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/registry.h"
+#include "base/human.h"
+#include "base/number.h"
+#include "cmd/print/display.h"
+
+#define NO_COLUMN SIZE_MAX
+
+static size_t find_column(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table_column_count(table); i++)
+        if (strcmp(table_columns(table)[i].name, name) == 0)
+            return i;
+    return NO_COLUMN;
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------------------------- */
+
+int summary_cause(struct text *out, const struct table *causes, size_t row, const char *column)
+{
+    size_t at = find_column(causes, column);
+
+    if (at == NO_COLUMN)
+        return 0;
+    const struct table_cell *cell = &table_row(causes, row)[at];
+    if (cell->kind != CELL_TEXT || !cell->text.length)
+        return 0;
+    text_add_bytes(out, cell->text.bytes, cell->text.length);
+    return 1;
+}
+
+/* "     1.96 s  lock 0x…: 3 threads waited for work (mx.c:5), held by worker (2100)" */
+static void add_cause(struct text *out, const struct table *causes, size_t row, size_t impact)
+{
+    enum { IMPACT_COLUMNS = 12, WIDEST = 200 };
+    struct text gain = { 0 }, finding = { 0 }, clean = { 0 };
+
+    human_time(&gain, table_row(causes, row)[impact].integer);
+    size_t columns = display_add(&clean, text_string(&gain), gain.length, 0);
+    text_add_repeat(out, ' ', columns < IMPACT_COLUMNS ? IMPACT_COLUMNS - columns : 1);
+    text_add(out, text_string(&clean));
+    text_add(out, "  ");
+    if (summary_cause(&finding, causes, row, "Finding") || summary_cause(&finding, causes, row, "Title") ||
+        summary_cause(&finding, causes, row, "Rule"))
+        display_add(out, text_string(&finding), finding.length, WIDEST);
+    text_add_char(out, '\n');
+    text_free(&gain);
+    text_free(&finding);
+    text_free(&clean);
+}
+
+void summary_add_causes(struct text *out, const struct summary *summary)
+{
+    enum { MOST_SHOWN = 3 };
+    size_t count = summary->causes ? table_row_count(summary->causes) : 0;
+    size_t shown = count < MOST_SHOWN ? count : MOST_SHOWN;
+    size_t impact = count ? find_column(summary->causes, "Impact") : NO_COLUMN;
+
+    if (impact == NO_COLUMN)
+        return;
+    text_addf(out, "  %scauses, by the time that could be gained%s", summary_bold(summary->request),
+              summary_plain(summary->request));
+    if (count > shown)
+        text_addf(out, " (%zu of %zu)", shown, count);
+    text_add_char(out, '\n');
+    for (size_t i = 0; i < shown; i++)
+        add_cause(out, summary->causes, i, impact);
+}
+
+/* ---- Functions ------------------------------------------------------------------------------------------------- */
+
+enum { SELF, TOTAL, SELF_SAMPLES, TOTAL_SAMPLES, FUNCTION, MODULE }; /* columns of cpu_sample_sum */
+
+/* Whether a function is the agent's: no part of the program. */
+static int is_of_tacho(const struct table_cell *row)
+{
+    static const char agent[] = "/libtacho-";
+    const struct table_cell *module = &row[MODULE];
+    struct text path = { 0 };
+
+    text_add_bytes(&path, module->text.bytes, module->text.length);
+    int found = strstr(text_string(&path), agent) != NULL;
+    text_free(&path);
+    return found;
+}
+
+static void add_share(struct text *out, double share)
+{
+    text_add_char(out, ' ');
+    number_add_fixed(out, share, 1, 0);
+    text_add(out, " %");
+}
+
+static void add_functions(struct text *out, const struct table *table)
+{
+    enum { MOST_NAMED = 3, WIDEST = 40 };
+    size_t named = 0, more = 0;
+    double own = 0;
+
+    for (size_t i = 0; i < table_row_count(table); i++) {
+        const struct table_cell *row = table_row(table, i);
+        if (is_of_tacho(row)) {
+            own += row[SELF].real;
+        } else if (row[SELF].real >= SUMMARY_LEAST_SHARE && named < MOST_NAMED) {
+            text_add(out, named++ ? ", " : " ");
+            display_add(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, WIDEST);
+            add_share(out, row[SELF].real);
+        } else {
+            more += row[SELF].real >= SUMMARY_LEAST_SHARE;
+        }
+    }
+    text_add(out, more ? ", …" : "");
+    if (own >= SUMMARY_LEAST_SHARE) {
+        text_add(out, named ? "; [tacho]" : " [tacho]");
+        add_share(out, own);
+    }
+    text_add_char(out, '\n');
+}
+
+static void add_samples(struct text *out, struct report *report, const struct source_summary *source, uint64_t samples)
+{
+    enum { FEWEST = 20, MOST_COUNTED = 1000000 }; /* nobody waits for more */
+    struct analysis_request request = { 0 };
+    struct table *functions = NULL;
+    struct error err;
+
+    if (samples < FEWEST) {
+        text_addf(out, "  %s: too few samples (%d)\n", source->functions_heading, (int)samples);
+        return;
+    }
+    if (samples > MOST_COUNTED ||
+        analysis_run(analysis_find(source->functions), report, &request, &functions, &err) != 0)
+        return;
+    text_addf(out, "  %s:", source->functions_heading);
+    add_functions(out, functions);
+    table_delete(functions);
+}
+
+void summary_add_functions(struct text *out, const struct summary *summary)
+{
+    struct report *report = summary->request->report;
+
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        const struct source_summary *source = cmd_sources[i]->summary;
+        const struct report_table *samples = source && source->samples ? report_table(report, source->samples) : NULL;
+        if (samples && samples->rows) {
+            add_samples(out, report, source, samples->rows);
+            return;
+        }
+    }
+}

@@ -1,0 +1,485 @@
+/* The lines of the summary, from the report: how the program ended, what may be wrong, the causes that cost most time,
+ * where the time went, and what to type next. */
+#include "summary_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/registry.h"
+#include "base/human.h"
+#include "base/number.h"
+#include "cmd/command.h"
+#include "cmd/print/display.h"
+#include "cmd/print/print.h"
+#include "collect/collect.h"
+#include "summary_findings.h"
+#include "wire/wire.h"
+
+static void add_clean(struct text *out, const char *words, size_t columns)
+{
+    display_add(out, words, strlen(words), columns);
+}
+
+/* ---- How it ended ---------------------------------------------------------------------------------------------- */
+
+static int is_running(const struct capture_facts *facts)
+{
+    return strcmp(facts->ending, "running") == 0;
+}
+
+/* If it was not the program that ended the capture. */
+static void add_why_over(struct text *out, const struct capture_facts *facts)
+{
+    static const struct {
+        const char *over, *words;
+    } whys[] = { { "duration", " (--duration)" }, { "range", ", with the end of the capture range" } };
+    int runs = is_running(facts);
+
+    for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
+        if (strcmp(facts->over, whys[i].over) != 0 || (!runs && !facts->kill_signal))
+            continue;
+        if (!runs) {
+            text_add(out, ": the capture was over after ");
+            human_time(out, facts->captured_ns);
+        }
+        text_add(out, whys[i].words);
+    }
+}
+
+static void add_ending(struct text *out, const struct capture_facts *facts)
+{
+    int signal = (int)facts->kill_signal;
+
+    if (is_running(facts) && signal)
+        text_addf(out, " runs on in spite of %s (--kill); the capture ended", collect_signal_name(signal));
+    else if (is_running(facts))
+        text_add(out, " runs on; the capture ended");
+    else if (signal)
+        text_addf(out, " was ended by tacho with %s (--kill)", collect_signal_name(signal));
+    else if (strcmp(facts->ending, "signal") == 0)
+        text_addf(out, " was ended by signal %d (%s)", (int)facts->signal, strsignal((int)facts->signal));
+    else if (strcmp(facts->ending, "exit") == 0)
+        text_addf(out, " ended with status %d", (int)facts->exit_status);
+    else
+        text_add(out, " ended");
+    text_add(out, " after ");
+    human_time(out, facts->wall_ns);
+    add_why_over(out, facts);
+    if (facts->cpu_ns >= 0) {
+        text_add(out, "; CPU time ");
+        human_time(out, facts->cpu_ns);
+    }
+}
+
+/* "57 processes (3 programs), 80 threads" */
+static void add_tree(struct text *out, const struct capture_facts *facts)
+{
+    text_add(out, "; ");
+    human_count(out, facts->processes);
+    text_add(out, facts->processes == 1 ? " process" : " processes");
+    if (facts->processes > 1 && facts->programs > 1) {
+        text_add(out, " (");
+        human_count(out, facts->programs);
+        text_add(out, " programs)");
+    }
+    if (facts->threads) {
+        text_add(out, ", ");
+        human_count(out, facts->threads);
+        text_add(out, facts->threads == 1 ? " thread" : " threads");
+    }
+    text_add_char(out, '\n');
+}
+
+/* The first word of a command line that is quoted as for a shell. */
+static size_t first_word(const char *command)
+{
+    size_t length = 0;
+
+    for (int is_quoted = 0; command[length] && (is_quoted || command[length] != ' '); length++)
+        is_quoted ^= command[length] == '\'';
+    return length;
+}
+
+/* The first line: what was recorded, and how it ended. */
+static void add_head(struct text *out, const struct summary *summary)
+{
+    enum { WIDEST = 60 };
+    const struct capture_facts *facts = &summary->facts;
+    const char *path = summary->request->report_path;
+
+    text_addf(out, "tacho: %s", summary_bold(summary->request));
+    display_add(out, *facts->program ? facts->program : path,
+                *facts->program ? first_word(facts->program) : strlen(path), WIDEST);
+    text_add(out, summary_plain(summary->request));
+    if (facts->is_over) {
+        add_ending(out, facts);
+    } else {
+        text_add(out, !facts->is_ours ? ": recorded by another profiler"
+                      : report_health(summary->request->report).recovered
+                          ? ": recovered from a damaged or unfinished report"
+                          : ": the report is unfinished (tacho is still writing it, or was killed)");
+        if (facts->captured_ns > 0) {
+            text_add(out, ", ");
+            human_time(out, facts->captured_ns);
+        }
+    }
+    add_tree(out, facts);
+}
+
+/* "1 process runs on: sleep (pid 7)" */
+static void add_left(struct text *out, const struct capture_facts *facts)
+{
+    if (!facts->left_count || !facts->is_over)
+        return;
+    text_addf(out, "  %zu process%s:", facts->left_count, facts->left_count == 1 ? " runs on" : "es run on");
+    for (size_t i = 0; i < facts->left_count && i < CAPTURE_LEFT_MAX; i++) {
+        text_add(out, i ? ", " : " ");
+        add_clean(out, facts->left[i].name, 0);
+        text_addf(out, " (pid %d)", facts->left[i].pid);
+    }
+    text_add(out, facts->left_count > CAPTURE_LEFT_MAX ? ", …\n" : "\n");
+}
+
+/* ---- Warnings -------------------------------------------------------------------------------------------------- */
+
+static void add_warnings(struct text *out, const struct capture_facts *facts)
+{
+    enum { MOST_SHOWN = 2 };
+    size_t shown = facts->warning_count < MOST_SHOWN ? facts->warning_count : MOST_SHOWN;
+
+    for (size_t i = 0; i < shown; i++) {
+        text_add(out, "  note: ");
+        add_clean(out, capture_warning(facts, i), 0);
+        text_add_char(out, '\n');
+    }
+    if (facts->warning_count > shown)
+        text_addf(out, "  note: %zu more are in the report: tacho info\n", facts->warning_count - shown);
+}
+
+static void add_notes(struct text *out, const struct summary *summary)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (cmd_sources[i]->summary && cmd_sources[i]->summary->add_notes)
+            cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
+}
+
+/* A line for each loss, in proportion. Of processes without an agent a note of the capture has told. */
+static void add_losses(struct text *out, const struct capture_facts *facts)
+{
+    for (size_t i = 0; i < facts->sources.counts.loss_count; i++) {
+        const struct loss *loss = &facts->sources.counts.losses[i];
+        struct text clause = { 0 };
+        if (loss_is_of_processes(loss))
+            continue;
+        loss_add(&clause, loss);
+        text_add(out, loss_is_small(loss) ? "  incomplete: " : "  INCOMPLETE: ");
+        add_clean(out, text_string(&clause), 0);
+        text_add_char(out, '\n');
+        text_free(&clause);
+    }
+}
+
+/* ---- Events and cost ------------------------------------------------------------------------------------------- */
+
+/* The row of the source whose events are counted under this name, or NULL. */
+static const struct cmd_source *source_of(const char *name)
+{
+    for (const struct cmd_source *const *source = cmd_sources; *source; source++) {
+        for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+            if ((*source)->events >> i & 1 && strcmp(wire_source_name(i), name) == 0)
+                return *source;
+        for (const struct cmd_source_table *at = (*source)->tables; at && at->events; at++)
+            if (strcmp(at->events, name) == 0)
+                return *source;
+    }
+    return NULL;
+}
+
+/* Whether no events of a source are worth a word: -t named it, or samples were to be taken. */
+static int is_expected(const struct capture_facts *facts, const char *name)
+{
+    return capture_is_requested(facts, name) ||
+           (*facts->sampling && strcmp(facts->sampling, "none") != 0 && strcmp(name, "samples") == 0);
+}
+
+/* A source that was counted as a whole needs no count of its single tables. */
+static int is_counted_twice(const struct report_sources *sources, const struct report_source *source)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        if (!source->is_counted && sources->list[i].is_counted &&
+            source_of(sources->list[i].name) == source_of(source->name))
+            return 1;
+    return 0;
+}
+
+static void add_source(struct text *out, const struct capture_facts *facts, const struct report_source *source)
+{
+    const struct source_summary *row = source_of(source->name)->summary;
+
+    add_clean(out, source->name, 40);
+    text_add_char(out, ' ');
+    human_count(out, source->recorded);
+    if (row && row->add_event_note)
+        row->add_event_note(out, facts);
+    if (source->below_threshold + source->untimed) {
+        text_add(out, " (+ ");
+        human_count(out, source->below_threshold + source->untimed);
+        text_add(out, " short or uncontended, counted only)");
+    }
+}
+
+static void add_expected(struct text *out, const struct capture_facts *facts, const char **before)
+{
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        const char *name = wire_source_name(i);
+        const struct counted_source *counted = event_counts_find(&facts->sources.counts, name);
+        if (!is_expected(facts, name) || (counted && counted->recorded))
+            continue;
+        text_addf(out, "%s %s 0", *before, name);
+        *before = ";";
+    }
+}
+
+static void add_events(struct text *out, const struct capture_facts *facts)
+{
+    const struct report_sources *sources = &facts->sources;
+    const char *before = "";
+    int is_lossy = 0;
+
+    text_add(out, "  events:");
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct report_source *source = &sources->list[i];
+        if (!source->recorded || !source_of(source->name) || is_counted_twice(sources, source))
+            continue;
+        text_addf(out, "%s ", before);
+        add_source(out, facts, source);
+        before = ";";
+    }
+    add_expected(out, facts, &before);
+    for (size_t i = 0; i < sources->counts.loss_count; i++)
+        is_lossy |= !loss_is_of_processes(&sources->counts.losses[i]);
+    text_add(out, !*before ? " none" : "");
+    text_add(out, facts->is_over && !is_lossy && *before ? "; none lost\n" : "\n");
+}
+
+static void add_cost(struct text *out, const struct summary *summary)
+{
+    const struct capture_facts *facts = &summary->facts;
+    const char *before = "  ";
+
+    if (facts->cost_ns > 0) {
+        text_add(out, "  profiling cost about ");
+        human_time(out, facts->cost_ns);
+        text_add(out, " of CPU time");
+        if (facts->cpu_ns > 0) {
+            text_add(out, " (");
+            number_add_fixed(out, 100.0 * (double)facts->cost_ns / (double)facts->cpu_ns, 1, 0);
+            text_add(out, " %)");
+        }
+        if (facts->start_cost_ns > facts->cost_ns / 2) {
+            text_add(out, ", most of it for the start of ");
+            human_count(out, facts->processes);
+            text_add(out, facts->processes == 1 ? " process" : " processes");
+        }
+        before = "; ";
+    }
+    if (facts->python_cpu_ns > 0 && facts->captured_ns > 0) {
+        text_addf(out, "%ssampling Python took ", before);
+        number_add_fixed(out, 100.0 * (double)facts->python_cpu_ns / (double)facts->captured_ns, 1, 0);
+        text_add(out, " % of another CPU");
+        before = "; ";
+    }
+    if (summary->request->finish_ns >= 0) {
+        text_addf(out, "%sthe report was ready ", before);
+        human_time(out, summary->request->finish_ns);
+        text_add(out, is_running(facts) ? " after the capture" : " after the program");
+        before = "; ";
+    }
+    text_add(out, *before == ';' ? "\n" : "");
+}
+
+/* ---- The report and what to type next -------------------------------------------------------------------------- */
+
+static void add_report(struct text *out, const struct summary *summary)
+{
+    const struct summary_request *request = summary->request;
+
+    text_add(out, "  report: ");
+    add_clean(out, request->report_path, 0);
+    text_add(out, " (");
+    human_bytes(out, request->report_bytes);
+    text_add(out, request->report_error ? "; NOT COMPLETE: " : "");
+    text_add(out, request->report_error ? error_name(request->report_error) : "");
+    text_add(out, ")");
+    for (size_t i = 0; i < request->export_count; i++) {
+        text_add(out, ", ");
+        add_clean(out, request->exports[i], 0);
+    }
+    if (summary->facts.has_output)
+        text_add(out, "; the program's output is in it: tacho info --output");
+    text_add_char(out, '\n');
+}
+
+/* A command line that works when it is pasted: the words before the file may come from a table of rules. */
+static void add_command(struct text *out, const struct summary *summary, const char *words, const char *also)
+{
+    text_addf(out, "  next:   %s", summary_bold(summary->request));
+    display_add_quoted(out, command_name());
+    text_addf(out, " %s ", words);
+    display_add_quoted(out, summary->request->report_path);
+    text_addf(out, "%s%s\n", summary_plain(summary->request), also);
+}
+
+static int has_events(const struct capture_facts *facts)
+{
+    for (size_t i = 0; i < facts->sources.count; i++)
+        if (facts->sources.list[i].recorded && source_of(facts->sources.list[i].name))
+            return 1;
+    return 0;
+}
+
+/* The command that fits what was found: the largest cause, else the source that leads. */
+static void add_next(struct text *out, const struct summary *summary)
+{
+    struct text rule = { 0 };
+
+    if (summary->causes && summary_cause(&rule, summary->causes, 0, "Rule")) {
+        struct text words = { 0 };
+        text_add(&words, "analyze -r ");
+        display_add_quoted(&words, text_string(&rule));
+        add_command(out, summary, text_string(&words), ", or stats for all tables, or view for the timeline");
+        text_free(&words);
+        text_free(&rule);
+        return;
+    }
+    text_free(&rule);
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (summary->findings[i] && cmd_sources[i]->summary->next) {
+            add_command(out, summary, cmd_sources[i]->summary->next, cmd_sources[i]->summary->next_also);
+            return;
+        }
+    if (has_events(&summary->facts))
+        add_command(out, summary, "stats", ", or view for the timeline");
+    else
+        add_command(out, summary, "info", "");
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------------- */
+
+/* NULL: there is nothing in it. */
+static struct table *load_table(struct report *report, const char *analysis)
+{
+    struct analysis_request request = { 0 };
+    struct table *table = NULL;
+    struct error err;
+
+    if (analysis_run(analysis_find(analysis), report, &request, &table, &err) != 0)
+        return NULL;
+    if (table_row_count(table))
+        return table;
+    table_delete(table);
+    return NULL;
+}
+
+static void read_report(struct summary *summary)
+{
+    struct report *report = summary->request->report;
+
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        const struct source_summary *source = cmd_sources[i]->summary;
+        if (source && source->analysis)
+            summary->tables[i] = load_table(report, source->analysis);
+    }
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        const struct source_summary *source = cmd_sources[i]->summary;
+        if (source && source->find)
+            summary->findings[i] = source->find(summary);
+    }
+    summary->causes = load_table(report, "advice_sum");
+}
+
+static void free_summary(struct summary *summary)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        table_delete(summary->tables[i]);
+        if (summary->findings[i])
+            cmd_sources[i]->summary->free(summary->findings[i]);
+    }
+    table_delete(summary->causes);
+    capture_facts_free(&summary->facts);
+}
+
+/* No source leads: the tops of all tables share the lines. */
+static void add_shared(struct text *out, const struct summary *summary)
+{
+    size_t tables = 0, others = 1; /* a heading each, lines about tables, functions */
+
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
+        const struct source_summary *source = cmd_sources[i]->summary;
+        tables += source && source->analysis;
+        others += source && source->analysis ? 1 + (source->add_line != NULL) : 0;
+    }
+    size_t rows = summary->lines_left > others ? (summary->lines_left - others) / tables : 0;
+    for (size_t i = 0; i < CMD_SOURCE_COUNT && rows; i++)
+        if (summary->tables[i])
+            summary_add_top(out, summary, summary->tables[i], cmd_sources[i]->summary->heading, rows);
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (summary->tables[i] && cmd_sources[i]->summary->add_line)
+            cmd_sources[i]->summary->add_line(out, summary->tables[i]);
+    summary_add_functions(out, summary);
+}
+
+/* The part that a source arranges, if one has a finding. */
+static void add_body(struct text *out, struct summary *summary)
+{
+    for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
+        if (summary->findings[i]) {
+            cmd_sources[i]->summary->lead(out, summary, summary->findings[i]);
+            return;
+        }
+    add_shared(out, summary);
+}
+
+static size_t count_lines(const struct text *text)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->bytes[i] == '\n';
+    return lines;
+}
+
+int summary_add(struct text *out, const struct summary_request *request, struct error *err)
+{
+    enum { LAST_LINES = 4, ROOM = SUMMARY_LINES - LAST_LINES }; /* events, cost, report, next */
+    struct summary *summary = calloc(1, sizeof *summary);
+    struct text first = { 0 };
+    int code;
+
+    if (!summary)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    summary->request = request;
+    if ((code = capture_facts_read(&summary->facts, request->report, err)) != 0)
+        goto free_memory;
+    read_report(summary);
+    add_head(&first, summary);
+    add_left(&first, &summary->facts);
+    add_warnings(&first, &summary->facts);
+    add_notes(&first, summary);
+    add_losses(&first, &summary->facts);
+    summary_add_causes(&first, summary);
+    text_add(out, text_string(&first));
+    size_t taken = count_lines(&first);
+    summary->lines_left = taken < ROOM ? ROOM - taken : 0;
+    text_free(&first);
+    add_body(out, summary);
+    add_events(out, &summary->facts);
+    add_cost(out, summary);
+    add_report(out, summary);
+    add_next(out, summary);
+    free_summary(summary);
+free_memory:
+    free(summary);
+    return code;
+}

@@ -1,0 +1,94 @@
+"""`tacho summary`, `info -f json` and `doctor -f json` on every stored capture: the figures against the tables of the file itself, read with
+sqlite3 and json, and the next command against a shell."""
+
+import json
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+
+import lib
+
+NSYS = ("mix", "resnet18", "wait_stream")
+TRACES = ("infer", "train", "stacks", "listed")
+WORK = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
+
+
+def busy_share(database):
+    """Percent of the time from the first work on the GPU to the last in which there was any, by merging all spans."""
+    spans = []
+    for kind in WORK:
+        try:
+            spans += database.execute(f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{kind}").fetchall()
+        except sqlite3.OperationalError:
+            pass  # it has none of these
+    busy, until = 0, None
+    for start, end in sorted(spans):
+        if until is None or end > until:
+            busy += end - max(start, until if until is not None else start)
+            until = end
+    return 100 * busy / (until - min(start for start, _ in spans))
+
+
+def check_next(name, text):
+    """The last line is a command that works when it is pasted."""
+    words = re.match(r"  next:   (.*?), or ", text.splitlines()[-1]).group(1)
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=120)
+    lib.check(f"the next command after {name}, {words}: {done.stderr}", 0, done.returncode)
+    lib.check(f"the file in {words}", True, shlex.split(words)[-1].startswith(name))
+
+
+def check_lines(name, text):
+    lines = text.splitlines()
+    lib.check(f"{name}: at most 18 lines", True, len(lines) <= 18)
+    lib.check(f"{name}: no row of 0.0 %", [], [line for line in lines if re.match(r" +0\.0 % ", line)])
+    lib.check(f"{name}: its file", True, f"  report: {name} (" in text)
+
+
+for name in NSYS:
+    file = f"{name} of 'nsys'.sqlite"  # needs quotes
+    lib.unpack(os.path.join(lib.HERE, "nsys", f"{name}.sqlite.gz"), file)
+    text = lib.output("summary", file)
+    lib.check(f"tacho {file}", text, lib.output(file))
+    check_lines(file, text)
+    check_next(file, text)
+    database = sqlite3.connect(file)
+    busy = re.search(r"GPU 0 \(NVIDIA H200\) busy ([\d.]+) % of the", text).group(1)
+    lib.check(f"{name}: busy", f"{busy_share(database):.1f}", busy)
+    lib.check(f"{name}: the same of cuda_gpu_busy", f"{lib.table('cuda_gpu_busy', file)[0]['Busy (%)']:.1f}", busy)
+    first = lib.table("advice_sum", file)[0]
+    lib.check(f"{name}: the largest cause leads", True, first["Finding"] in text and f"analyze -r {first['Rule']} " in text)
+    for longest in re.findall(r"without work for longest: (.*)", text):
+        moments = [part.split(" at ")[1] for part in longest.split(", ")]
+        lib.check(f"{name}: moments that can be told apart", len(moments), len(set(moments)))
+    info = json.loads(lib.output("info", "-f", "json", file))
+    lib.check(f"{name}: size", os.path.getsize(file), info[0]["bytes"])
+    lib.check(f"{name}: health", "complete", info[0]["health"])
+    duration = database.execute("SELECT duration FROM ANALYSIS_DETAILS").fetchone()[0]
+    lib.check(f"{name}: duration", duration, info[0]["duration_ns"])
+    rows = {source["name"]: source["recorded"] for source in info[0]["sources"]}
+    for source, table in (("nvtx", "NVTX_EVENTS"), ("cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL"), ("switches", "SCHED_EVENTS")):
+        lib.check(f"{name}: {source}", database.execute(f"SELECT count(*) FROM {table}").fetchone()[0], rows.get(source, 0))
+    database.close()
+
+for name in TRACES:
+    file = f"{name}.json.gz"
+    path = os.path.join(lib.KINETO, file)
+    text = lib.output("summary", path)
+    check_lines(path, text)
+    check_next(path, text)
+    lib.check(f"{name}: another profiler", True, "recorded by another profiler" in text.splitlines()[0])
+
+both = json.loads(lib.output("info", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
+lib.check("one document for two files", 2, len(both))
+lib.check("info names the size of the file itself", True, "mix of 'nsys'.sqlite, 1.15 MB" in lib.output("info", "mix of 'nsys'.sqlite"))
+doctor = json.loads(lib.output("doctor", "-f", "json"))
+lib.check("keys of doctor", {"checks", "failed", "partly"}, set(doctor))
+lib.check("keys of a check", {"name", "verdict", "why", "allow"}, {key for check in doctor["checks"] for key in check})
+lib.check("verdicts", doctor["failed"], sum(check["verdict"] == "fails" for check in doctor["checks"]))
+human = lib.output("doctor")
+lib.check("no check fails in part where all is said to work", doctor["failed"] + doctor["partly"] == 0, human.endswith("offers.\n"))
+lib.check("a file that is none", True, "unknown command" in lib.refusal("nosuch.tacho"))
+sys.exit(lib.status())

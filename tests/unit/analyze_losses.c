@@ -1,0 +1,148 @@
+/* What losses of events do to figures: the sentences, and the tables that they concern. Worked out by hand. */
+#include <string.h>
+
+#include "analyze/model/event_counts.h"
+#include "made_report.h"
+
+static void count_as(struct writer *writer, const char *source, const char *fate, const char *cause, int64_t count)
+{
+    struct row_TACHO_COUNT row = { 0 };
+
+    ROW_SET(&row, TACHO_COUNT, globalPid, made_thread(1, 0));
+    ROW_SET(&row, TACHO_COUNT, source, made_string(writer, source));
+    ROW_SET(&row, TACHO_COUNT, fate, made_string(writer, fate));
+    if (*cause)
+        ROW_SET(&row, TACHO_COUNT, cause, made_string(writer, cause));
+    ROW_SET(&row, TACHO_COUNT, count, count);
+    writer_append(writer, TABLE_TACHO_COUNT, &row);
+}
+
+static void process(struct writer *writer, int64_t pid)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+
+    ROW_SET(&row, TACHO_PROCESS, start, 0);
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(pid, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, 0);
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+static struct event_counts counts;
+
+static struct report *read_counts(struct writer *writer)
+{
+    struct report *report = finish(writer);
+    struct error err;
+
+    if (event_counts_read(&counts, report, &err) != 0)
+        fail_msg("%s", err.text);
+    return report;
+}
+
+static void expect_sentence(size_t loss, const char *sentence)
+{
+    struct text text = { 0 };
+
+    assert_true(loss < counts.loss_count);
+    loss_add(&text, &counts.losses[loss]);
+    assert_string_equal(text_string(&text), sentence);
+    text_free(&text);
+}
+
+/* 94 of 40,000 + 10,906 + 94 = 51,000 are 0.184 %: what is rounded is rounded up. */
+static void kernel_rings(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "samples", "recorded", "", 40000);
+    count_as(writer, "switches", "recorded", "", 10906);
+    count_as(writer, "perf records", "lost", "ring-full", 94);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 1);
+    expect_sentence(0, "94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low");
+    assert_true(loss_is_small(&counts.losses[0]));
+    assert_true(loss_concerns(&counts.losses[0], "COMPOSITE_EVENTS"));
+    assert_true(loss_concerns(&counts.losses[0], "SCHED_EVENTS"));
+    assert_false(loss_concerns(&counts.losses[0], "OSRT_API"));
+    assert_false(loss_concerns(&counts.losses[0], "TACHO_PYTHON_SAMPLE"));
+    report_close(report);
+}
+
+/* One torn sample of 3,510 is 0.028 %. Rows of the same key in several processes add up. */
+static void a_torn_sample(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "python-sampling", "recorded", "", 3000);
+    count_as(writer, "python-sampling", "recorded", "cut", 509);
+    count_as(writer, "python-sampling", "lost", "torn", 1);
+    struct report *report = read_counts(writer);
+    expect_sentence(0, "1 of 3,510 Python samples lost (torn): sample counts up to 0.1 % low");
+    assert_true(loss_concerns(&counts.losses[0], "TACHO_PYTHON_SAMPLE"));
+    assert_false(loss_concerns(&counts.losses[0], "COMPOSITE_EVENTS"));
+    report_close(report);
+}
+
+static void several_causes(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "osrt", "recorded", "", 500);
+    count_as(writer, "osrt", "lost", "buffer-full", 250);
+    count_as(writer, "osrt", "lost", "in-signal", 100);
+    count_as(writer, "osrt", "lost", "buffer-full", 150);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 1);
+    expect_sentence(0, "500 of 1,000 OS runtime calls lost (buffer full 400, in signal 100): counts up to 50.0 % low");
+    assert_false(loss_is_small(&counts.losses[0]));
+    report_close(report);
+}
+
+/* A child that was killed before its main() is a note: no figure is wrong for it. */
+static void processes(void **state)
+{
+    struct writer *writer = start();
+
+    for (int pid = 1; pid <= 4; pid++) {
+        process(writer, pid);
+        process(writer, pid); /* its end */
+    }
+    count_as(writer, "processes", "lost", "not-attached", 1);
+    count_as(writer, "processes", "lost", "static", 2);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 2);
+    assert_true(counts.losses[0].is_note);
+    expect_sentence(0, "1 of 4 processes not traced (not attached)");
+    assert_false(loss_concerns(&counts.losses[0], "OSRT_API"));
+    expect_sentence(1, "2 of 4 processes not traced (static): their calls, ranges and GPU work are missing");
+    assert_true(loss_concerns(&counts.losses[1], "OSRT_API"));
+    assert_true(loss_concerns(&counts.losses[1], "CUPTI_ACTIVITY_KIND_KERNEL"));
+    assert_false(loss_concerns(&counts.losses[1], "COMPOSITE_EVENTS"));
+    report_close(report);
+}
+
+/* A full disk counts rows of tables that belong to no source. Counts of a tampered file do not overflow. */
+static void tables_and_tampering(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "TACHO_CLOCK", "lost", "disk-full", 7);
+    count_as(writer, "nvtx", "recorded", "", -5);
+    count_as(writer, "nvtx", "lost", "damaged", INT64_MAX);
+    struct report *report = read_counts(writer);
+    expect_sentence(0, "7 of 7 rows of TACHO_CLOCK lost (disk full): counts up to 100.0 % low");
+    assert_true(loss_concerns(&counts.losses[0], "TACHO_CLOCK"));
+    assert_false(loss_concerns(&counts.losses[0], "TACHO_COUNT"));
+    assert_false(loss_is_small(&counts.losses[1]));
+    report_close(report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel_rings), cmocka_unit_test(a_torn_sample),        cmocka_unit_test(several_causes),
+        cmocka_unit_test(processes),    cmocka_unit_test(tables_and_tampering),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
