@@ -54,8 +54,8 @@ size_t analysis_defaults(struct report *report, const struct analysis **out, siz
 }
 
 /* The default list for people, in the order of what matters: work on GPUs and what launched it, then what threads did.
- * `data` is what a file lacks that has none for the report; NULL where another row says so, or where few would miss
- * it. */
+ * `data` is what a file lacks that has none for the report; NULL where another row says so, or where Tacho does not
+ * record it. */
 static const struct {
     const struct analysis *analysis;
     const char *data;
@@ -71,9 +71,9 @@ static const struct {
     { &analysis_cpu_sample_sum, "CPU samples" },
     { &analysis_osrt_sum, "OS runtime" },
     { &analysis_nvtx_sum, "NVTX" },
-    { &analysis_mpi_event_sum, "MPI" },
-    { &analysis_openmp_sum, "OpenMP" },
-    { &analysis_openacc_sum, "OpenACC" },
+    { &analysis_mpi_event_sum, NULL },
+    { &analysis_openmp_sum, NULL },
+    { &analysis_openacc_sum, NULL },
     { &analysis_um_total_sum, NULL },
     { &analysis_um_sum, NULL },
     { &analysis_um_cpu_page_faults_sum, NULL },

@@ -17,7 +17,7 @@ const struct analysis *rule_find(const char *name);
 size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
 
 /* The same for people: what matters most first, only reports with data. If lacking is not NULL, the kinds of data that
- * the file does not hold are added to it, "CUDA, MPI". */
+ * the file does not hold are added to it, "CUDA, NVTX". */
 size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
                                     struct text *lacking);
 
