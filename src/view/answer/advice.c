@@ -151,6 +151,8 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
     size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
     int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
 
+    if (text_failed(&advice->items->text) || text_failed(&advice->rules->text))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
     if (code != 0) {
         advice_list_cut(advice->items, length);
         advice_list_cut(advice->rules, rules_length);
@@ -175,7 +177,8 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
             has_run = 1;
             code = run_one(&advice, rule, err);
         }
-        cache->rules_run += code != ERR_CANCELLED; /* a cancelled rule runs again at the next request */
+        /* a rule that was cancelled, or had no memory, runs again at the next request */
+        cache->rules_run += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
         if (code != 0)
             return code;
     }
@@ -211,8 +214,6 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
     if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0 ||
         (code = run_rules(view, (int)step, &is_complete, err)) != 0)
         return code;
-    if (text_failed(&cache->advice.text) || text_failed(&cache->advice_rules.text))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
     text_add(out, "{\"advice\":[");
     advice_list_add_to(&cache->advice, out);
     text_add(out, "],\"rules\":[");

@@ -52,6 +52,7 @@ void advice_list_cut(struct advice_list *list, size_t length)
             list->members[kept++] = list->members[i];
     list->count = kept;
     text_cut(&list->text, length);
+    list->text.failed = 0; /* the text before is whole */
 }
 
 void advice_add(struct advice *advice, const struct advice_item *item)
@@ -59,6 +60,7 @@ void advice_add(struct advice *advice, const struct advice_item *item)
     struct text *out = &advice->items->text;
     size_t first = out->length;
 
+    out->failed |= text_failed(item->text);
     text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
     json_add_text(out, item->title, strlen(item->title));
     text_add(out, ",\"text\":");

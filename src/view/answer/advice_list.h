@@ -23,7 +23,7 @@ struct advice_list {
 void advice_list_free(struct advice_list *list);
 /* Adds the members to an answer by impact, with commas between them. */
 void advice_list_add_to(struct advice_list *list, struct text *out);
-/* Removes the members that were added after the text had that length. */
+/* Removes the members that were added after the text had that length, also after a failure to add one. */
 void advice_list_cut(struct advice_list *list, size_t length);
 
 struct advice {
