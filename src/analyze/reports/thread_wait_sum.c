@@ -296,5 +296,6 @@ const struct analysis analysis_thread_wait_sum = {
     .by_default = 22,
     .default_where = "TACHO_THREAD",
     .default_rows = 20,
+    .overlap = "threads wait at the same time",
     .run = thread_wait_sum,
 };
