@@ -252,9 +252,9 @@ static int take_max_size(void *settings, const char *value, struct error *err)
 /* clang-format off */
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "Format to write: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, "
-              "pprof, svg, tacho or html. Default: sqlite." },
-    OUTPUT_ROW("File (csv: directory) to write. Default: FILE with the extension of the type."),
+      .help = "Format to write: sqlite, arrow, arrowdir, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, "
+              "speedscope, pprof, svg, tacho or html. Default: sqlite." },
+    OUTPUT_ROW("File (csv, arrowdir: directory) to write. Default: FILE with the extension of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
     { .name = "tables", .kind = OPTION_LIST, .offset = FIELD(tables), .value = "PATTERN,…",
@@ -326,10 +326,10 @@ static int take_parts(const struct option_list *list, struct export_options *opt
 static const struct {
     const char *type, *instead;
 } types_of_nsys[] = {
-    { "parquetdir", "Parquet is written by the Python package: tacho.Report(FILE).to_parquet(FOLDER), or read the "
-                    "files of --type arrowdir" },
-    { "hdf", "HDF5 is not written; --type arrowdir makes files that pandas and MATLAB read" },
-    { "info", "tacho info FILE prints what is in a report" },
+    { "parquetdir", "Tacho does not write Parquet; the Python package does: tacho.Report(FILE).to_parquet(DIRECTORY); "
+                    "or use --type arrowdir" },
+    { "hdf", "Tacho does not write HDF5; --type arrowdir writes files that pandas and MATLAB read" },
+    { "info", "use 'tacho info FILE' to show the contents of a report" },
 };
 
 static void complain_type(const char *type, struct error *err)
