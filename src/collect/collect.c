@@ -34,7 +34,8 @@
 #define FIRST_CALIBRATION_NS 10000000  /* the first interval; each one after it is longer */
 #define LAST_CALIBRATION_NS 1000000000 /* the longest interval */
 #define TICK_US 400000                 /* the file lags behind the program by little more than this */
-/* Ticks between two searches for processes without an agent. Each search reads all of /proc. */
+/* Ticks between two searches for processes without an agent, each of which reads all of /proc, and for new names of
+ * threads. */
 #define TICKS_A_LOOK 3
 
 /* ---- Clocks ---------------------------------------------------------------------------------------------------- */
@@ -113,9 +114,10 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     struct capture *capture = capture_of(collector);
     process_poll(collector);
     drain_report_counts(collector);
-    drain_report_names(collector);
-    if (++collector->ticks % TICKS_A_LOOK == 0)
+    if (++collector->ticks % TICKS_A_LOOK == 0) {
+        drain_report_names(collector);
         process_find_unseen(collector);
+    }
     children_settle(collector, 0, process_begun);
     SOURCES_CALL(tick, collector);
     unattached_read(collector, capture->session.folder.path);

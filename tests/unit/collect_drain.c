@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "analyze/model/threads.h"
 #include "collect/capture/capture_new.h"
 #include "collect/capture/drain.h"
 #include "collect/capture/drain_rounds.h"
@@ -538,6 +539,41 @@ static void threads_are_not_forgotten_with_their_number(void **state)
     report_close(report);
 }
 
+static void write_name(struct scene *scene, struct thread *thread, const char name[8])
+{
+    struct wire_record *record = reserve(scene, thread, WIRE_THREAD_NAME, WIRE_HEAD_WORDS + 1);
+    memcpy(record->body, name, 8);
+    commit(scene, thread, record);
+    drain_process(scene->process, SIZE_MAX);
+    drain_report_names(scene->collector);
+    drain_report_names(scene->collector);
+}
+
+/* If the collector is killed, the thread has its last name all the same. */
+static void a_new_name_is_in_the_file_before_the_thread_ends(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    struct report *report;
+    struct thread_names names;
+    write_name(scene, &thread, "worker 1");
+    write_name(scene, &thread, "worker 2");
+    write_name(scene, &thread, "worker 2");
+    assert_int_equal(writer_flush(scene->collector->writer, NULL), 0);
+    assert_int_equal(report_open(scene->path, &report, NULL), 0);
+    assert_int_equal(rows(report, "TACHO_THREAD"), 3);
+    assert_int_equal(rows(report, "ThreadNames"), 0);
+    assert_int_equal(thread_names_read(&names, report, NULL), 0);
+    const struct thread_name *found = thread_name_find(&names, process_global_tid(scene->process, 77));
+    assert_non_null(found);
+    assert_string_equal(report_string(report, found->name, NULL), "worker 2");
+    thread_names_free(&names);
+    report_close(report);
+    report = finish(scene);
+    assert_int_equal(rows(report, "ThreadNames"), 1);
+    report_close(report);
+}
+
 static void counts_beyond_reason_have_a_cost(void **state)
 {
     struct collect_result result = { 0 };
@@ -811,6 +847,7 @@ int main(void)
         SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
         SCENE_TEST(a_process_switches_itself),
         SCENE_TEST(threads_are_not_forgotten_with_their_number),
+        SCENE_TEST(a_new_name_is_in_the_file_before_the_thread_ends),
         cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

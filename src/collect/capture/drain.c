@@ -73,6 +73,7 @@ static void begin_thread(struct process *process, struct process_reader *reader,
 /* Writes the thread's last rows and resets the reader for the next thread in the slot. */
 static void end_thread(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
+    SOURCES_CALL(thread_name, process, reader);
     SOURCES_CALL(thread_end, process, reader, end_ns);
     if (reader->end_ns == PROCESS_NO_TIME)
         reader->end_ns = end_ns;
@@ -457,7 +458,10 @@ static void report_new_names(const struct process *process)
 {
     for (size_t i = 0; i < process->reader_count; i++) {
         struct process_reader *reader = &process->readers[i];
-        if (reader->active && !reader->is_agents && reader->name_id != reader->row_name_id)
+        if (!reader->active || reader->is_agents)
+            continue;
+        SOURCES_CALL(thread_name, process, reader);
+        if (reader->name_id != reader->row_name_id)
             thread_row(process, reader);
     }
 }

@@ -171,10 +171,12 @@ struct collect_source {
     uint32_t (*chain_depth)(const struct collector *collector);
     /* Writes one line of such a chain into the source's table of call chains, once its names are known. */
     void (*chain_row)(struct writer *writer, const struct chain_row *row);
+    /* A row of the thread may be written: sets reader->name_id if the source has a better name than the kernel's. */
+    void (*thread_name)(const struct process *process, struct process_reader *reader);
     /* The thread is read for the last time and did not end by itself: closes what it had open. */
     void (*thread_cut)(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns);
     /* The thread ended at end_ns, unless reader->end_ns is set (end_ns PROCESS_NO_TIME: it keeps running). Writes the
-     * last rows, may set a better name, and frees the source's state of the thread. */
+     * last rows and frees the source's state of the thread. */
     void (*thread_end)(struct process *process, struct process_reader *reader, int64_t end_ns);
 };
 

@@ -56,9 +56,13 @@ static void thread_begin(struct process *process, struct process_reader *reader,
 
 static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
 {
-    const struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     if (reader->state[COLLECT_SOURCE_NVTX])
         nvtx_thread_finish(reader->state[COLLECT_SOURCE_NVTX]);
+}
+
+static void thread_name(const struct process *process, struct process_reader *reader)
+{
+    const struct nvtx_process *nvtx = process->state[COLLECT_SOURCE_NVTX];
     int64_t given = nvtx ? nvtx_thread_name(nvtx, reader->tid) : -1;
     if (given >= 0) /* the name that the program gave says more than the kernel's */
         reader->name_id = given;
@@ -120,5 +124,6 @@ const struct collect_source collect_source_nvtx = {
     .process_free = free_process,
     .counts = counts,
     .thread_begin = thread_begin,
+    .thread_name = thread_name,
     .thread_end = thread_end,
 };
