@@ -5,6 +5,7 @@ import pty
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -102,8 +103,6 @@ class Completion(unittest.TestCase):
             open(name, "w").close()
 
     def check_shell(self, shell):
-        if not shutil.which(shell):
-            self.fail(f"{shell} is not installed")
         names = commands()
         values = {}  # what is typed: the values that help names
         for name in names:
@@ -136,4 +135,8 @@ class Completion(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    missing = [shell for shell in ("bash", "zsh", "fish") if not shutil.which(shell)]
+    if missing:
+        print("skipped: not installed: " + ", ".join(missing))
+        sys.exit(77)
     unittest.main()
