@@ -57,6 +57,12 @@ class Docs(unittest.TestCase):
                     dead.append(f"{os.path.relpath(page, SOURCE)}: {link}")
         self.assertEqual(dead, [])
 
+    def test_no_line_is_too_long(self):
+        """Docs wrap at 100; a terminal or a diff of 130 columns shows every line whole, tables and code too."""
+        wide = [f"{os.path.relpath(page, SOURCE)}:{number}: {len(line)}" for page in self.pages
+                for number, line in enumerate(read(page).splitlines(), 1) if len(line) > 130]
+        self.assertEqual(wide, [])
+
     def test_paths_exist(self):
         dead = []
         for page, text in self.pages.items():
