@@ -100,6 +100,18 @@ class Interrupts(Started):
         tacho.stdin = None
         self.finish(tacho)
 
+    def test_nobody_runs_on_who_is_gone(self):
+        """The program ignores Ctrl-C; the second one has tacho end it, and its end is what is told."""
+        tacho = self.start("sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.1; done")
+        self.ready(tacho)
+        os.killpg(tacho.pid, signal.SIGINT)
+        self.assertIn("Ctrl-C to stop at once", tacho.stderr.readline())
+        os.killpg(tacho.pid, signal.SIGINT)
+        self.finish(tacho)
+        self.assertNotIn("on:", self.stderr)
+        self.assertNotIn("runs on", self.stderr)
+        self.assertRegex(self.stderr, r"sh was ended by tacho with SIGTERM \(--kill\)")
+
     def test_program_that_ignores_terminate_and_ends_by_itself(self):
         tacho = self.start(SIGNALS, "ignore")
         self.ready(tacho)

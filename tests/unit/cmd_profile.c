@@ -16,7 +16,6 @@
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/cgroup.h"
 #include "cmd/profile/output_name.h"
-#include "cmd/profile/summary.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
@@ -363,97 +362,6 @@ static void no_limits(void **state)
     assert_int_equal(cgroup_read("./nothing-here").memory_bytes, -1);
 }
 
-/* ---- the last lines -------------------------------------------------------------------------------------------- */
-
-static void at_most_fifteen_lines(void **state)
-{
-    struct collect_result result = {
-        .ending = COLLECT_EXITED,
-        .exit_status = 3,
-        .wall_ns = 1500000000,
-        .cpu_ns = 1000000000,
-        .cost_ns = 10000000,
-        .process_count = 1,
-        .thread_count = 2,
-        .report_bytes = 1000,
-    };
-    const char *beside[] = { "r.sqlite" };
-    struct summary_request request = {
-        .result = &result,
-        .report_path = "r.tacho",
-        .program = "prog\033[31m",
-        .expected = cmd_source_bit(&cmd_source_nvtx),
-        .exports = beside,
-        .export_count = 1,
-        .output_hidden = 1,
-    };
-    struct text out = { 0 };
-
-    result.left_count = 1;
-    result.left[0] = (struct collect_left){ 77, "child\033" };
-    result.counts[WIRE_SOURCE_NVTX].recorded = 1;
-
-    result.counts[WIRE_SOURCE_NVTX].fates[WIRE_LOST_BUFFER_FULL] = 5;
-    for (result.warning_count = 0; result.warning_count < COLLECT_WARNINGS_MAX; result.warning_count++)
-        result.warnings[result.warning_count] = (char *)"something is not as it should be";
-    summary_add(&out, &request);
-    size_t lines = 0;
-    for (const char *at = text_string(&out); *at; at++)
-        lines += *at == '\n';
-    assert_in_range(lines, 1, SUMMARY_LINES);
-    assert_null(strchr(text_string(&out), '\033'));
-    assert_non_null(
-        strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
-    assert_non_null(strstr(text_string(&out), "LOST 5"));
-    assert_non_null(strstr(text_string(&out), "1 process runs on: child\\x1b (pid 77)"));
-    assert_non_null(strstr(text_string(&out), "r.sqlite; the program's output is in it"));
-    assert_null(strstr(text_string(&out), "osrt"));
-    assert_non_null(strstr(text_string(&out), "about 10.0 ms of CPU time (1.0 %)"));
-    assert_non_null(strstr(text_string(&out), "tacho stats r.tacho"));
-    text_free(&out);
-}
-
-/* Who ended what, in the first line. */
-static void first_lines(void **state)
-{
-    static const struct {
-        struct collect_result result;
-        const char *line;
-    } cases[] = {
-        { { .ending = COLLECT_SIGNALLED,
-            .signal = SIGTERM,
-            .kill_sent = SIGTERM,
-            .over = COLLECT_OVER_DURATION,
-            .captured_ns = 500000000,
-            .wall_ns = 503000000 },
-          "tacho: p was ended by tacho with SIGTERM (--kill) after 503 ms: the capture was over after 500 ms "
-          "(--duration); CPU" },
-        { { .ending = COLLECT_EXITED,
-            .kill_sent = SIGINT,
-            .over = COLLECT_OVER_RANGE,
-            .captured_ns = 2000000,
-            .wall_ns = 3000000 },
-          "tacho: p was ended by tacho with SIGINT (--kill) after 3.00 ms: the capture was over after 2.00 ms, with "
-          "the end of the capture range; CPU" },
-        { { .ending = COLLECT_RUNNING, .kill_sent = SIGTERM, .interrupted = SIGTERM, .wall_ns = 6000000000 },
-          "tacho: p runs on in spite of SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
-        { { .ending = COLLECT_RUNNING, .over = COLLECT_OVER_DURATION, .wall_ns = 6000000000 },
-          "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
-        { { .ending = COLLECT_EXITED, .over = COLLECT_OVER_DURATION, .wall_ns = 5000000 },
-          "tacho: p ended with status 0 after 5.00 ms; CPU" },
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct summary_request request = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
-        struct text out = { 0 };
-        summary_add(&out, &request);
-        text_string(&out);
-        out.bytes[strlen(cases[i].line)] = 0;
-        assert_string_equal(out.bytes, cases[i].line);
-        text_free(&out);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,8 +384,6 @@ int main(void)
         cmocka_unit_test(limits_of_version_two),
         cmocka_unit_test(limits_of_version_one),
         cmocka_unit_test(no_limits),
-        cmocka_unit_test(at_most_fifteen_lines),
-        cmocka_unit_test(first_lines),
     };
 
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

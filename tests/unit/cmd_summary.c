@@ -1,5 +1,6 @@
 /* What the last lines of `tacho profile` and `tacho summary` say, from reports made here; the figures were worked out
  * by hand. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,18 +180,24 @@ static void capture_row(struct writer *writer, const char *over, int64_t kill_si
     writer_append(writer, TABLE_TACHO_CAPTURE, &row);
 }
 
-/* A report of ours whose capture is over; it recorded for so long. */
-static struct writer *start_captured(int64_t captured_ns)
+static void recorded_range(struct writer *writer, int64_t captured_ns)
 {
-    struct writer *writer = start();
     struct row_TACHO_RANGE row = { 0 };
 
-    setting(writer, "TACHO_VERSION", "0");
-    setting(writer, "PROGRAM", "'./my p' 'a b'");
     ROW_SET(&row, TACHO_RANGE, start, 0);
     ROW_SET(&row, TACHO_RANGE, end, captured_ns);
     ROW_SET(&row, TACHO_RANGE, cause, made_string(writer, "start"));
     writer_append(writer, TABLE_TACHO_RANGE, &row);
+}
+
+/* A report of ours whose capture is over; it recorded for so long. */
+static struct writer *start_captured(int64_t captured_ns)
+{
+    struct writer *writer = start();
+
+    setting(writer, "TACHO_VERSION", "0");
+    setting(writer, "PROGRAM", "'./my p' 'a b'");
+    recorded_range(writer, captured_ns);
     process(writer, 1, "/bin/p", "launch", "running");
     process(writer, 1, "/bin/p", "launch", "exit");
     capture_row(writer, "program", 0);
@@ -497,6 +504,69 @@ static void how_it_ended(void **state)
     expect_first(text, "tacho: r.tacho: recorded by another profiler; 0 processes\n");
 }
 
+/* Who ended what, in the first line. */
+static void who_ended_it(void **state)
+{
+    static const struct {
+        const char *ending, *over;
+        int64_t kill_signal;
+        const char *line;
+    } cases[] = {
+        { "exit", "duration", SIGTERM,
+          "tacho: p was ended by tacho with SIGTERM (--kill) after 20.0 ms: the capture was over after 10.0 ms "
+          "(--duration); CPU" },
+        { "exit", "range", SIGINT,
+          "tacho: p was ended by tacho with SIGINT (--kill) after 20.0 ms: the capture was over after 10.0 ms, with "
+          "the end of the capture range; CPU" },
+        { "running", "signal", SIGTERM,
+          "tacho: p runs on in spite of SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
+        { "running", "duration", 0, "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
+        { "exit", "duration", 0, "tacho: p ended with status 3 after 20.0 ms; CPU" },
+    };
+    size_t lines;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct writer *writer = start();
+        struct row_ANALYSIS_DETAILS details = { 0 };
+        ROW_SET(&details, ANALYSIS_DETAILS, duration, 6000 * MS);
+        writer_append(writer, TABLE_ANALYSIS_DETAILS, &details);
+        setting(writer, "TACHO_VERSION", "0");
+        setting(writer, "PROGRAM", "p");
+        process(writer, 1, "/bin/p", "launch", cases[i].ending);
+        recorded_range(writer, 10 * MS);
+        capture_row(writer, cases[i].over, cases[i].kill_signal);
+        expect_first(close_with(finish(writer), &lines), cases[i].line);
+    }
+}
+
+/* Names are anybody's: nothing reaches the terminal that it would interpret. */
+static void exports_and_names(void **state)
+{
+    const char *beside[] = { "r.sqlite" };
+    struct row_ProcessStreams streams = { 0 };
+    struct writer *writer = start_captured(10 * MS);
+    struct error err;
+
+    process(writer, 77, "/bin/child\033", "fork", "running");
+    ROW_SET(&streams, ProcessStreams, globalPid, made_thread(1, 0));
+    ROW_SET(&streams, ProcessStreams, filenameId, made_string(writer, "stdout"));
+    ROW_SET(&streams, ProcessStreams, contentId, made_string(writer, "x"));
+    writer_append(writer, TABLE_ProcessStreams, &streams);
+    struct report *report = finish(writer);
+    struct summary_request request = {
+        .report = report, .report_path = "r\033.tacho", .finish_ns = -1, .exports = beside, .export_count = 1
+    };
+    text_clear(&out);
+    if (summary_add(&out, &request, &err) != 0)
+        fail_msg("%s", err.text);
+    report_close(report);
+    expect_no(text_string(&out), "\033");
+    expect_line(text_string(&out), "  1 process runs on: child\\x1b (pid 77)");
+    expect_line(text_string(&out), "  report: r\\x1b.tacho (0 B), r.sqlite; the program's output is in it: tacho info "
+                                   "--output");
+    expect_no(text_string(&out), "the report was ready");
+}
+
 /* -t names what is told even if there is none of it. */
 static void what_was_requested(void **state)
 {
@@ -590,6 +660,8 @@ int main(void)
         cmocka_unit_test(functions_of_tacho),
         cmocka_unit_test(truth),
         cmocka_unit_test(how_it_ended),
+        cmocka_unit_test(who_ended_it),
+        cmocka_unit_test(exports_and_names),
         cmocka_unit_test(what_was_requested),
         cmocka_unit_test(losses_in_proportion),
         cmocka_unit_test(operators_without_a_gpu),

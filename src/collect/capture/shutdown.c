@@ -159,6 +159,15 @@ static void await_last_records(struct collector *collector)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
+/* Gives processes that were sent a signal a moment to end, so that none is said to run on that is gone. */
+static void await_ends(struct collector *collector)
+{
+    int64_t end_ns = collector_now(collector) + PATIENCE_NS;
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+        while (!process_is_gone(process) && collector_now(collector) < end_ns)
+            nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
 static void shut_down(struct collector *collector)
 {
     struct capture *capture = capture_of(collector);
@@ -204,8 +213,10 @@ static void end_capture(struct collector *collector, int signal)
     if (collector->result->interrupted) { /* the second signal: end at once */
         capture->shutting_down = 1;
         recording_end(collector, collector_now(collector));
-        if (collector->options->kill_signal)
+        if (collector->options->kill_signal) {
             send_kill_signal(collector);
+            await_ends(collector);
+        }
         ending_leave(collector);
         return;
     }
