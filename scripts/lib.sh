@@ -7,13 +7,14 @@ export DEBIAN_FRONTEND=noninteractive
 # What each job needs. Libraries come with their static archives, because bin/tacho is fully static.
 packages_libraries="libzstd-dev zlib1g-dev libxxhash-dev libevent-dev libsqlite3-dev libiberty-dev libdw-dev libelf-dev liblzma-dev libbz2-dev"
 packages_build="cmake ninja-build gcc libc6-dev binutils $packages_libraries"
-# For building the other architecture's tarball: its program prints its manual pages under emulation, and is tried so.
+# For building the other architecture's tarball, whose program prints its manual pages and is tried under emulation.
 case $(uname -m) in
-x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
-aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user" ;;
+x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) packages_cross="" ;;
 esac
-packages_test="$packages_build $packages_cross g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
+packages_emulator="qemu-user"
+packages_test="$packages_build $packages_cross $packages_emulator g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
 # The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"
