@@ -59,8 +59,8 @@ static void add_damage(struct text *out, const struct report_health *health)
     human_count(out, health->damaged_chunks);
     text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
     human_bytes(out, health->damaged_bytes);
-    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out"
-                                              : ") could not be read and are left out");
+    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is skipped"
+                                              : ") could not be read and are skipped");
     text_add(out, "; figures may be too low");
 }
 
@@ -72,11 +72,11 @@ static void add_import(struct text *out, struct report *report)
         const char *reason, *one, *more;
     } words[] = {
         { "damaged", "damaged table", "damaged tables" },
-        { "truncated", "list of events that is cut off", "lists of events that are cut off" },
+        { "truncated", "truncated list of events", "truncated lists of events" },
         { "too-many", "argument list that is too long", "argument lists that are too long" },
         { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
-        { "no-such-string", "column with names that are not there", "columns with names that are not there" },
-        { "journal-not-read", "journal beside the file", "journals beside the file" },
+        { "no-such-string", "column with missing names", "columns with missing names" },
+        { "journal-not-read", "journal that could not be read", "journals that could not be read" },
     };
     struct small_table rows;
     struct error err;
@@ -89,7 +89,7 @@ static void add_import(struct text *out, struct report *report)
         for (size_t r = 0; r < rows.columns.rows; r++)
             count += strcmp(small_table_text(&rows, r, 0, NULL), words[i].reason) == 0;
         if (count)
-            text_addf(out, "%s%zu %s", told++ ? ", " : " could not be imported whole: ", count,
+            text_addf(out, "%s%zu %s", told++ ? ", " : " was imported only in part: ", count,
                       count == 1 ? words[i].one : words[i].more);
     }
     if (told)

@@ -86,7 +86,7 @@ def main():
                     print(f"{' '.join(command)} {name}: status {done.returncode}, said: {said}")
                     bad = 1
                 # What is left of a file that is cut off is shown, and that it is not all is said.
-                if name == "cut.sqlite" and command[0] in ("stats", "export") and "could not be imported whole" not in said:
+                if name == "cut.sqlite" and command[0] in ("stats", "export") and "was imported only in part" not in said:
                     print(f"{' '.join(command)} {name}: says nothing of what is missing: {said}")
                     bad = 1
                 if done.returncode == 1 and os.path.exists("out.tacho"):

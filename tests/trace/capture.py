@@ -293,7 +293,7 @@ class TheProgram(lib.Case):
         self.assertEqual(tacho.returncode, 0)
         pid = self.report().value("SELECT (globalPid >> 24) & 0xFFFFFF FROM TACHO_PROCESS")
         self.assertIn(f"cat (pid {pid})", told)
-        self.assertRegex(told, r"cat runs on; the capture ended after .*\(--duration\)")
+        self.assertRegex(told, r"cat still runs; the capture ended after .*\(--duration\)")
 
     def test_who_is_waited_for_is_named(self):
         """The program leaves a child that waits for us; that is said while it lasts."""

@@ -260,7 +260,7 @@ static void one_gpu(void **state)
     expect_line(text, "     33.3 %     1.50 ms             1 ×  add");
     expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; "
                       "fills 10.0 µs, 4.10 kB");
-    expect_line(text, "  without work for longest: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
+    expect_line(text, "  longest gaps without work: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
     expect_no(text, "GPU records");
     assert_int_equal(lines, 1 + 2 + 1 + 3 + 1 + 1 + 4); /* the first, a cause, busy, kernels, copies, gaps, the last */
 }
@@ -294,9 +294,10 @@ static void what_it_was_idle_for(void **state)
     kernel(writer, 3 * MS, 4 * MS, 1, 0, "a");
     wait_call(writer, 1500 * US, 5 * MS);
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text,
-                "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms in gaps of at least 50 µs (tacho stats -r "
-                "gpu_idle_sum)");
+    expect_line(
+        text,
+        "  main cause of idle time: OS call poll, 75.0 % of the 2.00 ms in gaps of at least 50 µs (tacho stats -r "
+        "gpu_idle_sum)");
 }
 
 /* A graph that was traced as a whole is work too. */
@@ -309,7 +310,7 @@ static void graphs_are_work(void **state)
     graph(writer, 700 * US, 1 * MS);
     const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU 0 busy 90.0 % of the 1.00 ms from its first work to its last");
-    expect_line(text, "  without work for longest: 100 µs at 600 µs");
+    expect_line(text, "  longest gaps without work: 100 µs at 600 µs");
     expect_no(text, "kernels");
 }
 
@@ -331,7 +332,7 @@ static void all_lines_with_everything(void **state)
     wait_call(writer, 0, 100 * US);
     const char *text = close_with(finish(writer), &lines);
     assert_in_range(lines, 1, SUMMARY_LINES);
-    expect_line(text, "  1 process runs on: child (pid 7)");
+    expect_line(text, "  1 process still runs: child (pid 7)");
     expect_line(text, "  note: 3 more are in the report: tacho info");
     expect_line(text, "  note: CUDA is not recorded. Another profiler has CUPTI. (1 process)");
     expect_line(text, "  GPU records: 1 launch has no kernel");
@@ -391,7 +392,7 @@ static void functions(void **state)
     for (int i = 0; i < 40; i++)
         sample(writer, i + 1, (const char *[]){ "a", "a", "a", "a", "b", "b", "b", "c", "c", "d" }[i % 10], "/bin/p");
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text, "  CPU, by function without what it calls: a 40.0 %, b 30.0 %, c 20.0 %, …");
+    expect_line(text, "  CPU, by function (self time): a 40.0 %, b 30.0 %, c 20.0 %, …");
 
     writer = start_captured(10 * MS);
     sample(writer, 1, "a", "/bin/p");
@@ -410,13 +411,13 @@ static void functions_of_tacho(void **state)
         sample(writer, i + 1, "a", "/bin/p");
     sample(writer, 40, "find_by_gnu_hash", "/opt/tacho/lib/tacho/libtacho-agent.so");
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text, "  CPU, by function without what it calls: a 97.5 %; [tacho] 2.5 %");
+    expect_line(text, "  CPU, by function (self time): a 97.5 %; [tacho] 2.5 %");
 
     writer = start_captured(10 * MS);
     for (int i = 0; i < 19; i++)
         sample(writer, i + 1, "a", "/bin/p");
     text = close_with(finish(writer), &lines);
-    expect_line(text, "  CPU, by function without what it calls: too few samples (19)");
+    expect_line(text, "  CPU, by function (self time): too few samples (19)");
 }
 
 static void truth(void **state)
@@ -433,14 +434,14 @@ static void truth(void **state)
     count_as(writer, "cuda", "recorded", "recovered", 3);
     kernel(writer, 0, MS, 1, 0, "a");
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels began before "
+    expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels started before "
                       "their launch, 3 records were found in memory that CUPTI had not handed over");
     expect_line(text, "  events: cuda 8; none lost");
 
     writer = start_captured(10 * MS);
     cupti(writer, 1, NULL);
     text = close_with(finish(writer), &lines);
-    expect_line(text, "  CUDA was used, but no work on a GPU was recorded");
+    expect_line(text, "  CUDA was used, but no GPU work was recorded");
 
     writer = start_captured(10 * MS);
     cupti(writer, 1, "CUDA is not recorded. No CUPTI was found.");
@@ -494,7 +495,7 @@ static void how_it_ended(void **state)
     writer_close(writer, &err);
     expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed); 1 "
                        "process\n");
-    expect_no(text, "runs on");
+    expect_no(text, "still runs");
     expect_no(text, "none lost");
     expect_no(text, "profiling cost");
 
@@ -513,14 +514,14 @@ static void who_ended_it(void **state)
         const char *line;
     } cases[] = {
         { "exit", "duration", SIGTERM,
-          "tacho: p was ended by tacho with SIGTERM (--kill) after 20.0 ms: the capture was over after 10.0 ms "
+          "tacho: p was ended by tacho with SIGTERM (--kill) after 20.0 ms: the capture ended after 10.0 ms "
           "(--duration); CPU" },
         { "exit", "range", SIGINT,
-          "tacho: p was ended by tacho with SIGINT (--kill) after 20.0 ms: the capture was over after 10.0 ms, with "
+          "tacho: p was ended by tacho with SIGINT (--kill) after 20.0 ms: the capture ended after 10.0 ms, with "
           "the end of the capture range; CPU" },
         { "running", "signal", SIGTERM,
-          "tacho: p runs on in spite of SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
-        { "running", "duration", 0, "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
+          "tacho: p still runs, despite SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
+        { "running", "duration", 0, "tacho: p still runs; the capture ended after 6.00 s (--duration); CPU" },
         { "exit", "duration", 0, "tacho: p ended with status 3 after 20.0 ms; CPU" },
     };
     size_t lines;
@@ -561,7 +562,7 @@ static void exports_and_names(void **state)
         fail_msg("%s", err.text);
     report_close(report);
     expect_no(text_string(&out), "\033");
-    expect_line(text_string(&out), "  1 process runs on: child\\x1b (pid 77)");
+    expect_line(text_string(&out), "  1 process still runs: child\\x1b (pid 77)");
     expect_line(text_string(&out), "  report: r\\x1b.tacho (0 B), r.sqlite; the program's output is in it: tacho info "
                                    "--output");
     expect_no(text_string(&out), "the report was ready");
@@ -621,12 +622,12 @@ static void operators_without_a_gpu(void **state)
     operator_row(writer, 1 * MS, 4 * MS, "aten::addmm", "cpu_op");
     range(writer, 0, 4 * MS, "aten::linear, op_id = 1");
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text, "  PyTorch operators, by their own CPU time");
+    expect_line(text, "  PyTorch operators, by self CPU time");
     expect_line(text, "     75.0 %     3.00 ms             1 ×  aten::addmm");
     expect_line(text, "     25.0 %     1.00 ms             1 ×  aten::linear");
     expect_no(text, "ProfilerStep");
     expect_no(text, "NVTX ranges");
-    if (!strstr(text, " ops r.tacho, or stats for all else, or view for the timeline\n"))
+    if (!strstr(text, " ops r.tacho, or stats for all tables, or view for the timeline\n"))
         fail_msg("no word of ops in\n%s", text);
 }
 
@@ -644,7 +645,7 @@ static void lines_with_operators(void **state)
     wait_call(writer, 0, MS);
     const char *text = close_with(finish(writer), &lines);
     assert_int_equal(lines, 1 + 6 + 1 + 2 + 1 + 4); /* operators, ranges, calls, waiting, and what is always there */
-    expect_line(text, "  PyTorch operators, by their own CPU time (5 of 9)");
+    expect_line(text, "  PyTorch operators, by self CPU time (5 of 9)");
 }
 
 int main(void)

@@ -249,7 +249,7 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
             text_add(out, "(not ended)");
         else
             human_time(out, small_table_number(&rows, i, 1, 0));
-        text_add(out, "  begun by ");
+        text_add(out, "  started by ");
         display_add(out, cause, length, WIDEST_VALUE);
         text_add_char(out, '\n');
     }

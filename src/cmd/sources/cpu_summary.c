@@ -17,13 +17,13 @@ static void add_event_note(struct text *out, const struct capture_facts *facts)
     if (facts->cut_stacks > 0) {
         text_add(out, before);
         human_count(out, (uint64_t)facts->cut_stacks);
-        text_add(out, facts->cut_stacks == 1 ? " stack cut short" : " stacks cut short");
+        text_add(out, facts->cut_stacks == 1 ? " truncated stack" : " truncated stacks");
         before = ", ";
     }
     if (facts->throttled > 0) {
         text_add(out, before);
         human_count(out, (uint64_t)facts->throttled);
-        text_add(out, " times slowed down by the kernel");
+        text_add(out, " times throttled by the kernel");
         before = ", ";
     }
     text_add(out, strcmp(before, ", ") == 0 ? ")" : "");
@@ -32,6 +32,6 @@ static void add_event_note(struct text *out, const struct capture_facts *facts)
 const struct source_summary cpu_summary = {
     .samples = "COMPOSITE_EVENTS",
     .functions = "cpu_sample_sum",
-    .functions_heading = "CPU, by function without what it calls",
+    .functions_heading = "CPU, by function (self time)",
     .add_event_note = add_event_note,
 };

@@ -192,7 +192,7 @@ static void add_gaps(struct text *out, const struct gpu_work *work)
 {
     const struct gpu_busy *busy = &work->busy;
 
-    text_add(out, "  without work for longest:");
+    text_add(out, "  longest gaps without work:");
     for (size_t i = 0; i < busy->gap_count; i++) {
         text_add(out, i ? ", " : " ");
         human_time(out, busy->gaps[i].length_ns);
@@ -229,7 +229,7 @@ static void add_idle(struct text *out, const struct gpu_work *work)
 
     for (size_t i = 0; i < table_row_count(work->idle); i++)
         sum += table_row(work->idle, i)[IDLE_TOTAL].integer;
-    text_add(out, "  idle mostly for: ");
+    text_add(out, "  main cause of idle time: ");
     display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
     text_add(out, row[IDLE_WHAT].text.length ? " " : "");
     display_add(out, row[IDLE_WHAT].text.bytes, row[IDLE_WHAT].text.length, 60);
@@ -285,7 +285,10 @@ static const struct {
 } checks[CHECKS] = {
     [NO_KERNEL] = { "launch-without-kernel", "launch has no kernel", "launches have no kernel" },
     [NO_LAUNCH] = { "kernel-without-launch", "kernel has no launch", "kernels have no launch" },
-    [BEFORE_LAUNCH] = { "kernel-before-launch", "kernel began before its launch", "kernels began before their launch" },
+    [BEFORE_LAUNCH] = { "kernel-before-launch",
+                        "kernel started before its "
+                        "launch",
+                        "kernels started before their launch" },
     [RECOVERED] = { "", "record was found in memory that CUPTI had not handed over",
                     "records were found in memory that CUPTI had not handed over" },
 };
@@ -327,7 +330,7 @@ static void add_notes(struct text *out, const struct summary *summary, const voi
     if (*before == ',')
         text_add_char(out, '\n');
     else if (used && !finding)
-        text_add(out, "  CUDA was used, but no work on a GPU was recorded\n");
+        text_add(out, "  CUDA was used, but no GPU work was recorded\n");
 }
 
 /* Work on GPUs comes first, and what the CPU did has what is left. */

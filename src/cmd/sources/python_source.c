@@ -139,7 +139,7 @@ static const struct cmd_source_table tables[] = {
 static const struct source_summary summary = {
     .samples = "TACHO_PYTHON_SAMPLE",
     .functions = "python_sample_sum",
-    .functions_heading = "Python, by function without what it calls",
+    .functions_heading = "Python, by function (self time)",
 };
 
 const struct cmd_source cmd_source_python = {

@@ -87,7 +87,7 @@ static void free_operators(void *operators)
 
 static void add_brief(struct text *out, const void *operators)
 {
-    summary_add_names(out, operators, "PyTorch operators, by the GPU time of their kernels");
+    summary_add_names(out, operators, "PyTorch operators, by GPU time of their kernels");
 }
 
 /* Operators without work on a GPU: they come first. */
@@ -100,7 +100,7 @@ static void lead(struct text *out, struct summary *summary, const void *operator
     if (rows && summary_take_lines(summary, MOST_ROWS - LEAST_ROWS))
         rows = MOST_ROWS;
     if (rows)
-        summary_add_top(out, summary, operators, "PyTorch operators, by their own CPU time", rows);
+        summary_add_top(out, summary, operators, "PyTorch operators, by self CPU time", rows);
     summary_add_tables(out, summary, tables);
 }
 
@@ -110,5 +110,5 @@ const struct source_summary pytorch_summary = {
     .lead = lead,
     .add_brief = add_brief,
     .next = "ops",
-    .next_also = ", or stats for all else, or view for the timeline",
+    .next_also = ", or stats for all tables, or view for the timeline",
 };

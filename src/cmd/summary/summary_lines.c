@@ -40,7 +40,7 @@ static void add_why_over(struct text *out, const struct capture_facts *facts)
         if (strcmp(facts->over, whys[i].over) != 0 || (!runs && !facts->kill_signal))
             continue;
         if (!runs) {
-            text_add(out, ": the capture was over after ");
+            text_add(out, ": the capture ended after ");
             human_time(out, facts->captured_ns);
         }
         text_add(out, whys[i].words);
@@ -52,9 +52,9 @@ static void add_ending(struct text *out, const struct capture_facts *facts)
     int signal = (int)facts->kill_signal;
 
     if (is_running(facts) && signal)
-        text_addf(out, " runs on in spite of %s (--kill); the capture ended", collect_signal_name(signal));
+        text_addf(out, " still runs, despite %s (--kill); the capture ended", collect_signal_name(signal));
     else if (is_running(facts))
-        text_add(out, " runs on; the capture ended");
+        text_add(out, " still runs; the capture ended");
     else if (signal)
         text_addf(out, " was ended by tacho with %s (--kill)", collect_signal_name(signal));
     else if (strcmp(facts->ending, "signal") == 0)
@@ -132,7 +132,7 @@ static void add_left(struct text *out, const struct capture_facts *facts)
 {
     if (!facts->left_count || !facts->is_over)
         return;
-    text_addf(out, "  %zu process%s:", facts->left_count, facts->left_count == 1 ? " runs on" : "es run on");
+    text_addf(out, "  %zu process%s:", facts->left_count, facts->left_count == 1 ? " still runs" : "es still run");
     for (size_t i = 0; i < facts->left_count && i < CAPTURE_LEFT_MAX; i++) {
         text_add(out, i ? ", " : " ");
         add_clean(out, facts->left[i].name, 0);
