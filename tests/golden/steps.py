@@ -124,7 +124,7 @@ def made():
     check("operators of a step", (["Optimizer.step#SGD.step", "ProfilerStep*", "aten::add", "aten::mm"], ["ProfilerStep*"]),
           tuple(sorted(row["key"] for row in json.loads(output("ops", "-f", "json", "--steps", steps, "made.json"))
                        if row["cpu_total_us"] and not row["key"].startswith(("cuda", "enumerate"))) for steps in ("1", "2")))
-    check("calls of a rule", 1, output("analyze", "-f", "csv", "-r", "gpu_gaps", "--steps", "1", "made.json").count("Counting 1 of 3 steps by ProfilerStep."))
+    check("calls of a rule", 1, output("analyze", "-r", "gpu_gaps", "--steps", "1", "made.json").count("Counting 1 of 3 steps by ProfilerStep."))
     check("by a pattern", [("0", 1)], [(str(row["Step"]), row["Kernels"]) for row in table("step_sum", "made.json", "--step-range", "^optimizer")])
     rows = table("step_sum", "made.json", "--step-op", "aten::mm")
     check("by an operator: to the end", [(0, 1100000, 1852000, "aten::mm")], [(row["Step"], row["Start (ns)"], row["Time (ns)"], row["Name"]) for row in rows])
