@@ -514,15 +514,18 @@ static const struct option recover_options[] = {
 static void say_what_was_lost(const char *path, int is_quiet)
 {
     struct report *report;
-    struct text missing = { 0 };
+    struct missing_stacks missing[MISSING_STACKS_MAX];
+    size_t count;
+    struct text sentence = { 0 };
     struct error err;
 
     if (report_open(path, &report, &err) != 0)
         return;
-    missing_stacks_describe(&missing, report, &err);
-    if (missing.length && !is_quiet)
-        printf("Missing: %s.\n", text_string(&missing));
-    text_free(&missing);
+    if (missing_stacks_read(missing, &count, report, &err) == 0)
+        missing_stacks_describe(&sentence, missing, count);
+    if (sentence.length && !is_quiet)
+        printf("Missing: %s.\n", text_string(&sentence));
+    text_free(&sentence);
     tell_losses(report, path, LOSSES_OF_ALL);
     report_close(report);
 }

@@ -1,5 +1,6 @@
 """The collector is killed at random moments, or its report is read while it grows: samples older than five seconds have their stacks,
 and their threads have names. `info` and `recover` say what is missing. unit/collect_stacks checks the same without a clock."""
+import json
 import mmap
 import os
 import random
@@ -75,6 +76,9 @@ class KilledStacks(lib.Case):
         without = sum(not functions for _, functions in samples)
         if without:
             self.assertIn(f"{without:,} of {len(samples):,} samples", capture.info())
+        done = subprocess.run([lib.TACHO, "info", "-f", "json", self.path(capture.name)], capture_output=True, text=True)
+        missing = [row for row in json.loads(done.stdout)[0]["missing_stacks"] if row["table"] == "COMPOSITE_EVENTS"]
+        self.assertEqual([(row["without_stack"], row["events"]) for row in missing], [(without, len(samples))] if without else [])
 
     def kill(self, numbers):
         """Captures that begin together and are killed one after the other; how many old samples each had."""

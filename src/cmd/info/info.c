@@ -58,15 +58,16 @@ static void add_heading(struct text *out, const char *heading)
 
 static int add_missing_stacks(struct text *out, struct report *report, struct error *err)
 {
-    struct text missing = { 0 };
-    int code = missing_stacks_describe(&missing, report, err);
+    struct missing_stacks missing[MISSING_STACKS_MAX];
+    size_t count;
+    int code = missing_stacks_read(missing, &count, report, err);
 
-    if (missing.length) {
-        add_label(out, "Stacks");
-        text_addf(out, "%s\n", text_string(&missing));
-    }
-    text_free(&missing);
-    return code;
+    if (code != 0 || !count)
+        return code;
+    add_label(out, "Stacks");
+    missing_stacks_describe(out, missing, count);
+    text_add_char(out, '\n');
+    return 0;
 }
 
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "analyze/model/stacks/missing_stacks.h"
 #include "base/json_write.h"
 #include "cmd/report_sources.h"
 #include "cmd/small_table.h"
@@ -63,6 +64,28 @@ static void add_loss(struct text *out, const struct loss *loss)
     text_free(&sentence);
 }
 
+static int add_missing_stacks(struct text *out, struct report *report, struct error *err)
+{
+    struct missing_stacks list[MISSING_STACKS_MAX];
+    size_t count;
+    int code = missing_stacks_read(list, &count, report, err);
+
+    if (code != 0)
+        return code;
+    add_key(out, "missing_stacks", ",\n  ");
+    text_add(out, "[");
+    for (size_t i = 0; i < count; i++) {
+        add_string(out, "table", list[i].table, i ? ",\n    {" : "\n    {");
+        add_count(out, "events", list[i].events, ", ");
+        add_count(out, "without_stack", list[i].without, ", ");
+        add_count(out, "at_end", list[i].at_end, ", ");
+        add_count(out, "at_end_ns", (uint64_t)list[i].at_end_ns, ", ");
+        text_add(out, "}");
+    }
+    text_add(out, "]");
+    return 0;
+}
+
 static int add_health(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct info_health health;
@@ -88,7 +111,7 @@ static int add_health(struct text *out, struct report *report, const char *path,
     }
     text_add(out, "]");
     text_free(&words);
-    return 0;
+    return add_missing_stacks(out, report, err);
 }
 
 /* ---- Sources and tables ---------------------------------------------------------------------------------------- */

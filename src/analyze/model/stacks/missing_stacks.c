@@ -6,6 +6,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "base/human.h"
+#include "base/saturating.h"
 #include "report/schema/chain_tables.h"
 
 /* Stacks of Python are in the file before their events. */
@@ -17,11 +18,6 @@ static const char *const nouns[CHAIN_TABLES] = { [CHAINS_CUDA] = "CUDA calls",
 struct ids {
     int64_t *list; /* owned; sorted once all are added */
     size_t count, room;
-};
-
-struct tally {
-    uint64_t events, without, at_end; /* at_end: behind the last event that has its stack */
-    int64_t last_with_ns, last_ns;
 };
 
 static int compare(const void *a, const void *b)
@@ -61,15 +57,16 @@ static int is_known(const struct ids *ids, int64_t id)
     return ids->count && bsearch(&id, ids->list, ids->count, sizeof *ids->list, compare) != NULL;
 }
 
-static int count_events(struct tally *tally, struct report *report, const struct chain_user *user,
+/* Fills all but the names. */
+static int count_events(struct missing_stacks *missing, struct report *report, const struct chain_user *user,
                         const struct ids *ids, struct error *err)
 {
     enum { STACK, START };
     const char *const columns[] = { [STACK] = user->column, [START] = "start", NULL };
+    int64_t last_ns = INT64_MIN, last_with_ns = INT64_MIN;
     struct row_cursor rows;
     int code;
 
-    *tally = (struct tally){ .last_with_ns = INT64_MIN, .last_ns = INT64_MIN };
     if ((code = row_cursor_open(&rows, report, user->table, columns, err)) != 0)
         return code;
     for (int pass = 0; pass < 2; pass++, rows.next = 0)
@@ -79,64 +76,76 @@ static int count_events(struct tally *tally, struct report *report, const struct
                 continue;
             int has_stack = is_known(ids, row_int(&rows, STACK));
             if (pass == 1) {
-                tally->at_end += !has_stack && start > tally->last_with_ns;
+                missing->at_end += !has_stack && start > last_with_ns;
                 continue;
             }
-            tally->events++;
-            tally->without += !has_stack;
-            tally->last_ns = start > tally->last_ns ? start : tally->last_ns;
-            if (has_stack && start > tally->last_with_ns)
-                tally->last_with_ns = start;
+            missing->events++;
+            missing->without += !has_stack;
+            last_ns = start > last_ns ? start : last_ns;
+            if (has_stack && start > last_with_ns)
+                last_with_ns = start;
         }
+    missing->at_end_ns = last_with_ns == INT64_MIN ? 0 : saturating_subtract(last_ns, last_with_ns);
     row_cursor_close(&rows);
     return 0;
 }
 
-static void describe(struct text *out, const struct tally *tally, const char *noun)
-{
-    if (!tally->without)
-        return;
-    if (out->length)
-        text_add(out, "; ");
-    human_count(out, tally->without);
-    text_add(out, " of ");
-    human_count(out, tally->events);
-    text_addf(out, " %s have no stack", noun);
-    if (!tally->at_end || tally->last_with_ns == INT64_MIN)
-        return;
-    text_add(out, tally->at_end == tally->without ? ": those" : ", ");
-    if (tally->at_end != tally->without) {
-        human_count(out, tally->at_end);
-        text_add(out, " of them");
-    }
-    text_add(out, tally->at_end == tally->without ? " of the last " : " in the last ");
-    human_time(out, tally->last_ns - tally->last_with_ns);
-}
-
-static int describe_user(struct text *out, struct report *report, const struct chain_user *user, struct error *err)
+static int read_user(struct missing_stacks *missing, struct report *report, const struct chain_user *user,
+                     struct error *err)
 {
     struct ids ids = { 0 };
-    struct tally tally;
     int code;
 
-    if ((code = read_ids(&ids, report, chain_tables[user->chains], err)) != 0 ||
-        (code = count_events(&tally, report, user, &ids, err)) != 0)
+    *missing = (struct missing_stacks){ .table = user->table, .noun = nouns[user->chains] };
+    if ((code = read_ids(&ids, report, chain_tables[user->chains], err)) != 0)
         goto free_ids;
-    describe(out, &tally, nouns[user->chains]);
+    code = count_events(missing, report, user, &ids, err);
 free_ids:
     free(ids.list);
     return code;
 }
 
-int missing_stacks_describe(struct text *out, struct report *report, struct error *err)
+int missing_stacks_read(struct missing_stacks list[MISSING_STACKS_MAX], size_t *count, struct report *report,
+                        struct error *err)
 {
     struct report_health health = report_health(report);
     int code;
 
+    *count = 0;
     if (health.complete && !health.recovered)
         return 0;
-    for (size_t i = 0; i < CHAIN_USERS; i++)
-        if (nouns[chain_users[i].chains] && (code = describe_user(out, report, &chain_users[i], err)) != 0)
+    for (size_t i = 0; i < CHAIN_USERS && *count < MISSING_STACKS_MAX; i++) {
+        if (!nouns[chain_users[i].chains])
+            continue;
+        if ((code = read_user(&list[*count], report, &chain_users[i], err)) != 0)
             return code;
+        *count += list[*count].without > 0;
+    }
     return 0;
+}
+
+static void describe(struct text *out, const struct missing_stacks *missing)
+{
+    int is_all = missing->at_end == missing->without;
+
+    human_count(out, missing->without);
+    text_add(out, " of ");
+    human_count(out, missing->events);
+    text_addf(out, " %s have no stack", missing->noun);
+    if (!missing->at_end || !missing->at_end_ns)
+        return;
+    text_add(out, is_all ? ": those of the last " : ", ");
+    if (!is_all) {
+        human_count(out, missing->at_end);
+        text_add(out, " of them in the last ");
+    }
+    human_time(out, missing->at_end_ns);
+}
+
+void missing_stacks_describe(struct text *out, const struct missing_stacks *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, i ? "; " : "");
+        describe(out, &list[i]);
+    }
 }
