@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from ._marks import record_function
 from ._schedule import ProfilerAction, always, as_action
 
 _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
+_OF_PROGRAM = re.compile(r"  (\d+ process(es)? runs? on|next:)|$")
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -119,7 +121,11 @@ class Recorded:
         with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
             path = os.path.join(folder, "window.tacho")
             window.export(path)
-            return _native.run(["summary", path]).replace(path, window.path)
+            lines = _native.run(["summary", path]).replace(path, window.path).splitlines()
+        start, end = window.span()
+        # The first lines say how the program ended, the last one what to type: a window has neither.
+        kept = [line for line in lines[1:] if not _OF_PROGRAM.match(line)]
+        return "\n".join([f"tacho: {(end - start) / 1e9:.3g} s recorded in process {window.pid}", *kept, ""])
 
     def _repr_html_(self) -> str:
         if self._window is None or self._window.is_open:
@@ -148,11 +154,8 @@ class Recorded:
 
     def timeline(self, height: int = 500, max_size: str = "8MB") -> _html.Timeline:
         """The timeline for a notebook, which keeps it: at most so large, with an overview of what is left out."""
-        with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
-            path = os.path.join(folder, "timeline.html")
-            self.export_html(path, max_size)
-            with open(path, encoding="utf-8") as file:
-                return _html.Timeline(file.read(), height)
+        window = self._done()
+        return _html.timeline_of(["--max-size", max_size, *window.filter("--times"), window.path], height)
 
     def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
         """What was in use of a device's memory by time (profile_memory=True): .html, .json, .json.gz or .raw.json.gz. What the memory was for

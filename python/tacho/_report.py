@@ -170,6 +170,10 @@ class Report(Mapping[str, Table]):
         """The text of `tacho summary`."""
         return _native.run(["summary", self.path])
 
+    def timeline(self, height: int = 500, max_size: str = "8MB") -> _html.Timeline:
+        """The timeline for a notebook, which keeps it: at most so large, with an overview of what is left out."""
+        return _html.timeline_of(["--max-size", max_size, self.path], height)
+
     def to_parquet(self, folder: "os.PathLike[str] | str", tables: Optional[Iterable[str]] = None) -> List[str]:
         """Writes each table, or each of these, into a file NAME.parquet of the folder, with pyarrow. The paths of the files."""
         os.makedirs(folder, exist_ok=True)

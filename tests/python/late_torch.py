@@ -26,6 +26,7 @@ torch.run("aten::between")
 with tacho.profile() as second:
     torch.run("aten::late")
 print([row.key for row in first.key_averages()], [row.key for row in second.key_averages()])
+assert "<td>aten::early</td>" in first.key_averages()._repr_html_()
 """
 TWO = """
 import tacho, threading
