@@ -120,6 +120,7 @@ class KilledStacks(lib.Case):
         samples = capture.samples(report)
         self.assertGreaterEqual(sum(FRAMES <= functions for _, functions in samples), SHARE * 0.9 * len(samples))
         self.assertNotIn("have no stack", capture.info())
+        self.assertEqual(report.value("SELECT count(DISTINCT globalPid) FROM TACHO_PROCESS"), 1, "children of tacho itself are none of the program's")
 
 
 if __name__ == "__main__":
