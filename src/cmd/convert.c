@@ -79,7 +79,8 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
     if (!command_options(self, argc, argv, settings, files, &count, status))
         return 0;
     if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, count ? "more than one file given" : "no file given");
+        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho %s FILE", count ? "more than one file given" : "no file given",
+                  self->name);
         *status = command_fail(self, &err);
         return 0;
     }

@@ -318,8 +318,8 @@ static void add_runs(struct job *job, const char *const *paths, size_t count, si
 static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second,
                       size_t second_count, struct error *err)
 {
-    const char *const usage = "no reports given: name two (tacho diff a.tacho b.tacho), two sets (a1 a2 a3 -- b1 b2 "
-                              "b3), or one with two ranges (--range X --range Y a.tacho)";
+    const char *const usage = "diff needs two reports (tacho diff a.tacho b.tacho), two sets (a1 a2 a3 -- b1 b2 b3), "
+                              "or one with two ranges (--range X --range Y a.tacho)";
 
     if (first_count > MOST_RUNS || second_count > MOST_RUNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs on a side", MOST_RUNS);
@@ -437,9 +437,9 @@ static int run(const struct command *self, int argc, char **argv)
 static const struct entry examples[] = {
     { "tacho diff before.tacho after.tacho", "Compare two runs." },
     { "tacho diff a1.tacho a2.tacho a3.tacho -- b1.tacho b2.tacho b3.tacho",
-      "Compare medians of three runs a side, with confidence intervals." },
+      "Compare the medians of three runs on each side, with confidence intervals." },
     { "tacho diff --fail-if 'total>+5%' before.tacho after.tacho",
-      "Exit with 1 if the total grew by more than 5 %, for CI." },
+      "Exit with status 1 if the total grew by more than 5 %, for CI." },
     { "tacho diff --range warmup --range steady report1.tacho", "Compare two NVTX ranges of one run." },
     { 0 },
 };

@@ -192,7 +192,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
     if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, count ? "more than one file given" : "no file given");
+        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho view FILE", count ? "more than one file given" : "no file given");
         return command_fail(self, &err);
     }
     if ((code = open_report(files[0], &report, &err)) != 0)

@@ -82,7 +82,7 @@ static void look_at_memory(struct finding *finding)
 
     finding->verdict = VERDICT_NOTE;
     if (limits.memory_bytes < 0) {
-        text_add(&finding->why, "The container sets no memory limit.");
+        text_add(&finding->why, "No cgroup memory limit is set.");
     } else {
         text_add(&finding->why, "The container may use ");
         human_bytes(&finding->why, (uint64_t)limits.memory_bytes);
@@ -110,7 +110,7 @@ static void look_at_processes(struct finding *finding)
 
     finding->verdict = VERDICT_NOTE;
     if (limits.pids < 0) {
-        text_add(&finding->why, "The container sets no limit on processes and threads.");
+        text_add(&finding->why, "No cgroup limit on processes and threads is set.");
         return;
     }
     text_addf(&finding->why, "The container may run %lld processes and threads, and runs %lld. Tacho adds a handful.",

@@ -125,7 +125,7 @@ static const struct cmd_source_label labels[] = {
     { "PROGRAM", NULL, NULL },
     { "SOURCES_REQUESTED", NULL, NULL },
     { "SOURCES", "Traced", NULL },
-    { "WORKING_DIRECTORY", "Folder", NULL },
+    { "WORKING_DIRECTORY", "Directory", NULL },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
     { "CLOCK", "Clock", add_as_clock },
     { "CpuCores", "Cores", NULL },
