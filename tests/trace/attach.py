@@ -79,7 +79,7 @@ class Attach(lib.Case):
     def test_all_is_well(self):
         report = self.profile(ATTACH, "stopped", "0")
         self.assertEqual(report.produced("processes"), 0)
-        self.assertNotIn("not recorded", self.output.stderr)
+        self.assertNotIn("not traced", self.output.stderr)
 
     def test_parent_of_an_orphan(self):
         """The collector adopts the processes of its tree; they hear of the one who would have."""

@@ -231,7 +231,7 @@ class Conditions(lib.Case):
         info = subprocess.run([lib.TACHO, "info", self.path("copy.tacho")], capture_output=True, text=True)
         self.assertRegex(info.stdout, r"Health +incomplete: .*[0-9,]+ of [0-9,]+ NVTX events lost \(.*disk full.*\): counts up to [0-9.]+ % low")
         recover = subprocess.run([lib.TACHO, "recover", self.path("copy.tacho")], capture_output=True, text=True)
-        self.assertRegex(recover.stderr, r"copy.tacho: [0-9,]+ of [0-9,]+ NVTX events lost \(.*disk full.*\): counts up to [0-9.]+ % low")
+        self.assertRegex(recover.stderr, r"copy.recovered.tacho: [0-9,]+ of [0-9,]+ NVTX events lost \(.*disk full.*\): counts up to [0-9.]+ % low")
 
     def test_disk_full_whatever_is_recorded(self):
         """Calls and their stacks, context switches, samples, Python's stacks: recorded is what the report has, the rest is lost."""

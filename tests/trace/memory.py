@@ -38,7 +38,7 @@ class AddressSpace(lib.Case):
         report = self.profile(*limited)
         self.assertGreater(int(self.output.stdout), int(bare) - 16)
         self.assertEqual(report.count("notes", "lost"), 0)
-        self.assertNotIn("was not recorded", self.output.stderr)
+        self.assertNotIn("was not traced", self.output.stderr)
 
     def test_many_processes_and_a_small_address_space_for_all(self):
         """The limit is for the collector too, which maps the buffers of all processes that are there at a time."""
@@ -127,7 +127,7 @@ class AddressSpace(lib.Case):
         done = self.run_tacho("sh", "-c", f'ulimit -v {size + 2304}; exec "$@"', "sh", MEMORY, "limits", options=["-t", "osrt", "-s", "none"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"1 process was not traced: no address space was left for a buffer \(ulimit -v\)\. First: memory \(pid")
-        self.assertEqual(done.stderr.count("not recorded"), 1)
+        self.assertEqual(done.stderr.count("not traced"), 1)
 
 
 class FileSize(lib.Case):
@@ -150,7 +150,7 @@ class FileSize(lib.Case):
         done = self.limited(16 * MEGABYTE, 16 * MEGABYTE, MEMORY, "limits", options=["-t", "osrt"])
         self.assertEqual((done.returncode, done.stdout), (0, f"{16 * MEGABYTE} {16 * MEGABYTE} default\n"), done.stderr)
         self.assertIn("1 process was not traced: the collector could not create shared memory for a buffer (File too large). First: memory (pid", done.stderr)
-        self.assertEqual(done.stderr.count("not recorded"), 1, "it is said once")
+        self.assertEqual(done.stderr.count("not traced"), 1, "it is said once")
         self.assertEqual(self.report().count("processes", "lost", "no-shared-memory"), 1)
 
 

@@ -108,8 +108,7 @@ class Interrupts(Started):
         self.assertIn("Ctrl-C to stop at once", tacho.stderr.readline())
         os.killpg(tacho.pid, signal.SIGINT)
         self.finish(tacho)
-        self.assertNotIn("on:", self.stderr)
-        self.assertNotIn("still runs", self.stderr)
+        self.assertNotIn("still run", self.stderr)
         self.assertRegex(self.stderr, r"sh was ended by tacho with SIGTERM \(--kill\)")
 
     def test_program_that_ignores_terminate_and_ends_by_itself(self):

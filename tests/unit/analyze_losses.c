@@ -3,6 +3,7 @@
 
 #include "analyze/model/event_counts.h"
 #include "made_report.h"
+#include "wire/wire.h"
 
 static void count_as(struct writer *writer, const char *source, const char *fate, const char *cause, int64_t count)
 {
@@ -137,11 +138,31 @@ static void tables_and_tampering(void **state)
     report_close(report);
 }
 
+/* A source without words would be told as rows of a table that does not exist. */
+static void every_source_has_words(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        count_as(writer, wire_source_name(i), "lost", "damaged", 1);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, WIRE_SOURCE_COUNT);
+    for (size_t i = 0; i < counts.loss_count; i++) {
+        struct text text = { 0 };
+        loss_add(&text, &counts.losses[i]);
+        if (strstr(text_string(&text), "rows of"))
+            fail_msg("%s has no words in event_counts.c", counts.losses[i].source);
+        text_free(&text);
+    }
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_rings), cmocka_unit_test(a_torn_sample),        cmocka_unit_test(several_causes),
-        cmocka_unit_test(processes),    cmocka_unit_test(tables_and_tampering),
+        cmocka_unit_test(kernel_rings),         cmocka_unit_test(a_torn_sample),
+        cmocka_unit_test(several_causes),       cmocka_unit_test(processes),
+        cmocka_unit_test(tables_and_tampering), cmocka_unit_test(every_source_has_words),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -80,6 +80,27 @@ static void times_for_sentences(void **state)
     expect_time(INT64_C(7500) * 1000000000, "2 h 05 min");
 }
 
+static void expect_moment(int64_t ns, int64_t resolution_ns, const char *expected)
+{
+    struct text out = { 0 };
+
+    human_moment(&out, ns, resolution_ns);
+    assert_string_equal(text_string(&out), expected);
+    text_free(&out);
+}
+
+/* Three moments that are 13.5 s to human_time(); one after ten minutes; no more digits than ns have. */
+static void moments_that_can_be_found(void **state)
+{
+    expect_moment(INT64_C(13457500000), 100000, "13.4575 s");
+    expect_moment(INT64_C(13457600000), 100000, "13.4576 s");
+    expect_moment(INT64_C(13457500000), 1000000000, "13.5 s");
+    expect_moment(INT64_C(7384250000000), 100000000, "7384.3 s");
+    expect_moment(-2500000, 10000, "-2.50 ms");
+    expect_moment(1234567, 0, "1.234567 ms");
+    expect_moment(999, 1, "999 ns");
+}
+
 static void times_that_are_read(void **state)
 {
     static const struct {
@@ -117,6 +138,7 @@ int main(void)
         cmocka_unit_test(rounding_is_half_away_from_zero),
         cmocka_unit_test(integers_of_any_size),
         cmocka_unit_test(times_for_sentences),
+        cmocka_unit_test(moments_that_can_be_found),
         cmocka_unit_test(times_that_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

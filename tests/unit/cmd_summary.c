@@ -487,14 +487,17 @@ static void how_it_ended(void **state)
     setting(writer, "TACHO_VERSION", "0");
     setting(writer, "PROGRAM", "./p");
     process(writer, 1, "/bin/p", "launch", "running");
+    range(writer, 0, 5 * MS, "step");
+    range(writer, 5 * MS, 8 * MS, "step");
     struct report *report;
     struct error err;
     if (writer_flush(writer, &err) != 0 || report_open(path, &report, &err) != 0)
         fail_msg("%s", err.text);
     text = close_with(report, &lines);
     writer_close(writer, &err);
-    expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed); 1 "
+    expect_first(text, "tacho: ./p: the report is unfinished (tacho is still writing it, or was killed), 8.00 ms; 1 "
                        "process\n");
+    expect_line(text, "  events: nvtx 2");
     expect_no(text, "still runs");
     expect_no(text, "none lost");
     expect_no(text, "profiling cost");
@@ -502,7 +505,7 @@ static void how_it_ended(void **state)
     writer = start(); /* an import */
     kernel(writer, 0, MS, 1, 0, "a");
     text = close_with(finish(writer), &lines);
-    expect_first(text, "tacho: r.tacho: recorded by another profiler; 0 processes\n");
+    expect_first(text, "tacho: r.tacho: recorded by another profiler, 1.00 ms\n");
 }
 
 /* Who ended what, in the first line. */
@@ -548,15 +551,21 @@ static void exports_and_names(void **state)
     struct writer *writer = start_captured(10 * MS);
     struct error err;
 
+    message(writer, "in both");
     process(writer, 77, "/bin/child\033", "fork", "running");
     ROW_SET(&streams, ProcessStreams, globalPid, made_thread(1, 0));
     ROW_SET(&streams, ProcessStreams, filenameId, made_string(writer, "stdout"));
     ROW_SET(&streams, ProcessStreams, contentId, made_string(writer, "x"));
     writer_append(writer, TABLE_ProcessStreams, &streams);
     struct report *report = finish(writer);
-    struct summary_request request = {
-        .report = report, .report_path = "r\033.tacho", .finish_ns = -1, .exports = beside, .export_count = 1
-    };
+    char *warnings[] = { (char *)"The disk is full", (char *)"in both" };
+    struct summary_request request = { .report = report,
+                                       .report_path = "r\033.tacho",
+                                       .finish_ns = -1,
+                                       .exports = beside,
+                                       .export_count = 1,
+                                       .warnings = warnings,
+                                       .warning_count = 2 };
     text_clear(&out);
     if (summary_add(&out, &request, &err) != 0)
         fail_msg("%s", err.text);
@@ -566,6 +575,9 @@ static void exports_and_names(void **state)
     expect_line(text_string(&out), "  report: r\\x1b.tacho (0 B), r.sqlite; the program's output is in it: tacho info "
                                    "--output");
     expect_no(text_string(&out), "the report was ready");
+    expect_line(text_string(&out), "  note: The disk is full");
+    expect_line(text_string(&out), "  note: in both");
+    expect_no(text_string(&out), "more are in the report");
 }
 
 /* -t names what is told even if there is none of it. */

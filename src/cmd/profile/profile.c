@@ -167,6 +167,8 @@ static void conclude(const struct command *self, struct profile_settings *settin
             .report_path = path,
             .report_bytes = result->report_bytes,
             .report_error = result->report_error,
+            .warnings = result->warnings,
+            .warning_count = result->warning_count,
             .finish_ns = result->finish_ns,
             .exports = exports,
             .export_count = export_count,

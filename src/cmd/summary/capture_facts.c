@@ -210,38 +210,42 @@ static int count_threads(struct capture_facts *facts, struct report *report, str
     return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", of_processes, 1, err);
 }
 
-/* The latest time in the report: a range that was not ended goes on until then. */
-static int64_t last_event(const struct report *report)
+/* The first and the last time in the report: first > last if there are none. */
+static struct report_span span_of(const struct report *report)
 {
-    int64_t last = INT64_MIN;
+    struct report_span span = { INT64_MAX, INT64_MIN };
 
     for (size_t i = 0; i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        last = table->first_ns <= table->last_ns && table->last_ns > last ? table->last_ns : last;
+        if (table->first_ns > table->last_ns)
+            continue;
+        span.from_ns = table->first_ns < span.from_ns ? table->first_ns : span.from_ns;
+        span.to_ns = table->last_ns > span.to_ns ? table->last_ns : span.to_ns;
     }
-    return last;
+    return span;
 }
 
-/* Recording was on in ranges; in an import, all the time. */
+/* Recording was on in ranges, the last of which may have no end; in an import, all the time. A report that was not
+ * closed has neither, but events. */
 static int read_times(struct capture_facts *facts, struct report *report, struct error *err)
 {
     static const char *const range_names[] = { "start", "end", NULL }, *const detail_names[] = { "duration", NULL };
+    struct report_span span = span_of(report);
     struct row_cursor rows;
-    int64_t duration = 0;
+    int64_t duration = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : 0;
     int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", detail_names, err);
 
     if (code != 0)
         return code;
     if (row_cursor_next(&rows))
-        duration = row_int_or(&rows, 0, 0);
+        duration = row_int_or(&rows, 0, duration);
     row_cursor_close(&rows);
     if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
         return code;
     int has_ranges = rows.columns.rows != 0;
     while (row_cursor_next(&rows))
-        facts->captured_ns = saturating_add(facts->captured_ns,
-                                            saturating_duration(row_int_or(&rows, 0, 0),
-                                                                row_int_or(&rows, 1, last_event(report))));
+        facts->captured_ns = saturating_add(facts->captured_ns, saturating_duration(row_int_or(&rows, 0, 0),
+                                                                                    row_int_or(&rows, 1, span.to_ns)));
     row_cursor_close(&rows);
     if (!has_ranges)
         facts->captured_ns = duration;

@@ -13,6 +13,8 @@ struct summary_request {
     const char *report_path;
     uint64_t report_bytes;
     int report_error;           /* an ERR_ code if the report could not be written whole */
+    char *const *warnings;      /* of the capture; a full disk may have kept some of them out of the report */
+    size_t warning_count;
     int64_t finish_ns;          /* from the end of the program to the finished report; -1: that was not seen */
     const char *const *exports; /* paths of the exports beside the report */
     size_t export_count;

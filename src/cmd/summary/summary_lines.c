@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "base/number.h"
@@ -72,9 +73,11 @@ static void add_ending(struct text *out, const struct capture_facts *facts)
     }
 }
 
-/* "57 processes (3 programs), 80 threads" */
+/* "57 processes (3 programs), 80 threads"; nothing if the report does not know */
 static void add_tree(struct text *out, const struct capture_facts *facts)
 {
+    if (!facts->processes)
+        return;
     text_add(out, "; ");
     human_count(out, facts->processes);
     text_add(out, facts->processes == 1 ? " process" : " processes");
@@ -88,7 +91,6 @@ static void add_tree(struct text *out, const struct capture_facts *facts)
         human_count(out, facts->threads);
         text_add(out, facts->threads == 1 ? " thread" : " threads");
     }
-    text_add_char(out, '\n');
 }
 
 /* The first word of a command line that is quoted as for a shell. */
@@ -125,6 +127,7 @@ static void add_head(struct text *out, const struct summary *summary)
         }
     }
     add_tree(out, facts);
+    text_add_char(out, '\n');
 }
 
 /* "1 process runs on: sleep (pid 7)" */
@@ -143,22 +146,51 @@ static void add_left(struct text *out, const struct capture_facts *facts)
 
 /* ---- Warnings -------------------------------------------------------------------------------------------------- */
 
-static void add_warnings(struct text *out, const struct capture_facts *facts)
+static int is_in_report(const struct capture_facts *facts, const char *warning)
+{
+    for (size_t i = 0; i < facts->warning_count; i++)
+        if (strcmp(capture_warning(facts, i), warning) == 0)
+            return 1;
+    return 0;
+}
+
+/* Those that the report lacks come first: they say why. */
+static void add_warnings(struct text *out, const struct summary *summary)
 {
     enum { MOST_SHOWN = 2 };
-    size_t shown = facts->warning_count < MOST_SHOWN ? facts->warning_count : MOST_SHOWN;
+    const struct summary_request *request = summary->request;
+    size_t count = 0, shown = 0;
 
-    for (size_t i = 0; i < shown; i++) {
-        text_add(out, "  note: ");
-        add_clean(out, capture_warning(facts, i), 0);
-        text_add_char(out, '\n');
+    for (size_t i = 0; i < request->warning_count + summary->facts.warning_count; i++) {
+        int is_own = i < request->warning_count;
+        const char *warning = is_own ? request->warnings[i]
+                                     : capture_warning(&summary->facts, i - request->warning_count);
+        if (is_own && is_in_report(&summary->facts, warning))
+            continue;
+        if (count++ < MOST_SHOWN) {
+            text_add(out, "  note: ");
+            add_clean(out, warning, 0);
+            text_add_char(out, '\n');
+            shown++;
+        }
     }
-    if (facts->warning_count > shown)
-        text_addf(out, "  note: %zu more are in the report: tacho info\n", facts->warning_count - shown);
+    if (count > shown)
+        text_addf(out, "  note: %zu more are in the report: tacho info\n", count - shown);
 }
 
 static void add_notes(struct text *out, const struct summary *summary)
 {
+    struct missing_stacks missing[MISSING_STACKS_MAX];
+    struct error err;
+    size_t count = 0;
+
+    if (missing_stacks_read(missing, &count, summary->request->report, &err) != 0)
+        count = 0;
+    if (count) {
+        text_add(out, "  note: ");
+        missing_stacks_describe(out, missing, count);
+        text_add_char(out, '\n');
+    }
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (cmd_sources[i]->summary && cmd_sources[i]->summary->add_notes)
             cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
@@ -194,6 +226,14 @@ static const struct cmd_source *source_of(const char *name)
                 return *source;
     }
     return NULL;
+}
+
+static int has_recorded(const struct report_sources *sources, const char *name)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        if (strcmp(sources->list[i].name, name) == 0)
+            return sources->list[i].recorded != 0;
+    return 0;
 }
 
 /* Whether no events of a source are worth a word: -t named it, or samples were to be taken. */
@@ -233,8 +273,7 @@ static void add_expected(struct text *out, const struct capture_facts *facts, co
 {
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const char *name = wire_source_name(i);
-        const struct counted_source *counted = event_counts_find(&facts->sources.counts, name);
-        if (!is_expected(facts, name) || (counted && counted->recorded))
+        if (!is_expected(facts, name) || has_recorded(&facts->sources, name))
             continue;
         text_addf(out, "%s %s 0", *before, name);
         *before = ";";
@@ -465,7 +504,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     read_report(summary);
     add_head(&first, summary);
     add_left(&first, &summary->facts);
-    add_warnings(&first, &summary->facts);
+    add_warnings(&first, summary);
     add_notes(&first, summary);
     add_losses(&first, &summary->facts);
     summary_add_causes(&first, summary);
