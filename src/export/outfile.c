@@ -1,7 +1,9 @@
-/* Writes a plain file with stdio, or a compressed one with zlib. */
+/* Writes a plain file with stdio, or a compressed one with zlib, in a thread of its own: the caller makes the next
+ * bytes while the last ones are written. */
 #include "outfile.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +18,60 @@ struct outfile {
     FILE *file; /* or */
     gzFile gzip;
     char *path;
+    pthread_t thread;
+    int has_thread; /* else the caller writes */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Under the lock; but while `given` has bytes, its content is the thread's. */
+    struct text given;
+    int is_ending, failure; /* failure: an errno */
 };
 
 static void free_outfile(struct outfile *output)
 {
-    if (output)
-        free(output->path);
+    if (!output)
+        return;
+    pthread_mutex_destroy(&output->lock);
+    pthread_cond_destroy(&output->changed);
+    text_free(&output->given);
+    free(output->path);
     free(output);
+}
+
+/* 0, or an errno. */
+static int write_bytes(struct outfile *output, const struct text *text)
+{
+    for (size_t at = 0; at < text->length;) {
+        size_t part = text->length - at < 1u << 30 ? text->length - at : 1u << 30;
+        errno = EIO;
+        int is_good = output->gzip ? gzwrite(output->gzip, text->bytes + at, (unsigned)part) == (int)part
+                                   : fwrite(text->bytes + at, 1, part, output->file) == part;
+        if (!is_good)
+            return errno;
+        at += part;
+    }
+    return 0;
+}
+
+static void *write_given(void *argument)
+{
+    struct outfile *output = argument;
+
+    pthread_mutex_lock(&output->lock);
+    for (;;) {
+        while (!output->given.length && !output->is_ending)
+            pthread_cond_wait(&output->changed, &output->lock);
+        if (!output->given.length)
+            break;
+        pthread_mutex_unlock(&output->lock);
+        int failure = write_bytes(output, &output->given);
+        pthread_mutex_lock(&output->lock);
+        output->failure = output->failure ? output->failure : failure;
+        text_clear(&output->given);
+        pthread_cond_signal(&output->changed);
+    }
+    pthread_mutex_unlock(&output->lock);
+    return NULL;
 }
 
 static int open_outfile(const char *path, int gzip, struct outfile **out, struct error *err)
@@ -30,7 +79,11 @@ static int open_outfile(const char *path, int gzip, struct outfile **out, struct
     struct outfile *output = calloc(1, sizeof *output);
     int code;
 
-    if (!output || !(output->path = strdup(path))) {
+    if (!output)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    pthread_mutex_init(&output->lock, NULL);
+    pthread_cond_init(&output->changed, NULL);
+    if (!(output->path = strdup(path))) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto free_output;
     }
@@ -44,6 +97,7 @@ static int open_outfile(const char *path, int gzip, struct outfile **out, struct
     }
     if (output->gzip)
         gzbuffer(output->gzip, GZIP_BUFFER);
+    output->has_thread = pthread_create(&output->thread, NULL, write_given, output) == 0;
     *out = output;
     return 0;
 free_output:
@@ -51,31 +105,64 @@ free_output:
     return code;
 }
 
+/* Exchanges the text for the empty one of the thread, when it has written that. */
+static int give(struct outfile *output, struct text *text)
+{
+    pthread_mutex_lock(&output->lock);
+    while (output->given.length)
+        pthread_cond_wait(&output->changed, &output->lock);
+    int failure = output->failure;
+    if (!failure) {
+        struct text empty = output->given;
+        output->given = *text;
+        *text = empty;
+        pthread_cond_signal(&output->changed);
+    }
+    pthread_mutex_unlock(&output->lock);
+    return failure;
+}
+
 int outfile_put(struct outfile *output, struct text *text, size_t at_least, struct error *err)
 {
+    int failure;
+
     if (text->length < at_least)
         return 0;
     if (text_failed(text))
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    for (size_t at = 0; at < text->length;) {
-        size_t part = text->length - at < 1u << 30 ? text->length - at : 1u << 30;
-        errno = EIO;
-        int is_good = output->gzip ? gzwrite(output->gzip, text->bytes + at, (unsigned)part) == (int)part
-                                   : fwrite(text->bytes + at, 1, part, output->file) == part;
-        if (!is_good)
-            return error_set_errno(err, "cannot write '%s'", output->path);
-        at += part;
+    if (!text->length)
+        return 0;
+    if (output->has_thread) {
+        failure = give(output, text);
+    } else {
+        failure = write_bytes(output, text);
+        text_clear(text);
     }
-    text_clear(text);
-    return 0;
+    errno = failure;
+    return failure ? error_set_errno(err, "cannot write '%s'", output->path) : 0;
+}
+
+/* Waits until all is written; 0, or an errno. */
+static int end_thread(struct outfile *output)
+{
+    pthread_mutex_lock(&output->lock);
+    output->is_ending = 1;
+    pthread_cond_signal(&output->changed);
+    pthread_mutex_unlock(&output->lock);
+    pthread_join(output->thread, NULL);
+    return output->failure;
 }
 
 /* Frees it in any case. */
 static int close_outfile(struct outfile *output, struct error *err)
 {
+    int failure = output->has_thread ? end_thread(output) : 0;
+
     errno = EIO;
     int is_good = output->gzip ? gzclose(output->gzip) == Z_OK : fclose(output->file) == 0;
-    int code = is_good ? 0 : error_set_errno(err, "cannot write '%s'", output->path);
+    failure = failure ? failure : is_good ? 0 : errno;
+    errno = failure;
+    int code = failure ? error_set_errno(err, "cannot write '%s'", output->path) : 0;
 
     free_outfile(output);
     return code;

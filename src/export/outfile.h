@@ -10,7 +10,9 @@ struct outfile;
 /* Opens the file, calls write() to fill it with outfile_put(), and closes it. */
 int outfile_write(const char *path, int gzip, int (*write)(void *context, struct outfile *output, struct error *err),
                   void *context, struct error *err);
-/* Writes the text and empties it if it has at least `at_least` bytes: small writes would cost a call each. */
+/* Takes the bytes of the text and leaves it empty, if it has at least `at_least` of them: small writes would cost a
+ * call each. They are written while the caller goes on, and a failure is returned by a later call, or by
+ * outfile_write(). */
 int outfile_put(struct outfile *output, struct text *text, size_t at_least, struct error *err);
 
 #endif

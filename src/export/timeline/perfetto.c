@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "export/json_check.h"
 
-#define OUT_BYTES (1u << 18)
+#define OUT_BYTES (1u << 20)
 
 /* ---- packets --------------------------------------------------------------------------------------------------- */
 
