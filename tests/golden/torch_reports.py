@@ -85,9 +85,9 @@ def memory_sum(name, file, trace):
             operator = trace.operator(event["tid"], lib.ns(event["ts"]))
             expected[shown(operator["name"]), place][3] += event["args"]["Bytes"]
     rows = table("torch_memory_sum", file)
-    got = {(row["Operator"], row["Device"]): [row["Taken Self (B)"], row["Given Back Self (B)"], row["Allocations Self"], row["At Peak (B)"]] for row in rows}
+    got = {(row["Operator"], row["Device"]): [row["Allocated Self (B)"], row["Freed Self (B)"], row["Allocations Self"], row["At Peak (B)"]] for row in rows}
     check(f"{name}: operators' own memory", dict(expected), {key: value for key, value in got.items() if any(value)})
-    check(f"{name}: net is the difference", True, all(row["Net Self (B)"] == row["Taken Self (B)"] - row["Given Back Self (B)"] for row in rows))
+    check(f"{name}: net is the difference", True, all(row["Net Self (B)"] == row["Allocated Self (B)"] - row["Freed Self (B)"] for row in rows))
     check(f"{name}: sorted by what was in use at the peak", sorted((row["At Peak (B)"] for row in rows), reverse=True), [row["At Peak (B)"] for row in rows])
     torch_columns(name, rows)
 
@@ -122,7 +122,7 @@ def memory_peak(name, file, trace):
         got = Counter()
         for row in of_place:
             if row["Operator"] != "[before the capture]":
-                got[row["Operator"], row["Taken In"], row["Shapes"] and json.dumps(json.loads(row["Shapes"]))] += row["Bytes (B)"]
+                got[row["Operator"], row["Allocated In"], row["Shapes"] and json.dumps(json.loads(row["Shapes"]))] += row["Bytes (B)"]
         check(f"{name}: what was in use on {place}", expected, got)
         older = [row["Bytes (B)"] for row in of_place if row["Operator"] == "[before the capture]"]
         check(f"{name}: and what was there before", [peak - sum(expected.values())] if peak > sum(expected.values()) else [], older)
@@ -234,7 +234,7 @@ def other_processes():
     database.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?, ?, 0, 1, 4096, 0, 2048, 2, ?, ?)", [(450, 6 << 24, 0, 9), (2000, 6 << 24, 1, None)])
     database.commit()
     database.close()
-    check("memory of CUDA", [("aten::b", 2048, 0, 2048), ("", 0, 2048, 0)], [(row["Operator"], row["Taken Self (B)"], row["Given Back Self (B)"], row["At Peak (B)"])
+    check("memory of CUDA", [("aten::b", 2048, 0, 2048), ("", 0, 2048, 0)], [(row["Operator"], row["Allocated Self (B)"], row["Freed Self (B)"], row["At Peak (B)"])
                                                                             for row in table("torch_memory_sum", "two.sqlite")])
 
 
@@ -254,7 +254,7 @@ def too_much():
                 "args": {"Device Type": 0, "Device Id": -1, "Addr": 1 + number, "Bytes": much}} for number in range(2)]
     with open("much.json", "w") as out:
         json.dump({"traceEvents": events}, out)
-    check("too much", [("aten::a", 2**63 - 1)], [(row["Operator"], row["Taken Self (B)"]) for row in table("torch_memory_sum", "much.json")])
+    check("too much", [("aten::a", 2**63 - 1)], [(row["Operator"], row["Allocated Self (B)"]) for row in table("torch_memory_sum", "much.json")])
 
 
 def main():

@@ -179,9 +179,9 @@ static int torch_memory_sum(struct report *report, const struct analysis_request
     static const struct table_column columns[SUM_CELLS] = {
         { "Calls", CELL_INT, UNIT_NONE, 0 },
         { "At Peak", CELL_INT, UNIT_BYTES, 0 },
-        { "Taken Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Taken Self", CELL_INT, UNIT_BYTES, 0 },
-        { "Given Back Self", CELL_INT, UNIT_BYTES, 0 },
+        { "Allocated Total", CELL_INT, UNIT_BYTES, 0 },
+        { "Allocated Self", CELL_INT, UNIT_BYTES, 0 },
+        { "Freed Self", CELL_INT, UNIT_BYTES, 0 },
         { "Net Total", CELL_INT, UNIT_BYTES, 0 },
         { "Net Self", CELL_INT, UNIT_BYTES, 0 },
         { "Allocations Self", CELL_INT, UNIT_NONE, 0 },
@@ -224,12 +224,12 @@ struct peak_group {
 };
 
 static const struct table_column peak_columns[PEAK_CELLS] = {
-    { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Bytes", CELL_INT, UNIT_BYTES, 0 },
-    { "Allocations", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NAME, 0 },
-    { "Taken In", CELL_TEXT, UNIT_NONE, 0 },   { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
-    { "Module", CELL_TEXT, UNIT_NONE, 0 },     { "Line", CELL_TEXT, UNIT_NONE, 0 },
-    { "Since", CELL_INT, UNIT_TIME, 0 },       { "Peak", CELL_INT, UNIT_TIME, 0 },
-    { "Device", CELL_TEXT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 },     { "Bytes", CELL_INT, UNIT_BYTES, 0 },
+    { "Allocations", CELL_INT, UNIT_NONE, 0 },   { "Operator", CELL_TEXT, UNIT_NAME, 0 },
+    { "Allocated In", CELL_TEXT, UNIT_NONE, 0 }, { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 },       { "Line", CELL_TEXT, UNIT_NONE, 0 },
+    { "Since", CELL_INT, UNIT_TIME, 0 },         { "Peak", CELL_INT, UNIT_TIME, 0 },
+    { "Device", CELL_TEXT, UNIT_NONE, 0 },       { "PID", CELL_INT, UNIT_ID, 0 },
 };
 
 /* The operator that the program called: the outermost one below all annotations. */
