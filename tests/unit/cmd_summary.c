@@ -594,6 +594,23 @@ static void what_was_requested(void **state)
     expect_line(text, "  events: osrt 4 (+ 5 short or uncontended, counted only); nvtx 0; cuda 0; none lost");
 }
 
+/* They are of the samples, and not of the context switches, which the same source counts. */
+static void truncated_stacks(void **state)
+{
+    struct row_TACHO_CAPTURE row = { 0 };
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+
+    ROW_SET(&row, TACHO_CAPTURE, timestamp, 20 * MS);
+    ROW_SET(&row, TACHO_CAPTURE, over, made_string(writer, "program"));
+    ROW_SET(&row, TACHO_CAPTURE, cutStacks, 3);
+    writer_append(writer, TABLE_TACHO_CAPTURE, &row);
+    count_as(writer, "samples", "recorded", "", 40);
+    count_as(writer, "switches", "recorded", "", 7);
+    const char *text = close_with(finish(writer), &lines);
+    expect_line(text, "  events: samples 40 (3 truncated stacks); switches 7; none lost");
+}
+
 /* 94 of 51,000 are 0.184 %, and 6,000 of 10,000 are 60 %. */
 static void losses_in_proportion(void **state)
 {
@@ -676,6 +693,7 @@ int main(void)
         cmocka_unit_test(who_ended_it),
         cmocka_unit_test(exports_and_names),
         cmocka_unit_test(what_was_requested),
+        cmocka_unit_test(truncated_stacks),
         cmocka_unit_test(losses_in_proportion),
         cmocka_unit_test(operators_without_a_gpu),
         cmocka_unit_test(lines_with_operators),

@@ -54,7 +54,7 @@ struct source_summary {
     /* Adds warnings about limits of the data, a line each. finding: the source's own. */
     void (*add_notes)(struct text *out, const struct summary *summary, const void *finding);
 
-    /* Adds a note behind the number of its events. */
+    /* Adds a note behind the number of events of its first table. */
     void (*add_event_note)(struct text *out, const struct capture_facts *facts);
 };
 

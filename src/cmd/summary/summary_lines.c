@@ -255,12 +255,13 @@ static int is_counted_twice(const struct report_sources *sources, const struct r
 
 static void add_source(struct text *out, const struct capture_facts *facts, const struct report_source *source)
 {
-    const struct source_summary *row = source_of(source->name)->summary;
+    const struct cmd_source *owner = source_of(source->name);
+    const struct source_summary *row = owner->summary;
 
     add_clean(out, source->name, 40);
     text_add_char(out, ' ');
     human_count(out, source->recorded);
-    if (row && row->add_event_note)
+    if (row && row->add_event_note && strcmp(owner->tables->events, source->name) == 0)
         row->add_event_note(out, facts);
     if (source->below_threshold + source->untimed) {
         text_add(out, " (+ ");
