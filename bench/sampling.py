@@ -98,7 +98,7 @@ def main():
                 bare, start, _ = cpu_seconds(*work)
                 used, beside, said = cpu_seconds(*command, *work)
                 added[way].append((100 * (used - bare) / bare, 100 * (beside - start) / bare))
-                notes[way] = " ".join(re.findall(r"samples [\d,]+[^;]*|; LOST [^\n]*|none lost", said))
+                notes[way] = " ".join(re.findall(r"samples [\d,]+[^;]*|(?i:incomplete): [^\n]*|none lost", said))
         print(f"{options.frequency} Hz, two threads, {options.seconds:g} s each, stacks of {options.deep:g} KiB, {options.pairs} pairs: "
               "CPU time added to the program's, and used beside it")
         for way, values in added.items():

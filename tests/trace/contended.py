@@ -36,6 +36,11 @@ class Contended(lib.Case):
         self.assertGreaterEqual(lock["Threads"], 2)
         for part in (lock["Lock"], lock["Waited In"], lock["Held By"], lock["Holder Did"]):
             self.assertIn(part, first["Finding"])
+        summary = self.tacho("summary", path).splitlines()
+        cause = next(line for line in summary if line.startswith("  causes"))
+        for part in (lock["Lock"], lock["Waited In"], lock["Held By"]):
+            self.assertIn(part, summary[summary.index(cause) + 1], "the summary names it first")
+        self.assertIn("analyze -r lock_contention ", summary[-1])
         shown = self.tacho("analyze", "-f", "human", path)
         self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
         self.assertIn("gpu_time_util (--trace=cuda)", " ".join(shown.split()))
