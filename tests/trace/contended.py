@@ -32,7 +32,7 @@ class Contended(lib.Case):
         self.assertEqual(lock["Waited In"], f"take_turn (contended.c:{line_with('waits')})")
         self.assertIn(lock["Held By"], workers)
         self.assertRegex(lock["Holder Did"], rf"^crunch \(contended\.c:({line_with('computes') - 1}|{line_with('computes')})\)$")
-        self.assertRegex(lock["Lock"], r"^queue_lock \(contended\)$|^contended\+0x[0-9a-f]+$")
+        self.assertEqual(lock["Lock"], "queue_lock (contended)")
         self.assertGreaterEqual(lock["Threads"], 2)
         for part in (lock["Lock"], lock["Waited In"], lock["Held By"], lock["Holder Did"]):
             self.assertIn(part, first["Finding"])

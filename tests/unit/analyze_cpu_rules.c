@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "made_report.h"
 
+enum { NAMED_LOCK = 0x10c0, VARIABLE = 9 }; /* the chain that has its name */
 enum { PID = 100, MAIN = 100, FIRST = 11, SECOND = 12, THIRD = 13, CAPTURE = 1000 };
 #define MS(time) ((int64_t)(time)*INT64_C(1000000))
 
@@ -59,6 +60,8 @@ static void add_call(struct writer *writer, struct call call)
         ROW_SET(&row, OSRT_API, lockHolder, made_thread(PID, call.holder));
     if (call.lock)
         ROW_SET(&row, OSRT_API, lockAddress, call.lock);
+    if (call.lock == NAMED_LOCK)
+        ROW_SET(&row, OSRT_API, lockCallchainId, VARIABLE);
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
@@ -267,6 +270,23 @@ static void a_holder_can_be_in_a_call(void **state)
         report, "lock_contention",
         "lock of pthread_mutex_lock: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by "
         "worker1 (11), which was in usleep in work (mx.c:16)");
+    report_close(report);
+}
+
+static void a_lock_is_named_by_its_variable(void **state)
+{
+    struct writer *writer = mutex_capture();
+    struct row_OSRT_CALLCHAINS variable = { 0 };
+
+    ROW_SET(&variable, OSRT_CALLCHAINS, id, VARIABLE);
+    ROW_SET(&variable, OSRT_CALLCHAINS, symbol, made_string(writer, "queue_lock"));
+    ROW_SET(&variable, OSRT_CALLCHAINS, module, made_string(writer, "/opt/mx"));
+    ROW_SET(&variable, OSRT_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_OSRT_CALLCHAINS, &variable);
+    add_call(writer, (struct call){ "pthread_rwlock_wrlock", SECOND, 100, 400, 1, 0, NAMED_LOCK, 0 });
+    struct report *report = finish(writer);
+    EXPECT(report, "lock_contention",
+           "lock queue_lock (mx): 1 thread waited 300 ms in work (mx.c:15), once, 30 % of their time");
     report_close(report);
 }
 
@@ -545,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_contended_lock_has_a_holder_and_a_line),
         cmocka_unit_test(a_holder_can_be_in_a_call),
+        cmocka_unit_test(a_lock_is_named_by_its_variable),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
         cmocka_unit_test(io_beside_work_is_not),

@@ -24,10 +24,10 @@ struct capture {
     struct report_columns columns;
 };
 
-enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, LOCK, COLUMNS };
-static const char *const names[COLUMNS] = { "start",      "end",         "eventClass",   "globalTid",
-                                            "nameId",     "returnValue", "nestingLevel", "callchainId",
-                                            "errnoValue", "incomplete",  "lockHolder",   "lockAddress" };
+enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, LOCK, VARIABLE, COLUMNS };
+static const char *const names[COLUMNS] = { "start",       "end",          "eventClass",     "globalTid",  "nameId",
+                                            "returnValue", "nestingLevel", "callchainId",    "errnoValue", "incomplete",
+                                            "lockHolder",  "lockAddress",  "lockCallchainId" };
 
 /* Report time is ticks - 1000. */
 static int begin(void **state)
@@ -139,9 +139,11 @@ static void locks_have_an_address(void **state)
     assert_int_equal(add(capture, record), 0);
     record.head.words = 5;
     record.body[2] = 0x5581aa00f040;
-    assert_int_equal(add(capture, record), 0);
+    assert_int_equal(osrt_record(&capture->osrt, TID, &record.head, 5, (struct call_chains){ .lock = 9 }), 0);
     finish(capture, 2);
     assert_true(is_null(capture, LOCK, 0));
+    assert_true(is_null(capture, VARIABLE, 0));
+    assert_value(capture, VARIABLE, 1, 9);
     assert_value(capture, LOCK, 1, 0x5581aa00f040);
 }
 

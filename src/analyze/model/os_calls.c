@@ -67,7 +67,7 @@ int os_call_counts_bytes(const char *name)
 
 /* ---- the scan -------------------------------------------------------------------------------------------------- */
 
-enum { START, END, CLASS, THREAD, NAME, LEVEL, CHAIN, PYTHON, HOLDER, LOCK, RESULT, COLUMNS };
+enum { START, END, CLASS, THREAD, NAME, LEVEL, CHAIN, PYTHON, HOLDER, LOCK, VARIABLE, RESULT, COLUMNS };
 
 /* What one worker found: calls, and the chunks of the table that they are from, so that all calls can be put in the
  * table's order, which is nearly that of time. And the kinds of the names that it met last. */
@@ -125,6 +125,7 @@ static int add_call(struct found *found, const struct report_block *block, size_
         .python = value_or_0(block, PYTHON, row),
         .holder = value_or_0(block, HOLDER, row),
         .lock = value_or_0(block, LOCK, row),
+        .variable = value_or_0(block, VARIABLE, row),
         .result = value_or_0(block, RESULT, row),
         .kind = kind,
     };
@@ -244,9 +245,9 @@ done:
 int os_calls_read(struct os_calls *calls, struct report *report, const struct os_call_choice *choice,
                   const struct filter *filter, struct error *err)
 {
-    static const char *const names[COLUMNS] = { "start",      "end",          "eventClass",  "globalTid",
-                                                "nameId",     "nestingLevel", "callchainId", "pythonCallchainId",
-                                                "lockHolder", "lockAddress",  "returnValue" };
+    static const char *const names[COLUMNS] = { "start",      "end",          "eventClass",      "globalTid",
+                                                "nameId",     "nestingLevel", "callchainId",     "pythonCallchainId",
+                                                "lockHolder", "lockAddress",  "lockCallchainId", "returnValue" };
     const struct report_table *table = report_table(report, "OSRT_API");
     int workers = report_workers(report), columns[COLUMNS], code;
     struct call_scan scan = { report, choice, filter, NULL };

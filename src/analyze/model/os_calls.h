@@ -20,6 +20,7 @@ struct os_call {
     int64_t name;          /* in the string pool */
     int64_t chain, python; /* 0: none */
     int64_t holder, lock;  /* of a wait for a lock: the thread that held it, its address; 0: not known */
+    int64_t variable;      /* the chain of the variable that the lock is in; 0: not known */
     int64_t result;
     enum os_call_kind kind;
 };

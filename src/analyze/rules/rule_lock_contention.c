@@ -30,6 +30,7 @@ enum { KEY_PROCESS, KEY_LOCK, KEY_PARTS };
 struct lock {
     int64_t impact_ns, until_ns; /* wall time with a wait, up to the end of the last one so far */
     int64_t total_ns, longest_ns, longest_start_ns, longest_thread, count;
+    int64_t variable;            /* the chain of the variable that it is in; 0: not known */
     int is_found;
 };
 
@@ -78,6 +79,7 @@ static void add_wait(struct lock *lock, const struct os_call *wait)
     }
     lock->total_ns = saturating_add(lock->total_ns, time);
     lock->count++;
+    lock->variable = wait->variable ? wait->variable : lock->variable;
     if (time > lock->longest_ns) {
         lock->longest_ns = time;
         lock->longest_start_ns = wait->start_ns;
@@ -266,8 +268,23 @@ static int64_t waiters_time(const struct search *search, uint32_t lock)
     return sum;
 }
 
-/* "program+0x4060 (0x5581aa00f060)" for a lock that is a variable of a file, else its address. */
-static int add_lock(struct text *out, struct search *search, const int64_t *key, struct error *err)
+/* "queue_lock (program)" for a lock whose variable is known. Returns whether it is. */
+static int add_variable(struct text *out, struct search *search, int64_t chain)
+{
+    uint32_t stack = chain ? stack_chains_find(&search->origins.chains, chain, &search->origins.hints[0]) : STACK_EMPTY;
+    uint32_t frame = stack != STACK_EMPTY ? stack_innermost(&search->origins.stacks, stack) : NO_KEY;
+
+    if (frame == NO_KEY || stack_frame(&search->origins.stacks, frame)[FRAME_SYMBOL] == FRAME_NO_NAME)
+        return 0;
+    const char *path = report_string(search->report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE], NULL),
+               *slash = strrchr(path, '/');
+    stack_frame_name(out, &search->origins.stacks, frame);
+    text_addf(out, " (%s)", slash ? slash + 1 : path);
+    return 1;
+}
+
+/* "program+0x4060" for a lock at this place of a file, else its address. */
+static int add_address(struct text *out, struct search *search, const int64_t *key, struct error *err)
 {
     enum { PROCESS, PATH, ADDRESS, SIZE };
     static const char *const names[] = { "globalPid", "pathId", "address", "size", NULL };
@@ -323,9 +340,10 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
 {
     static const int questions[CELLS] = { [WAITED_IN] = WHERE, [HOLDER] = HELD_BY, [DID] = HOLDER_DID };
     struct text text = { 0 };
-    int code = add_lock(&text, search, keys_get(&search->keys, lock), err);
+    int code = 0;
 
-    if (code != 0)
+    if (!add_variable(&text, search, search->locks[lock].variable) &&
+        (code = add_address(&text, search, keys_get(&search->keys, lock), err)) != 0)
         goto free_text;
     code = cell_set_built(table, &row[LOCK], &text);
     for (int cell = WAITED_IN; cell <= DID; cell++) {

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 struct call_chains {
-    int64_t native;      /* in the source's own table of call chains; 0: none */
+    int64_t native; /* in the source's own table of call chains; 0: none */
+    int64_t lock;   /* like native, of one frame: the variable that the lock is in which the call waited; 0: none */
     int64_t interpreted; /* the interpreter's frames, in the table of the interpreter's source; 0: none */
 };
 

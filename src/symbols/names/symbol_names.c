@@ -92,21 +92,29 @@ static const char *string_at(const struct elf_piece *strings, uint32_t at, size_
     return *room ? (const char *)strings->bytes + at : NULL;
 }
 
-/* Ranks symbols: functions before labels, global before local. 0: it names no code. */
-static uint32_t rank_of(const Elf64_Sym *symbol, const char *text)
-{
-    unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !text || !*text || text[0] == '$')
-        return 0;
-    if (type != STT_FUNC && type != STT_GNU_IFUNC && (type != STT_NOTYPE || text[0] == '.'))
-        return 0;
-    uint32_t rank = binding == STB_GLOBAL ? 3 : binding == STB_WEAK ? 2 : 1;
-    return rank + (type == STT_NOTYPE ? 0 : 10) + (symbol->st_size ? 5 : 0);
-}
-
 static int is_code(const struct elf_image *image, uint16_t section)
 {
     return section >= image->section_count || image->sections[section].sh_flags & SHF_EXECINSTR;
+}
+
+/* Code has functions and labels; data, in which locks are looked up, has variables with a size. */
+static int names_something(const struct elf_image *image, const Elf64_Sym *symbol, const char *text)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    if (!is_code(image, symbol->st_shndx))
+        return type == STT_OBJECT && symbol->st_size;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && text[0] != '.');
+}
+
+/* Ranks symbols: functions before labels, global before local. 0: it names neither code nor a variable. */
+static uint32_t rank_of(const struct elf_image *image, const Elf64_Sym *symbol, const char *text)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !text || !*text || text[0] == '$' ||
+        !names_something(image, symbol, text))
+        return 0;
+    uint32_t rank = binding == STB_GLOBAL ? 3 : binding == STB_WEAK ? 2 : 1;
+    return rank + (type == STT_NOTYPE ? 0 : 10) + (symbol->st_size ? 5 : 0);
 }
 
 static uint64_t end_of(const struct elf_image *image, uint16_t section)
@@ -126,8 +134,8 @@ static void visit_table(const struct elf_image *image, const Elf64_Shdr *section
             size_t room;
             memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
             const char *text = string_at(&strings, symbol.st_name, &room);
-            uint32_t rank = rank_of(&symbol, text);
-            if (rank && is_code(image, symbol.st_shndx))
+            uint32_t rank = rank_of(image, &symbol, text);
+            if (rank)
                 visit(context, &(struct symbol_names_entry){ symbol.st_value, symbol.st_size,
                                                              end_of(image, symbol.st_shndx), text, room, rank });
         }

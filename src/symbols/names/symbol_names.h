@@ -1,5 +1,5 @@
-/* Maps addresses to functions. Symbol tables are read once, from end to end, and each symbol is checked against the
- * wanted addresses. So tables of a million symbols are neither sorted nor kept. */
+/* Maps addresses to functions, and to variables. Symbol tables are read once, from end to end, and each symbol is
+ * checked against the wanted addresses. So tables of a million symbols are neither sorted nor kept. */
 #ifndef TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 #define TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 
@@ -34,7 +34,7 @@ struct symbol_names {
 int symbol_names_begin(struct symbol_names *names, const uint64_t *addresses, size_t count);
 void symbol_names_free(struct symbol_names *names);
 
-/* A function from a symbol table. */
+/* A function or a variable from a symbol table. */
 struct symbol_names_entry {
     uint64_t start, size; /* size 0: unknown */
     uint64_t end;         /* end of its section, an upper limit if the size is unknown; 0: unknown too */
@@ -49,7 +49,8 @@ void symbol_names_add(struct symbol_names *names, const struct symbol_names_entr
 void symbol_names_settle(struct symbol_names *names);
 const char *symbol_names_get(const struct symbol_names *names, size_t number);
 
-/* Visits all functions of a file: its symbol tables, the compressed one of a stripped file, and its PLT. */
+/* Visits all functions and variables of a file: its symbol tables, the compressed one of a stripped file, and its PLT.
+ */
 typedef void (*symbol_names_visitor)(void *context, const struct symbol_names_entry *symbol);
 void symbol_names_visit_image(const struct elf_image *image, symbol_names_visitor visit, void *context);
 void symbol_names_add_image(struct symbol_names *names, const struct elf_image *image);

@@ -6,6 +6,7 @@
 #include "collect/core/collector.h"
 #include "collect/core/machine.h"
 #include "collect/process/process.h"
+#include "collect/sources/stacks/stack_rows.h"
 #include "osrt_collect.h"
 
 static struct osrt *osrt_of(const struct collector *collector)
@@ -61,9 +62,21 @@ static struct call_chains chains_of(struct process_reader *reader, uint64_t tick
     return chains;
 }
 
+/* The chain of the variable that a lock is in. */
+static int64_t lock_chain(const struct collect_origin *origin, uint64_t address)
+{
+    struct osrt_lock *known = &osrt_of(origin->collector)->locks[address / 8 % OSRT_LOCKS_KNOWN];
+    if (known->process != origin->process || known->address != address)
+        *known = (struct osrt_lock){ origin->process, address,
+                                     stacks_variable(origin->process, WIRE_SOURCE_OSRT, address) };
+    return known->chain;
+}
+
 static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct call_chains chains = chains_of(origin->reader, record->ticks);
+    if (words > WIRE_HEAD_WORDS + 2)
+        chains.lock = lock_chain(origin, record->body[2]);
     if (osrt_record(osrt_of(origin->collector), process_global_tid(origin->process, origin->reader->tid), record, words,
                     chains) == 0)
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;

@@ -93,6 +93,8 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
     ROW_SET(row, OSRT_API, returnValue, value);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
     ROW_SET(row, OSRT_API, callchainId, chains.native);
+    if (chains.lock)
+        ROW_SET(row, OSRT_API, lockCallchainId, chains.lock);
     if (chains.interpreted)
         ROW_SET(row, OSRT_API, pythonCallchainId, chains.interpreted);
     if (error)

@@ -13,10 +13,17 @@
 #include "wire/wire.h"
 #include "wire/wire_osrt.h"
 
+enum { OSRT_LOCKS_KNOWN = 64 };
+
 struct osrt {
     struct writer *writer;
     const struct clock_map *clock;
     int64_t name_ids[OSRT_FUNCTION_COUNT]; /* in the writer's string pool; 0: not needed yet */
+    struct osrt_lock {
+        const void *process;
+        uint64_t address;
+        int64_t chain;
+    } locks[OSRT_LOCKS_KNOWN]; /* the last ones by address, as threads wait for the same ones again */
 };
 
 /* The writer and the clock must outlive it; nothing needs to be freed. */

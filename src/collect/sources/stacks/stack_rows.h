@@ -9,13 +9,19 @@
 #include <stdint.h>
 
 #include "symbols/symbols.h"
+#include "wire/wire.h"
 
 struct collector;
+struct process;
 
 /* The symbol engine, with the address spaces of all processes; NULL: out of memory. */
 struct symbols *stacks_symbols(struct collector *collector);
 
 /* Notes that a row of COMPOSITE_EVENTS has this stack. */
 void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack);
+
+/* A chain of this source whose only frame is the variable at an address: its id, or 0 if the address lies in no module
+ * that the process has loaded (a variable on the heap or on a stack). */
+int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address);
 
 #endif
