@@ -169,6 +169,21 @@ static struct table *run_rule(struct report *report, const char *name)
     return table;
 }
 
+/* How many rows a rule has with an option. */
+static size_t count_with(struct report *report, const char *name, const char *option, const char *value)
+{
+    const struct analysis_option given = { option, value };
+    const struct analysis_request request = { .options = &given, .option_count = 1 };
+    struct table *table = NULL;
+    struct error err;
+
+    if (analysis_run(rule_find(name), report, &request, &table, &err) != 0)
+        fail_msg("%s:%s=%s: %s", name, option, value, err.text);
+    size_t count = table_row_count(table);
+    table_delete(table);
+    return count;
+}
+
 /* The sentences of a rule about its rows, in order, up to a NULL. */
 static void expect(struct report *report, const char *name, const char *const *sentences)
 {
@@ -299,6 +314,8 @@ static void short_waits_and_waits_for_work_are_no_contention(void **state)
     add_call(writer, (struct call){ "sem_wait", FIRST, 0, 1000, 1, 0, 0, 0 });
     struct report *report = finish(writer);
     EXPECT_NOTHING(report, "lock_contention");
+    assert_int_equal(count_with(report, "lock_contention", "threshold", "4"), 1);
+    assert_int_equal(count_with(report, "lock_contention", "end", "90000000"), 0);
     expect_no_data(report, "gil_contention");
     expect_no_data(report, "cpu_oversubscription");
     expect_no_data(report, "process_starts");
@@ -418,9 +435,12 @@ static void threads_without_a_cpu_are_found(void **state)
            "process 100: on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
            "that "
            "they wanted one; longest worker1 (11), 700 ms; other programs used 40 % of the CPUs");
+    assert_int_equal(count_with(report, "cpu_oversubscription", "process", "100"), 1);
+    assert_int_equal(count_with(report, "cpu_oversubscription", "process", "99"), 0);
     report_close(report);
     report = cpu_capture(480, 50); /* 9.4 % */
     EXPECT_NOTHING(report, "cpu_oversubscription");
+    assert_int_equal(count_with(report, "cpu_oversubscription", "threshold", "9"), 1);
     report_close(report);
 }
 

@@ -119,6 +119,16 @@ static int add_row(struct table *table, struct report *report, const struct thre
     return code;
 }
 
+/* The kernel's sums of whole lifetimes are used only for a request without a span. */
+static int read_times(struct sched_times *times, struct report *report, const struct rule *rule, struct error *err)
+{
+    struct analysis_request request = rule->request;
+
+    if (rule->span.from_ns == INT64_MIN && rule->span.to_ns == INT64_MAX)
+        request.span = NULL;
+    return sched_times_read(times, report, &request, err);
+}
+
 static int cpu_oversubscription(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
@@ -130,8 +140,7 @@ static int cpu_oversubscription(struct report *report, const struct analysis_req
     int code;
 
     if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = rule_open(&rule, report, request, err)) != 0 ||
-        (code = sched_times_read(&times, report, request, err)) != 0 ||
+        (code = rule_open(&rule, report, request, err)) != 0 || (code = read_times(&times, report, &rule, err)) != 0 ||
         (code = thread_names_read(&names, report, err)) != 0)
         goto done;
     struct machine machine = look_at(&times);
