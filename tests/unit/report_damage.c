@@ -540,6 +540,11 @@ static void small_tables_wait_for_the_close(void **state)
                 writer_append(writer, TABLE_OSRT_API, &row);
             }
         } while (!writer_flush(writer, NULL));
+    do { /* the chunk of a narrow table may still find room */
+        struct row_ThreadNames row = { 0 };
+        ROW_SET(&row, ThreadNames, priority, 1);
+        writer_append(writer, TABLE_ThreadNames, &row);
+    } while (!writer_flush(writer, NULL));
     struct row_PROCESSES process = { 0 };
     for (int i = 0; i < 3; i++) {
         char name[32];
