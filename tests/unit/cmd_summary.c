@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/summary/summary_lines.h"
+#include "cmd/summary/summary_wrap.h"
 #include "made_report.h"
 
 #define US INT64_C(1000)
@@ -677,6 +678,37 @@ static void lines_with_operators(void **state)
     expect_line(text, "  PyTorch operators, by self CPU time (5 of 9)");
 }
 
+/* ---- Wrapping -------------------------------------------------------------------------------------------------- */
+
+static void lines_are_wrapped_at_spaces(void **state)
+{
+    static const char lines[] = "tacho: \033[1mprogram\033[0m ended with status 0 after 1.00 s; 1 process\n"
+                                "      311 ms  lock queue_lock: 4 threads waited in take_job (queue.c:40)\n"
+                                "  report: a path that is much longer than any line here\n"
+                                "  next:   \033[1mtacho stats a_path_that_is_longer.tacho\033[0m\n"
+                                "  waits: µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ\n"
+                                "  copies: fills and some other words, 797 MB; more\n";
+    static const char expected[] = "tacho: \033[1mprogram\033[0m ended with status 0 after\n"
+                                   "    1.00 s; 1 process\n"
+                                   "      311 ms  lock queue_lock: 4 threads\n"
+                                   "              waited in take_job\n"
+                                   "              (queue.c:40)\n"
+                                   "  report: a path that is much longer than any line here\n"
+                                   "  next:   \033[1mtacho stats a_path_that_is_longer.tacho\033[0m\n"
+                                   "  waits: µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ\n"
+                                   "    µµµµ µµµµ\n"
+                                   "  copies: fills and some other words,\n"
+                                   "    797 MB; more\n";
+    struct text wrapped = { 0 };
+
+    summary_wrap(&wrapped, lines, 40);
+    assert_string_equal(text_string(&wrapped), expected);
+    text_clear(&wrapped);
+    summary_wrap(&wrapped, lines, 0);
+    assert_string_equal(text_string(&wrapped), lines);
+    text_free(&wrapped);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -696,6 +728,7 @@ int main(void)
         cmocka_unit_test(truncated_stacks),
         cmocka_unit_test(losses_in_proportion),
         cmocka_unit_test(operators_without_a_gpu),
+        cmocka_unit_test(lines_are_wrapped_at_spaces),
         cmocka_unit_test(lines_with_operators),
     };
 

@@ -51,9 +51,9 @@ await test("a tile has every part of every row, in its place", () => {
 });
 
 await test("an answer that is cut off anywhere, or of another kind, is refused", () => {
-  for (let length = 0; length < tile.byteLength; length++) assert.throws(() => decodeTiles(tile.slice(0, length)), /no tile/, `${length} bytes`);
-  assert.throws(() => decodeTiles(bytesOf([...magic("OVER"), ["u32", 0]])), /no tile/);
-  assert.throws(() => decodeTiles(bytesOf([...magic("TILE"), ["u32", 1], ...row(1, 99, 0, 0)])), /no tile/);
+  for (let length = 0; length < tile.byteLength; length++) assert.throws(() => decodeTiles(tile.slice(0, length)), /invalid tile/, `${length} bytes`);
+  assert.throws(() => decodeTiles(bytesOf([...magic("OVER"), ["u32", 0]])), /invalid tile/);
+  assert.throws(() => decodeTiles(bytesOf([...magic("TILE"), ["u32", 1], ...row(1, 99, 0, 0)])), /invalid tile/);
 });
 
 await test("an overview has both lines", () => {

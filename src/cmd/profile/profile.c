@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
+#include "cmd/print/print.h"
 #include "cmd/run_reports.h"
 #include "cmd/summary/summary_lines.h"
 #include "export/export.h"
@@ -173,6 +174,7 @@ static void conclude(const struct command *self, struct profile_settings *settin
             .exports = exports,
             .export_count = export_count,
             .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR"),
+            .columns = print_terminal_columns(STDERR_FILENO),
         };
         if (summary_add(&out, &request, &err) != 0)
             command_fail(self, &err);

@@ -39,6 +39,15 @@ static size_t count_worth(const struct table *table)
     return count;
 }
 
+/* The room for a name behind the figures of a row. */
+static size_t name_columns(const struct summary_request *request)
+{
+    enum { FIGURES = 41, MOST = 60, LEAST = 20 };
+    size_t room = request->columns > FIGURES + LEAST ? request->columns - FIGURES : LEAST;
+
+    return request->columns && room < MOST ? room : MOST;
+}
+
 void summary_add_top(struct text *out, const struct summary *summary, const struct table *table, const char *heading,
                      size_t rows)
 {
@@ -61,7 +70,7 @@ void summary_add_top(struct text *out, const struct summary *summary, const stru
         human_count(&cell, (uint64_t)row[SUMMARY_COUNT].integer);
         add_right(out, &cell, 14);
         text_add(out, " ×  ");
-        display_add(out, row[name].text.bytes, row[name].text.length, 60);
+        display_add(out, row[name].text.bytes, row[name].text.length, name_columns(request));
         text_add_char(out, '\n');
         text_free(&cell);
     }

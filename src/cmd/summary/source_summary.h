@@ -19,6 +19,7 @@ struct summary_request {
     const char *const *exports; /* paths of the exports beside the report */
     size_t export_count;
     int colours;
+    size_t columns;             /* of the terminal, to which lines are wrapped; 0: they are not */
 };
 
 /* What the sources found in the report, by index in cmd_sources. */

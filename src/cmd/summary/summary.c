@@ -5,6 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/open_report.h"
+#include "cmd/print/print.h"
 #include "summary_lines.h"
 
 static const struct option options[] = { { 0 } };
@@ -21,7 +22,8 @@ static int print_summary(const struct command *self, const char *path, struct er
 {
     struct summary_request request = { .report_path = path,
                                        .finish_ns = -1,
-                                       .colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
+                                       .colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"),
+                                       .columns = print_terminal_columns(STDOUT_FILENO) };
     struct text out = { 0 };
     int status;
 

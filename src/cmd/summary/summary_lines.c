@@ -15,6 +15,7 @@
 #include "cmd/print/print.h"
 #include "collect/collect.h"
 #include "summary_findings.h"
+#include "summary_wrap.h"
 #include "wire/wire.h"
 
 static void add_clean(struct text *out, const char *words, size_t columns)
@@ -494,7 +495,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
 {
     enum { LAST_LINES = 4, ROOM = SUMMARY_LINES - LAST_LINES }; /* events, cost, report, next */
     struct summary *summary = calloc(1, sizeof *summary);
-    struct text first = { 0 };
+    struct text first = { 0 }, lines = { 0 };
     int code;
 
     if (!summary)
@@ -509,15 +510,17 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     add_notes(&first, summary);
     add_losses(&first, &summary->facts);
     summary_add_causes(&first, summary);
-    text_add(out, text_string(&first));
+    text_add(&lines, text_string(&first));
     size_t taken = count_lines(&first);
     summary->lines_left = taken < ROOM ? ROOM - taken : 0;
     text_free(&first);
-    add_body(out, summary);
-    add_events(out, &summary->facts);
-    add_cost(out, summary);
-    add_report(out, summary);
-    add_next(out, summary);
+    add_body(&lines, summary);
+    add_events(&lines, &summary->facts);
+    add_cost(&lines, summary);
+    add_report(&lines, summary);
+    add_next(&lines, summary);
+    summary_wrap(out, text_string(&lines), request->columns);
+    text_free(&lines);
     free_summary(summary);
 free_memory:
     free(summary);
