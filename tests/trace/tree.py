@@ -103,6 +103,9 @@ class Tree(TreeCase):
         self.assertEqual(processes[pid, 5]["exitStatus"], 8)
         for image in range(5):
             self.assertLessEqual(processes[pid, image]["end"], processes[pid, image + 1]["start"])
+        self.assertEqual(report.value("SELECT count(DISTINCT globalTid) FROM TACHO_THREAD"), 1)
+        summary = subprocess.run([lib.TACHO, "summary", self.path("report.tacho")], capture_output=True, text=True)
+        self.assertRegex(summary.stdout, "(?m); 1 process, 1 thread$")
 
     def test_scripts(self):
         script = self.path("script.sh")

@@ -173,19 +173,19 @@ static int read_processes(struct capture_facts *facts, struct report *report, st
     return code;
 }
 
-/* Different values of one column, or of several together. */
-static int count_different(uint64_t *count, struct report *report, const char *table, const char *const *names,
-                           size_t width, struct error *err)
+/* Different values of one column. */
+static int count_different(uint64_t *count, struct report *report, const char *table, const char *column,
+                           struct error *err)
 {
-    struct keys keys = { .width = width };
+    const char *const names[] = { column, NULL };
+    struct keys keys = { .width = 1 };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, table, names, err);
 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0), width > 1 ? row_int_or(&rows, 1, 0) : 0 }) ==
-            NO_KEY) {
+        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0) }) == NO_KEY) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for %s", table);
             goto done;
         }
@@ -196,18 +196,16 @@ done:
     return code;
 }
 
-/* Imports have nsys's tables alone. */
+/* A thread that calls exec begins anew in TACHO_THREAD, but remains one. Imports have nsys's tables alone. */
 static int count_threads(struct capture_facts *facts, struct report *report, struct error *err)
 {
-    static const char *const of_threads[] = { "globalTid", "start", NULL }, *const of_names[] = { "globalTid", NULL },
-                             *const of_processes[] = { "globalPid", NULL };
     int code;
 
-    if ((code = count_different(&facts->threads, report, "TACHO_THREAD", of_threads, 2, err)) != 0)
+    if ((code = count_different(&facts->threads, report, "TACHO_THREAD", "globalTid", err)) != 0)
         return code;
-    if (!facts->threads && (code = count_different(&facts->threads, report, "ThreadNames", of_names, 1, err)) != 0)
+    if (!facts->threads && (code = count_different(&facts->threads, report, "ThreadNames", "globalTid", err)) != 0)
         return code;
-    return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", of_processes, 1, err);
+    return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", "globalPid", err);
 }
 
 /* The first and the last time in the report: first > last if there are none. */
