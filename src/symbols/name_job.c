@@ -76,8 +76,7 @@ static void find_lines(struct name_job *job, const struct elf_image *own, const 
                                          : elf_image_section(debug, ".debug_info") ? debug
                                                                                    : NULL;
     if (with_lines)
-        job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena,
-                                          &job->cpu_ns) != 0;
+        debug_info_find(with_lines, job->places, job->place_count, found, &job->arena, &job->cpu_ns);
 }
 
 static void answer_all(struct name_job *job)
@@ -105,10 +104,8 @@ static void answer_all(struct name_job *job)
             find_lines(job, &module->image, &debug, found);
     }
     symbol_names_settle(&names);
-    for (size_t i = 0; i < job->place_count && !job->failed; i++) {
-        job->has_names |= symbol_names_get(&names, i) != NULL;
+    for (size_t i = 0; i < job->place_count && !job->failed; i++)
         job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
-    }
     free(found);
     symbol_names_free(&names);
     elf_image_close(&debug);

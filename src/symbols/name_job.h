@@ -25,7 +25,7 @@ struct name_job {
     struct arena arena;
     struct text text;                    /* for demangling */
     const char *last_mangled, *last_name;
-    int has_names, is_refused, is_cut, failed;
+    int is_cut, failed;
     uint64_t made_bytes;                 /* size of the file with the names of such code */
     int64_t cpu_ns;                      /* with that of the child that read debug information */
 };

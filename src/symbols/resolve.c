@@ -88,9 +88,6 @@ static int take_job(struct symbols *symbols, const struct name_job *job)
         }
         shared = frame;
     }
-    symbols->counts.files++;
-    symbols->counts.files_without_names += !job->has_names;
-    symbols->counts.files_refused += job->is_refused;
     symbols->counts.maps_cut += job->is_cut;
     return 0;
 }

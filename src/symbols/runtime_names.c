@@ -83,6 +83,10 @@ static void read_kernel(struct kernel_names *kept)
     }
     if (lines.file)
         fclose(lines.file);
+    if (text_failed(&kept->lines)) {
+        text_free(&kept->lines); /* half a line may be the last */
+        kept->is_read = 0;
+    }
 }
 
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)

@@ -164,10 +164,7 @@ const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t 
 struct symbols_counts {
     uint64_t walks, frames, by_end[4];   /* of symbols_unwind(); by enum symbols_end */
     uint64_t places, named, with_source; /* distinct places in files; those with a name; those with a source line */
-    /* Modules, once for each round in which they were read; those without any symbol; those whose debug information
-     * could not be read. */
-    uint64_t files, files_without_names, files_refused;
-    uint64_t maps_cut; /* files /tmp/perf-PID.map of which only the first 256 MiB were read */
+    uint64_t maps_cut;                   /* files /tmp/perf-PID.map of which only the first 256 MiB were read */
 };
 const struct symbols_counts *symbols_counts(const struct symbols *symbols);
 
