@@ -1,7 +1,6 @@
 /* CPU sampling and scheduling as a source: by perf events where the kernel allows them, else by timers in the agent.
  * The report says which method was used. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -240,11 +239,6 @@ static void finish(struct collector *collector)
     cpu->broken = ends[SYMBOLS_BROKEN] + ends[SYMBOLS_TOO_DEEP];
     if (collector->primary)
         count_perf(collector);
-    if (cpu->lost_records)
-        collector_warn(collector, 0,
-                       "The kernel's ring buffers were full: %" PRIu64
-                       " records were lost; samples, context switches and file mappings may be missing.",
-                       cpu->lost_records);
 }
 
 static void free_all(struct collector *collector)
