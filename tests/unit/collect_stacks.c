@@ -12,7 +12,7 @@
 #include "collect/collect.h"
 #include "collect/sources/stacks/stack_rows.h"
 
-enum { TICKS_MANY = 100000000 };
+enum { TICKS_MANY = 100000000, SAMPLES_MANY = 1000 };
 
 #define stacks_source collect_sources[COLLECT_SOURCE_STACKS]
 
@@ -224,10 +224,9 @@ static void other_code_does_not_wait_for_its_names(void **state)
     tick_until(before);
     expect(before, "0x700000001004 0x700000001004");
     write_map();
-    int64_t after;
-    do /* some are written while the thread still reads the map */
+    int64_t after = before; /* some are written while the thread still reads the map */
+    for (int i = 0; i < SAMPLES_MANY && !is_in_file(after, "made_function made_function"); i++)
         tick_until(after = sample_in(process, made, made));
-    while (!is_in_file(after, "made_function made_function"));
     end_child(process);
     unlink(map_path);
     expect(after, "made_function made_function");

@@ -108,6 +108,30 @@ static void hand_on(const struct process *process)
     process_row(next);
 }
 
+/* Ends its sources, and frees what only a process that runs needs. */
+static void release(struct process *process)
+{
+    SOURCES_CALL(process_gone, process);
+    SOURCES_CALL(process_end, process);
+    process_detach(process);
+    free(process->readers);
+    process->readers = NULL;
+    process->reader_count = 0;
+    free(process->modules);
+    process->modules = NULL;
+    process->module_count = process->module_capacity = 0;
+    process_unwatch(process);
+}
+
+static void settle_counts(struct process *process)
+{
+    process_report_counts(process);
+    add_to_result(process);
+    /* Thousands of short processes may follow, and the counts are most of the memory of each. */
+    free(process->counts);
+    process->counts = process->reported = process->told = NULL;
+}
+
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
     int was_over = process->is_over;
@@ -141,23 +165,10 @@ void process_end(struct process *process, enum process_ending ending, int status
                                                                        strcmp(process->origin, "fork") == 0);
     note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
-    SOURCES_CALL(process_gone, process);
-    SOURCES_CALL(process_end, process);
-    process_detach(process);
-    free(process->readers);
-    process->readers = NULL;
-    process->reader_count = 0;
-    free(process->modules);
-    process->modules = NULL;
-    process->module_count = process->module_capacity = 0;
-    process_unwatch(process);
+    release(process);
     process->end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     process_settle_status(process, ending, status);
-    process_report_counts(process);
-    add_to_result(process);
-    /* Thousands of short processes may follow, and the counts are most of the memory of each. */
-    free(process->counts);
-    process->counts = process->reported = process->told = NULL;
+    settle_counts(process);
     process_row(process);
     if (ending != PROCESS_EXECED)
         process_name_row(process);
