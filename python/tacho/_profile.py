@@ -23,7 +23,7 @@ from ._marks import record_function
 from ._schedule import ProfilerAction, always, as_action
 
 _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
-_OF_PROGRAM = re.compile(r"  (\d+ process(es)? runs? on|next:)|$")
+_OF_PROGRAM = re.compile(r"  (\d+ process(es)? still runs?|next:)|$")
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
