@@ -27,12 +27,13 @@ static const struct kind_names {
       " open open64 openat openat64 creat creat64 close fsync fdatasync sync syncfs sync_file_range msync fallocate"
       " fallocate64 posix_fallocate posix_fallocate64 readahead truncate truncate64 ftruncate ftruncate64 rename"
       " renameat renameat2 unlink unlinkat mkdir rmdir opendir mount umount2 connect shutdown sendmmsg recvmmsg"
-      " getaddrinfo getnameinfo gethostbyname gethostbyname2 gethostbyaddr poll ppoll select pselect fopen fopen64"
-      " freopen freopen64 fclose fcloseall fflush fflush_unlocked fread fread_unlocked fwrite fwrite_unlocked fgets"
-      " fgets_unlocked fputs fputs_unlocked puts fseek fseeko fseeko64 fgetwc fgetws fputwc fputws fgetc getc getchar"
-      " fputc putc putchar mq_send mq_timedsend msgsnd aio_suspend aio_suspend64 " },
+      " getaddrinfo getnameinfo gethostbyname gethostbyname2 gethostbyaddr fopen fopen64 freopen freopen64 fclose"
+      " fcloseall fflush fflush_unlocked fread fread_unlocked fwrite fwrite_unlocked fgets fgets_unlocked fputs"
+      " fputs_unlocked puts fseek fseeko fseeko64 fgetwc fgetws fputwc fputws fgetc getc getchar fputc putc putchar"
+      " mq_send mq_timedsend msgsnd aio_suspend aio_suspend64 " },
     { OS_CALL_EVENTS, 0,
-      " epoll_wait epoll_pwait epoll_pwait2 accept accept4 sigwait sigwaitinfo sigtimedwait pause sigsuspend " },
+      " poll ppoll select pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 sigwait sigwaitinfo sigtimedwait"
+      " pause sigsuspend " },
     { OS_CALL_WAIT, 0,
       " sleep usleep nanosleep clock_nanosleep thrd_sleep pthread_join pthread_timedjoin_np pthread_clockjoin_np"
       " thrd_join pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait cnd_timedwait"
@@ -42,10 +43,9 @@ static const struct kind_names {
     { OS_CALL_LOAD, 0, " dlopen dlmopen " },
 };
 
-static const struct kind_names *find_names(const char *name)
+static const struct kind_names *find_names(const char *name, size_t length)
 {
     char wanted[64];
-    size_t length = strlen(name);
 
     if (!length || length + 3 > sizeof wanted)
         return NULL;
@@ -58,9 +58,16 @@ static const struct kind_names *find_names(const char *name)
     return NULL;
 }
 
+enum os_call_kind os_call_kind(const char *name, size_t length)
+{
+    const struct kind_names *names = find_names(name, length);
+
+    return names ? names->kind : OS_CALL_OTHER;
+}
+
 int os_call_counts_bytes(const char *name)
 {
-    const struct kind_names *names = find_names(name);
+    const struct kind_names *names = find_names(name, strlen(name));
 
     return names && names->counts_bytes;
 }
@@ -100,9 +107,10 @@ static enum os_call_kind kind_of(const struct call_scan *scan, struct found *fou
     size_t place = (uint64_t)name % KNOWN_NAMES;
 
     if (found->known[place].name != name + 1) {
-        const struct kind_names *names = find_names(report_string(scan->report, name, NULL));
+        size_t length;
+        const char *bytes = report_string(scan->report, name, &length);
         found->known[place].name = name + 1;
-        found->known[place].kind = names ? names->kind : OS_CALL_OTHER;
+        found->known[place].kind = os_call_kind(bytes, length);
     }
     return found->known[place].kind;
 }

@@ -57,6 +57,8 @@ void os_calls_free(struct os_calls *calls);
  * calls; a result that is not below it means that there is none. */
 size_t os_calls_from(const struct os_calls *calls, int64_t thread, int64_t time_ns, size_t *behind);
 
+/* The kind of the calls of this name. */
+enum os_call_kind os_call_kind(const char *name, size_t length);
 /* Whether the result of a call of this name is a number of bytes. */
 int os_call_counts_bytes(const char *name);
 

@@ -1,30 +1,16 @@
 /* OS runtime calls in the last lines: those that took most time, and how much of it was waiting. */
 #include "osrt_summary.h"
 
-#include <string.h>
-
+#include "analyze/model/os_calls.h"
 #include "base/human.h"
 #include "base/saturating.h"
 
-/* Calls that are waiting, not work: for locks, other threads and processes, time, and for something to come. */
-/* clang-format off */
-static const char *const waiting_calls[] = {
-    "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2", "pthread_cond_wait",
-    "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_mutex_lock", "pthread_mutex_timedlock",
-    "pthread_mutex_clocklock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
-    "pthread_rwlock_timedwrlock", "pthread_barrier_wait", "pthread_join", "pthread_timedjoin_np", "pthread_spin_lock",
-    "sem_wait", "sem_timedwait", "sem_clockwait", "sleep", "usleep", "nanosleep", "clock_nanosleep", "pause",
-    "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait", "wait", "wait3", "wait4", "waitpid", "waitid", "accept",
-    "accept4", "flock", "lockf", "thrd_join", "thrd_sleep", "mtx_lock", "cnd_wait", "cnd_timedwait", NULL,
-};
-/* clang-format on */
-
+/* Whether the calls of this name are waiting, not work: for locks, other threads and processes, time, and events. */
 static int is_waiting(const struct table_cell *name)
 {
-    for (const char *const *call = waiting_calls; *call; call++)
-        if (strlen(*call) == name->text.length && memcmp(*call, name->text.bytes, name->text.length) == 0)
-            return 1;
-    return 0;
+    enum os_call_kind kind = os_call_kind(name->text.bytes, name->text.length);
+
+    return kind == OS_CALL_LOCK || kind == OS_CALL_WAIT || kind == OS_CALL_EVENTS;
 }
 
 /* The sum of all waiting, over all threads, and the three largest parts. */
