@@ -169,8 +169,7 @@ static struct table *run_rule(struct report *report, const char *name)
     return table;
 }
 
-/* How many rows a rule has with an option. */
-static size_t count_with(struct report *report, const char *name, const char *option, const char *value)
+static struct table *run_with(struct report *report, const char *name, const char *option, const char *value)
 {
     const struct analysis_option given = { option, value };
     const struct analysis_request request = { .options = &given, .option_count = 1 };
@@ -179,7 +178,15 @@ static size_t count_with(struct report *report, const char *name, const char *op
 
     if (analysis_run(rule_find(name), report, &request, &table, &err) != 0)
         fail_msg("%s:%s=%s: %s", name, option, value, err.text);
+    return table;
+}
+
+/* How many rows a rule has with an option. */
+static size_t count_with(struct report *report, const char *name, const char *option, const char *value)
+{
+    struct table *table = run_with(report, name, option, value);
     size_t count = table_row_count(table);
+
     table_delete(table);
     return count;
 }
@@ -358,10 +365,17 @@ static void io_beside_work_is_not(void **state)
 
     EXPECT_NOTHING(report, "blocked_io");
     report_close(report);
-    report = io_capture("pthread_join", "epoll_wait", NULL); /* a server without requests */
-    EXPECT_NOTHING(report, "blocked_io");
+    static const char *const idle[] = { "epoll_wait", "poll", "ppoll", "select", "pselect" };
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        report = io_capture("pthread_join", idle[i], NULL); /* a server without requests */
+        EXPECT_NOTHING(report, "blocked_io");
+        report_close(report);
+    }
+    report = io_capture("poll", "read", NULL); /* a loop that waits for its reader */
+    EXPECT(report, "blocked_io",
+           "read in load (io.c:7) kept the program waiting for 300 ms: loader (11), 2 calls, 1.50 kB at 5.00 kB/s");
     report_close(report);
-    report = io_capture("pthread_join", "read", "static");   /* another process works */
+    report = io_capture("pthread_join", "read", "static"); /* another process works */
     EXPECT_NOTHING(report, "blocked_io");
     report_close(report);
 }
@@ -397,6 +411,25 @@ static void threads_that_wait_for_the_gil_are_found(void **state)
     report_close(report);
     report = gil_capture(19, 19); /* too few rounds to say anything */
     EXPECT_NOTHING(report, "gil_contention");
+    report_close(report);
+}
+
+/* A thread that is asked for waits; the holder is another one. */
+static void a_holder_is_named_for_one_thread(void **state)
+{
+    struct report *report = gil_capture(30, 15);
+    struct table *table = run_with(report, "gil_contention", "thread", "12");
+    struct text sentence = { 0 };
+
+    assert_int_equal(table_row_count(table), 1);
+    rule_finding(&sentence, rule_find("gil_contention"), table, 0);
+    assert_string_equal(
+        text_string(&sentence),
+        "GIL of process 100: 1 thread waited 150 ms, in load (a.py:9); held by parser (11), which ran parse (a.py:30)");
+    text_free(&sentence);
+    table_delete(table);
+    assert_int_equal(count_with(report, "gil_contention", "thread", "11"), 0);
+    assert_int_equal(count_with(report, "gil_contention", "process", "99"), 0);
     report_close(report);
 }
 
@@ -590,6 +623,7 @@ int main(void)
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
         cmocka_unit_test(io_beside_work_is_not),
         cmocka_unit_test(threads_that_wait_for_the_gil_are_found),
+        cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
         cmocka_unit_test(many_short_processes_are_found),
         cmocka_unit_test(a_slow_start_is_found),

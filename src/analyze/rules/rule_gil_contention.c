@@ -64,7 +64,7 @@ static int64_t process_at(const struct search *search, size_t at)
     return global_process(value(search, THREAD, at));
 }
 
-/* Leaves the samples that pass the filter, by process and time. */
+/* Leaves the samples of the processes that are asked for, by process and time: a holder may be any thread. */
 static int put_in_order(struct search *search)
 {
     size_t rows = search->samples.rows;
@@ -77,7 +77,7 @@ static int put_in_order(struct search *search)
     for (size_t row = 0; row < rows; row++) {
         int64_t thread = search->samples.values[THREAD][row], start = search->samples.values[START][row];
         process[row] = global_process(thread);
-        if (filter_thread(&search->filter, thread, start, start))
+        if (filter_process(&search->filter, thread, start, start))
             search->order[search->count++] = (uint32_t)row;
     }
     code = order_by_thread(search->order, search->count, process, search->samples.values[START]);
@@ -113,13 +113,13 @@ static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int64_t waite
 static int add_round(struct search *search, size_t first, size_t behind, int64_t ns)
 {
     struct gil *gil = &search->gils[search->gil_count - 1];
-    int64_t waiter = -1, holder = -1;
+    int64_t start = value(search, START, first), waiter = -1, holder = -1;
 
     for (size_t i = first; i < behind; i++) {
         int64_t state = value(search, GIL, i);
         if (state == HOLDS)
             holder = (int64_t)i;
-        if (state != WAITS)
+        if (state != WAITS || !filter_thread(&search->filter, value(search, THREAD, i), start, start))
             continue;
         waiter = value(search, THREAD, i);
         gil->waited_ns = saturating_add(gil->waited_ns, ns);
@@ -128,7 +128,7 @@ static int add_round(struct search *search, size_t first, size_t behind, int64_t
     }
     gil->rounds++;
     gil->sampled_ns = saturating_add(gil->sampled_ns, ns);
-    end_run(gil, ns, value(search, START, first), waiter);
+    end_run(gil, ns, start, waiter);
     if (waiter < 0)
         return 0;
     gil->impact_ns = saturating_add(gil->impact_ns, ns);
