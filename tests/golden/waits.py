@@ -194,7 +194,7 @@ def check_random(folder, seed):
             else:
                 report.sample(MAIN, time, (name, "/bin/program"))
         layers[kind] = [span + (name + (" (train.py:5)" if kind == "Python" else ""),) for span, name in zip(spans_of_samples(times), names)]
-    expected = collections.Counter()
+    expected, in_gaps = collections.Counter(), collections.defaultdict(collections.Counter)
     for start, end, launched in gaps:
         bounds = {start, end, min(max(launched, start), end)}
         bounds |= {bound for spans in layers.values() for span in spans for bound in span[:2] if start < bound < end}
@@ -203,10 +203,14 @@ def check_random(folder, seed):
             cause = ("launched, not begun", "") if a >= launched else next(
                 ((kind, span[2]) for kind, spans in layers.items() for span in spans if span[0] <= a and b <= span[1]), ("unknown", ""))
             expected[cause] += b - a
-    got = collections.Counter()
-    for row in table("gpu_idle_sum", report.write()):
+            in_gaps[cause][start] += b - a
+    got, rows = collections.Counter(), table("gpu_idle_sum", report.write())
+    for row in rows:
         got[(row["Cause"], row["What"])] += row["Total Time (ns)"]
     check(f"causes of anything, seed {seed}", dict(expected), dict(got))
+    once = collections.Counter((row["Cause"], row["What"]) for row in rows)  # several rows: of several places
+    check(f"the gap with most of each, seed {seed}", {cause: (len(lengths), max(lengths.values())) for cause, lengths in in_gaps.items() if once[cause] == 1},
+          {(row["Cause"], row["What"]): (row["Gaps"], row["Max (ns)"]) for row in rows if once[row["Cause"], row["What"]] == 1})
 
 
 def check_threads(folder):

@@ -29,10 +29,15 @@ struct time_pieces {
 };
 
 enum { KEY_OWNER, KEY_CAUSE, KEY_WHAT, KEY_WHERE, KEY_PARTS };
+/* The pieces of a cause in one gap. */
+struct cause_in_gap {
+    int64_t total_ns, longest_ns;
+    int64_t thread, middle_ns; /* of the longest piece */
+};
 struct cause_sum {
-    int64_t total_ns, longest_ns, gaps;
-    size_t last_gap; /* number of the last gap that counted, plus 1 */
-    uint32_t range;  /* the innermost range around the longest gap */
+    int64_t total_ns, gaps;
+    size_t last_gap;                   /* number of the last gap that counted, plus 1 */
+    struct cause_in_gap last, longest; /* that gap, and the one with most time of this cause */
 };
 
 struct idle_summary {
@@ -82,14 +87,21 @@ static int add_time(struct idle_summary *idle, const struct idle_stretch *stretc
         return ERR_NO_MEMORY;
     struct cause_sum *sum = &idle->causes[number];
     if (number == before)
-        *sum = (struct cause_sum){ .range = IDLE_NO_TEXT };
-    sum->total_ns = saturating_add(sum->total_ns, length);
-    sum->gaps += sum->last_gap != idle->gap + 1;
-    sum->last_gap = idle->gap + 1;
-    if (length > sum->longest_ns) {
-        sum->longest_ns = length;
-        sum->range = idle_range(&idle->layers, stretch->thread, middle);
+        *sum = (struct cause_sum){ 0 };
+    if (sum->last_gap != idle->gap + 1) {
+        sum->gaps++;
+        sum->last_gap = idle->gap + 1;
+        sum->last = (struct cause_in_gap){ .longest_ns = -1 };
     }
+    sum->total_ns = saturating_add(sum->total_ns, length);
+    sum->last.total_ns = saturating_add(sum->last.total_ns, length);
+    if (length > sum->last.longest_ns) {
+        sum->last.longest_ns = length;
+        sum->last.thread = stretch->thread;
+        sum->last.middle_ns = middle;
+    }
+    if (sum->gaps == 1 || sum->last.total_ns > sum->longest.total_ns)
+        sum->longest = sum->last;
     return 0;
 }
 
@@ -332,7 +344,7 @@ static int set_text(struct table *table, struct table_cell *cell, const struct i
     return cell_set_text(table, cell, layers->texts.strings[text].bytes, layers->texts.strings[text].length);
 }
 
-static int add_row(struct table *table, const struct idle_summary *idle, uint32_t number, int64_t whole_ns)
+static int add_row(struct table *table, struct idle_summary *idle, uint32_t number, int64_t whole_ns)
 {
     const int64_t *key = keys_get(&idle->keys, number);
     const struct cause_sum *cause = &idle->causes[number];
@@ -343,13 +355,14 @@ static int add_row(struct table *table, const struct idle_summary *idle, uint32_
     cell_set_real(&row[IDLE_SHARE], whole_ns > 0 ? 100.0 * (double)cause->total_ns / (double)whole_ns : 0);
     cell_set_int(&row[IDLE_TOTAL], cause->total_ns);
     cell_set_int(&row[IDLE_GAPS], cause->gaps);
-    cell_set_int(&row[IDLE_MAX], cause->longest_ns);
+    cell_set_int(&row[IDLE_MAX], cause->longest.total_ns);
     cell_set_int(&row[IDLE_OWNER], idle->of_threads ? global_tid_number(key[KEY_OWNER]) : key[KEY_OWNER]);
     if (cell_set_string(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]]) != 0 ||
         set_text(table, &row[IDLE_WHAT], &idle->layers, key[KEY_WHAT]) != 0 ||
         set_text(table, &row[IDLE_WHERE], &idle->layers, key[KEY_WHERE]) != 0)
         return ERR_NO_MEMORY;
-    return set_text(table, &row[IDLE_AROUND], &idle->layers, cause->range);
+    uint32_t range = idle_range(&idle->layers, cause->longest.thread, cause->longest.middle_ns);
+    return set_text(table, &row[IDLE_AROUND], &idle->layers, range);
 }
 
 static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
@@ -376,13 +389,11 @@ static int fill(struct table *table, struct idle_summary *idle)
         if (explain(idle, stretch) != 0)
             return ERR_NO_MEMORY;
     }
-    if (idle->layers.failed)
-        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < idle->keys.count; i++)
-        if (add_row(table, idle, i, whole) != 0)
+        if (idle->layers.failed || add_row(table, idle, i, whole) != 0)
             return ERR_NO_MEMORY;
     table_sort(table, by_total, NULL);
-    return 0;
+    return idle->layers.failed ? ERR_NO_MEMORY : 0;
 }
 
 /* Reads the stretches and the layers: gaps of GPUs, or the threads of a number or name. */
@@ -451,8 +462,9 @@ const struct analysis analysis_gpu_idle_sum = {
     .help = "Causes of idle GPU time: for each gap of at least gap µs (default: 50), the activity of the thread that "
             "launched the work after the gap, summed by cause. If several activities overlap, the first of these "
             "counts: the launch had returned; a CUDA call that waits; another CUDA call; an OS call; off CPU; a Python "
-            "line; a native function; a range or operator. Where: the Python line or function of the activity. Range: "
-            "the innermost range around the longest gap. thread: the activities of that thread over the whole capture "
+            "line; a native function; a range or operator. Where: the Python line or function of the activity. Max: "
+            "the most time of a cause in one gap. Range: the innermost range in that gap. thread: the activities of "
+            "that thread over the whole capture "
             "instead.",
     .needs = { { "trace data of GPUs or threads", idle_tables } },
     .is_of_gpus = 1,
