@@ -32,30 +32,13 @@ void human_time(struct text *out, int64_t ns)
 
 void human_moment(struct text *out, int64_t ns, int64_t resolution_ns)
 {
-    static const struct {
-        uint64_t below_ns;
-        double unit_ns;
-        const char *unit;
-    } units[] = { { 999500, 1e3, "µs" }, { 999500000, 1e6, "ms" }, { UINT64_MAX, 1e9, "s" } };
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    size_t at = 0;
+    double seconds = (double)ns / 1e9, step = 1e7; /* of the last digit */
+    int decimals = 2;
 
-    if (size < 1000) {
-        human_time(out, ns);
-        return;
-    }
-    while (size >= units[at].below_ns)
-        at++;
-    double value = (double)size / units[at].unit_ns, step = units[at].unit_ns;
-    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    for (int i = 0; i < decimals; i++)
-        step /= 10;
     for (; step > (double)resolution_ns && step > 1; step /= 10)
         decimals++;
-    if (ns < 0)
-        text_add_char(out, '-');
-    number_add_fixed(out, value, decimals, 0);
-    text_addf(out, " %s", units[at].unit);
+    number_add_fixed(out, seconds, decimals, 0);
+    text_add(out, " s");
 }
 
 void human_bytes(struct text *out, uint64_t bytes)

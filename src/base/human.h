@@ -8,8 +8,8 @@
 #include "text.h"
 
 void human_time(struct text *out, int64_t ns); /* 850 ns, 1.50 ms, 12.3 s, 2 h 05 min */
-/* A moment, with as many digits as tell it from another one that is resolution_ns away: 13.4575 s for 0.1 ms. Never in
- * minutes, which no timeline has. */
+/* A moment, with as many digits as tell it from another one that is resolution_ns away: 13.4575 s for 0.1 ms. Always in
+ * seconds, so that moments of one text can be compared. */
 void human_moment(struct text *out, int64_t ns, int64_t resolution_ns);
 void human_bytes(struct text *out, uint64_t bytes); /* powers of ten: 2.30 MB */
 void human_count(struct text *out, uint64_t count);

@@ -94,11 +94,12 @@ static void moments_that_can_be_found(void **state)
 {
     expect_moment(INT64_C(13457500000), 100000, "13.4575 s");
     expect_moment(INT64_C(13457600000), 100000, "13.4576 s");
-    expect_moment(INT64_C(13457500000), 1000000000, "13.5 s");
-    expect_moment(INT64_C(7384250000000), 100000000, "7384.3 s");
-    expect_moment(-2500000, 10000, "-2.50 ms");
-    expect_moment(1234567, 0, "1.234567 ms");
-    expect_moment(999, 1, "999 ns");
+    expect_moment(INT64_C(13457500000), 1000000000, "13.46 s");
+    expect_moment(INT64_C(7384250000000), 100000000, "7384.25 s");
+    expect_moment(-2500000, 10000, "-0.00250 s");
+    expect_moment(1234567, 0, "0.001234567 s");
+    expect_moment(999, 1, "0.000000999 s");
+    expect_moment(0, 100000, "0.0000 s");
 }
 
 static void times_that_are_read(void **state)

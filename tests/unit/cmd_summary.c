@@ -261,7 +261,7 @@ static void one_gpu(void **state)
     expect_line(text, "     33.3 %     1.50 ms             1 ×  add");
     expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; "
                       "fills 10.0 µs, 4.10 kB");
-    expect_line(text, "  longest gaps without work: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
+    expect_line(text, "  longest gaps without work: 1.00 ms at 0.0050 s, 500 µs at 0.00050 s, 500 µs at 0.00350 s");
     expect_no(text, "GPU records");
     assert_int_equal(lines, 1 + 2 + 1 + 3 + 1 + 1 + 4); /* the first, a cause, busy, kernels, copies, gaps, the last */
 }
@@ -311,7 +311,7 @@ static void graphs_are_work(void **state)
     graph(writer, 700 * US, 1 * MS);
     const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU 0 busy 90.0 % of the 1.00 ms from its first work to its last");
-    expect_line(text, "  longest gaps without work: 100 µs at 600 µs");
+    expect_line(text, "  longest gaps without work: 100 µs at 0.00060 s");
     expect_no(text, "kernels");
 }
 

@@ -5,6 +5,7 @@
 #include "base/human.h"
 
 enum { IMPACT, FOUND, RULE, FINDING, ADVICE, CELLS };
+enum { MOMENT_NS = 100000 }; /* how exactly a finding is placed */
 
 static size_t largest_row(const struct table *found)
 {
@@ -23,7 +24,8 @@ static void add_moment(struct text *out, const struct table *found, size_t row)
 
     for (size_t c = 0; c < table_column_count(found); c++)
         if (table_columns(found)[c].unit == UNIT_TIME && cells[c].kind == CELL_INT) {
-            text_addf(out, ", at %.4f s", (double)cells[c].integer / 1e9);
+            text_add(out, ", at ");
+            human_moment(out, cells[c].integer, MOMENT_NS);
             return;
         }
 }
