@@ -14,6 +14,7 @@
 
 #include "analyze/model/nvtx_span.h"
 #include "analyze/registry.h"
+#include "analyze/rules/rule.h"
 #include "cmd/print/print.h"
 #include "made_report.h"
 
@@ -382,6 +383,23 @@ static void rules_tell_what_waits(void **state)
     report_close(report);
 }
 
+/* The sentence about the first row of a rule. */
+static void expect_finding(struct report *report, const char *rule, const char *option, const char *value,
+                           const char *sentence)
+{
+    const struct analysis_option given = { option, value };
+    const struct analysis_request request = { .options = &given, .option_count = 1 };
+    struct text found = { 0 };
+    struct table *table = NULL;
+    struct error err;
+
+    assert_int_equal(analysis_run(rule_find(rule), report, &request, &table, &err), 0);
+    rule_finding(&found, rule_find(rule), table, 0);
+    assert_string_equal(text_string(&found), sentence);
+    text_free(&found);
+    table_delete(table);
+}
+
 /* Busy 0–100 and 400–500 on device 0, with a long kernel over the end of a short one; always on device 1. */
 static void rules_find_idle_time(void **state)
 {
@@ -398,6 +416,7 @@ static void rules_find_idle_time(void **state)
     expect_option(report, "gpu_gaps", "gap", "300", "");
     expect_option(report, "gpu_time_util", "chunks", "5", "1,0.0,300000000,100000000,1,0,1\n");
     expect_option(report, "gpu_time_util", "chunks", "1", "1,42.0,500000000,0,1,0,1\n");
+    expect_finding(report, "gpu_time_util", "chunks", "1", "GPU 0 was in use for 42 % of a span of 500 ms");
     report_close(report);
 }
 

@@ -183,10 +183,7 @@ static void add_figures(struct text *out, const struct table *table, size_t row)
             text_add(out, ", ");
             text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
         } else if (cells[c].kind == CELL_REAL)
-            text_addf(out, ", %.3g%s", cells[c].real,
-                      columns[c].unit == UNIT_MEGABYTES ? " MB"
-                      : columns[c].unit == UNIT_PERCENT ? " % in use"
-                                                        : "");
+            text_addf(out, ", %.3g%s", cells[c].real, columns[c].unit == UNIT_MEGABYTES ? " MB" : "");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "analyze/engine/report_options.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
+#include "base/human.h"
 #include "rule.h"
 
 /* All work of a process on a device, in order of its start. */
@@ -204,6 +205,8 @@ free_work:
     return rule_finish(&rule, search.table, code, compare_gaps, out, err);
 }
 
+enum { USE_NUMBER, USE_SHARE, USE_DURATION, USE_START, USE_PID, USE_DEVICE, USE_CONTEXT, USE_CELLS };
+
 struct chunk_search {
     struct table *table;
     int64_t chunks;
@@ -219,10 +222,10 @@ static int add_span(struct chunk_search *search, const struct device_work *devic
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[1], 100 * used_ns / (double)saturating_duration(start, end));
-    cell_set_int(&row[2], saturating_duration(start, end));
-    cell_set_int(&row[3], start);
-    set_device(&row[4], device);
+    cell_set_real(&row[USE_SHARE], 100 * used_ns / (double)saturating_duration(start, end));
+    cell_set_int(&row[USE_DURATION], saturating_duration(start, end));
+    cell_set_int(&row[USE_START], start);
+    set_device(&row[USE_PID], device);
     return 0;
 }
 
@@ -300,15 +303,15 @@ static int find_chunks(void *context, const struct device_work *device)
 /* Least used first, then the longest. */
 static int compare_chunks(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int order = (a[1].real > b[1].real) - (a[1].real < b[1].real);
+    int order = (a[USE_SHARE].real > b[USE_SHARE].real) - (a[USE_SHARE].real < b[USE_SHARE].real);
 
-    return order ? order : rule_by_duration(a + 2, b + 2, context);
+    return order ? order : rule_by_duration(a + USE_DURATION, b + USE_DURATION, context);
 }
 
 static int gpu_time_util(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
-    static const struct table_column columns[] = {
+    static const struct table_column columns[USE_CELLS] = {
         { "Row#", CELL_INT, UNIT_ID, 0 },       { "In-Use", CELL_REAL, UNIT_PERCENT, 1 },
         { "Duration", CELL_INT, UNIT_NS, 0 },   { "Start", CELL_INT, UNIT_TIME, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 },        { "Device ID", CELL_INT, UNIT_ID, 0 },
@@ -327,11 +330,21 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
     if ((code = work_read(&work, report, &rule, err)) != 0)
         goto free_work;
     search.threshold = (double)threshold;
-    search.table = table_new(columns, sizeof columns / sizeof columns[0]);
+    search.table = table_new(columns, USE_CELLS);
     code = search.table ? for_each_device(&work, find_chunks, &search) : ERR_NO_MEMORY;
 free_work:
     work_free(&work);
     return rule_finish(&rule, search.table, code, compare_chunks, out, err);
+}
+
+/* "GPU 0 was in use for 3.74 % of a span of 10.1 ms" */
+static void say_use(struct text *out, const struct table *table, size_t at)
+{
+    const struct table_cell *row = table_row(table, at);
+
+    text_addf(out, "GPU %lld was in use for %.3g %% of a span of ", (long long)row[USE_DEVICE].integer,
+              row[USE_SHARE].real);
+    human_time(out, row[USE_DURATION].integer);
 }
 
 const struct analysis rule_gpu_gaps = {
@@ -359,7 +372,7 @@ const struct analysis rule_gpu_time_util = {
     .run = gpu_time_util,
     .advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger kernels, CUDA graphs, or "
               "more work in flight (several streams, data prefetching).",
-    .meaning = "Low GPU utilization",
+    .finding = say_use,
     .praise = "The GPU was in use for at least threshold percent of every chunk.",
 };
 
