@@ -63,10 +63,14 @@ struct passage {
     int columns[EXPORT_COLUMNS_MAX]; /* of `from`, in the order of `to`; -1: `from` lacks the column */
     size_t count;
     uint64_t strings;                /* a bit for each column that is an id of a string */
-    int used[CHAIN_TABLES];          /* the column that holds numbers of those stacks, or -1 */
-    const struct numbers *only;      /* rows of stacks: only these; NULL: all */
-    int event_type;                  /* the column of NVTX_EVENTS, or -1 */
-    int descriptions;                /* NVTX_EVENTS: copy only names of domains and the like, or only other rows */
+    struct chain_column {
+        size_t column;
+        enum chain_table chains;
+    } used[CHAIN_USERS];        /* the columns that hold numbers of stacks */
+    size_t used_count;
+    const struct numbers *only; /* rows of stacks: only these; NULL: all */
+    int event_type;             /* the column of NVTX_EVENTS, or -1 */
+    int descriptions;           /* NVTX_EVENTS: copy only names of domains and the like, or only other rows */
 };
 
 /* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
@@ -142,9 +146,9 @@ static void copy_row(struct passage *passage, const struct export_window *window
         else
             row[c + 1] = (uint64_t)(passage->strings >> c & 1 ? new_string(passage->cut, value) : value);
     }
-    for (size_t i = 0; i < CHAIN_TABLES; i++)
-        if (passage->used[i] >= 0 && row[0] >> passage->used[i] & 1)
-            add_number(passage->cut, &passage->cut->used[i], (int64_t)row[passage->used[i] + 1]);
+    for (const struct chain_column *used = passage->used; used < passage->used + passage->used_count; used++)
+        if (row[0] >> used->column & 1)
+            add_number(passage->cut, &passage->cut->used[used->chains], (int64_t)row[used->column + 1]);
     writer_append(passage->cut->writer, passage->to, row);
 }
 
@@ -177,12 +181,13 @@ static int is_named(const char *name, const char *const *names, size_t count)
     return 0;
 }
 
-static int column_of(const struct schema_table *table, const char *name)
+static size_t column_of(const struct schema_table *table, const char *name)
 {
-    for (size_t c = 0; c < table->column_count; c++)
-        if (strcmp(table->columns[c].name, name) == 0)
-            return (int)c;
-    return -1;
+    size_t c = 0;
+
+    while (c < table->column_count && strcmp(table->columns[c].name, name) != 0)
+        c++;
+    return c;
 }
 
 static void begin_passage(struct passage *passage, struct cut *cut, const struct report_table *table, enum table_id to)
@@ -200,11 +205,10 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
         passage->columns[c] = column;
         passage->strings |= (uint64_t)is_string << c;
     }
-    for (size_t i = 0; i < CHAIN_TABLES; i++)
-        passage->used[i] = -1;
-    for (size_t i = 0; i < CHAIN_USERS; i++)
-        if (strcmp(chain_users[i].table, table->name) == 0)
-            passage->used[chain_users[i].chains] = column_of(schema, chain_users[i].column);
+    for (const struct chain_user *user = chain_users; user < chain_users + CHAIN_USERS; user++)
+        if (strcmp(user->table, table->name) == 0)
+            passage->used[passage->used_count++] = (struct chain_column){ column_of(schema, user->column),
+                                                                          user->chains };
 }
 
 /* Stacks are copied second: by then the rows that refer to them are known. An earlier cut may have kept rows in detail

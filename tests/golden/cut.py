@@ -59,12 +59,16 @@ def stacks():
         for depth in range(3):
             made.add("SAMPLING_CALLCHAINS", id=second + 1, symbol=made.text(f"function {second}"), module=made.text("program"), stackDepth=depth)
         made.add("OSRT_API", start=second * SECOND, end=second * SECOND + 5, eventClass=27, globalTid=1 << 48 | 5 << 24 | 5, nameId=made.text(f"call {second}"),
-                 returnValue=0, callchainId=0)
+                 returnValue=0, callchainId=second + 1, lockCallchainId=second + 101)
+        for chain, symbol in ((second + 1, f"caller {second}"), (second + 101, f"lock {second}")):
+            made.add("OSRT_CALLCHAINS", id=chain, symbol=made.text(symbol), module=made.text("program"), stackDepth=0)
     cut = part(made.write(), "--filter-time=3s/5s")
     check("samples of that time", [(4,), (5,), (6,)], cut.execute("SELECT id FROM COMPOSITE_EVENTS ORDER BY 1").fetchall())
     check("their stacks, and no others", [(4, 3), (5, 3), (6, 3)], cut.execute("SELECT id, count(*) FROM SAMPLING_CALLCHAINS GROUP BY 1 ORDER BY 1").fetchall())
+    check("those of the calls, and their locks", [(4,), (5,), (6,), (104,), (105,), (106,)], cut.execute("SELECT id FROM OSRT_CALLCHAINS ORDER BY 1").fetchall())
     texts = {value for (value,) in cut.execute("SELECT value FROM StringIds")}
-    check("strings that are referred to", {"function 3", "function 4", "function 5", "call 3", "call 4", "call 5"}, {text for text in texts if " " in text})
+    check("strings that are referred to", {f"{word} {second}" for word in ("function", "call", "caller", "lock") for second in (3, 4, 5)},
+          {text for text in texts if " " in text})
 
 
 def long_capture(name="long.sqlite"):

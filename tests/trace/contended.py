@@ -36,6 +36,9 @@ class Contended(lib.Case):
         self.assertGreaterEqual(lock["Threads"], 2)
         for part in (lock["Lock"], lock["Waited In"], lock["Held By"], lock["Holder Did"]):
             self.assertIn(part, first["Finding"])
+        part = self.path("part.tacho")
+        self.tacho("export", "-q", "-t", "tacho", "--times", "0/1000s", "-o", part, path)
+        self.assertEqual(json.loads(self.tacho("analyze", "-q", "-f", "json", "-r", "lock_contention", part))[0]["Lock"], lock["Lock"])
         summary = self.tacho("summary", path).splitlines()
         cause = next(line for line in summary if line.startswith("  causes"))
         for part in (lock["Lock"], lock["Waited In"], lock["Held By"]):

@@ -10,14 +10,15 @@ const char *const chain_tables[CHAIN_TABLES] = {
 };
 
 const struct chain_user chain_users[CHAIN_USERS] = {
-    { "CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId", CHAINS_CUDA },
-    { "OSRT_API", "callchainId", CHAINS_OSRT },
-    { "SYSCALL", "callchainId", CHAINS_SYSCALL },
-    { "COMPOSITE_EVENTS", "id", CHAINS_SAMPLING },
-    { "CUPTI_ACTIVITY_KIND_RUNTIME", "pythonCallchainId", CHAINS_PYTHON },
-    { "OSRT_API", "pythonCallchainId", CHAINS_PYTHON },
-    { "COMPOSITE_EVENTS", "pythonCallchainId", CHAINS_PYTHON },
-    { "TACHO_PYTHON_SAMPLE", "callchainId", CHAINS_PYTHON },
+    { "CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId", CHAINS_CUDA, 0 },
+    { "OSRT_API", "callchainId", CHAINS_OSRT, 0 },
+    { "OSRT_API", "lockCallchainId", CHAINS_OSRT, .is_name = 1 },
+    { "SYSCALL", "callchainId", CHAINS_SYSCALL, 0 },
+    { "COMPOSITE_EVENTS", "id", CHAINS_SAMPLING, 0 },
+    { "CUPTI_ACTIVITY_KIND_RUNTIME", "pythonCallchainId", CHAINS_PYTHON, 0 },
+    { "OSRT_API", "pythonCallchainId", CHAINS_PYTHON, 0 },
+    { "COMPOSITE_EVENTS", "pythonCallchainId", CHAINS_PYTHON, 0 },
+    { "TACHO_PYTHON_SAMPLE", "callchainId", CHAINS_PYTHON, 0 },
 };
 
 int chain_table_find(const char *name)

@@ -31,12 +31,14 @@ enum {
 #define CHAIN_PYTHON_COLUMNS \
     { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line", "calledByC" }
 
-/* Rows that have a call chain, and the column with its id. A table has at most one chain of each kind. */
+/* Rows that have a call chain, and the column with its id. A row has at most one stack of each kind, and may have
+ * chains that only name something. */
 struct chain_user {
     const char *table, *column;
     enum chain_table chains;
+    int is_name; /* the chain is no stack: its one frame names what the row is about */
 };
-enum { CHAIN_USERS = 8 };
+enum { CHAIN_USERS = 9 };
 extern const struct chain_user chain_users[CHAIN_USERS];
 
 #endif

@@ -125,7 +125,8 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
     for (size_t i = 0; i < CHAIN_USERS && !chain.count; i++) {
         const struct chain_user *user = &chain_users[i];
         const struct key_ranges_kind kind = { user->table, { user->column }, NULL };
-        if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
+        if (strcmp(user->table, place_table(view, place)) != 0 || user->is_name ||
+            is_python != (user->chains == CHAINS_PYTHON))
             continue;
         if ((code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err)) != 0)
             return code;

@@ -115,7 +115,7 @@ int missing_stacks_read(struct missing_stacks list[MISSING_STACKS_MAX], size_t *
     if (health.complete && !health.recovered)
         return 0;
     for (size_t i = 0; i < CHAIN_USERS && *count < MISSING_STACKS_MAX; i++) {
-        if (!nouns[chain_users[i].chains])
+        if (!nouns[chain_users[i].chains] || chain_users[i].is_name)
             continue;
         if ((code = read_user(&list[*count], report, &chain_users[i], err)) != 0)
             return code;
