@@ -264,6 +264,7 @@ class Conditions(lib.Case):
             self.assertGreater(report.count(source, "lost", "disk-full"), 0, source)
         info = subprocess.run([lib.TACHO, "info", self.path("copy.tacho")], capture_output=True, text=True)
         self.assertNotIn("CALLCHAINS", info.stdout)
+        self.assertNotIn("rows of stack", info.stdout)
 
     def test_too_few_descriptors(self):
         """The limit is to blame, not the program."""

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "analyze/model/event_counts.h"
+#include "analyze/model/stacks/missing_stacks.h"
 #include "made_report.h"
+#include "report/schema/chain_tables.h"
 #include "wire/wire.h"
 
 static void count_as(struct writer *writer, const char *source, const char *fate, const char *cause, int64_t count)
@@ -138,6 +140,55 @@ static void tables_and_tampering(void **state)
     report_close(report);
 }
 
+static void add_call(struct writer *writer, int64_t start, int64_t stack)
+{
+    struct row_OSRT_API row = { 0 };
+
+    ROW_SET(&row, OSRT_API, start, start);
+    ROW_SET(&row, OSRT_API, end, start + 1);
+    ROW_SET(&row, OSRT_API, callchainId, stack);
+    ROW_SET(&row, OSRT_API, lockCallchainId, 99); /* the name of a lock is no stack of a call */
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+static void add_frame(struct writer *writer, int64_t stack)
+{
+    struct row_OSRT_CALLCHAINS row = { 0 };
+
+    ROW_SET(&row, OSRT_CALLCHAINS, id, stack);
+    ROW_SET(&row, OSRT_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
+}
+
+/* Two of three calls lost their stacks of three frames each. The events themselves are all there. */
+static void stacks_on_a_full_disk(void **state)
+{
+    struct missing_stacks missing[MISSING_STACKS_MAX];
+    struct writer *writer = start();
+    struct text text = { 0 };
+    struct error err;
+    size_t count;
+
+    for (int i = 1; i <= 3; i++)
+        add_call(writer, i * 1000, i);
+    add_frame(writer, 1);
+    add_frame(writer, 1);
+    count_as(writer, "osrt", "recorded", "", 3);
+    count_as(writer, "stack frames", "lost", "disk-full", 6);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 1);
+    expect_sentence(0, "6 of 8 stack frames lost (disk full): events have no stack, or a part of it");
+    for (int i = 0; i < CHAIN_TABLES; i++)
+        assert_true(loss_concerns(&counts.losses[0], chain_tables[i]));
+    assert_false(loss_concerns(&counts.losses[0], "OSRT_API"));
+    assert_int_equal(missing_stacks_read(missing, &count, report, &err), 0);
+    assert_int_equal(count, 1);
+    missing_stacks_describe(&text, missing, count);
+    assert_string_equal(text_string(&text), "2 of 3 OS runtime calls have no stack: those of the last 2.00 µs");
+    text_free(&text);
+    report_close(report);
+}
+
 /* A source without words would be told as rows of a table that does not exist. */
 static void every_source_has_words(void **state)
 {
@@ -160,9 +211,10 @@ static void every_source_has_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_rings),         cmocka_unit_test(a_torn_sample),
-        cmocka_unit_test(several_causes),       cmocka_unit_test(processes),
-        cmocka_unit_test(tables_and_tampering), cmocka_unit_test(every_source_has_words),
+        cmocka_unit_test(kernel_rings),           cmocka_unit_test(a_torn_sample),
+        cmocka_unit_test(several_causes),         cmocka_unit_test(processes),
+        cmocka_unit_test(tables_and_tampering),   cmocka_unit_test(stacks_on_a_full_disk),
+        cmocka_unit_test(every_source_has_words),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -48,6 +48,12 @@ static const struct loss_words words[] = {
       "of the events have none",
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS" },
       { 0 } },
+    { COUNTED_STACK_FRAMES,
+      "stack frames",
+      "events have no stack, or a part of it",
+      NULL,
+      { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS" },
+      { 0 } },
     { "notes",
       "records about processes, threads and modules",
       "up to",
@@ -186,6 +192,23 @@ static uint64_t recorded_of(const struct event_counts *counts, const char *sourc
     return found ? found->recorded : 0;
 }
 
+/* Rows that a full disk took are counted, but not those that it left. */
+static int is_of_rows(const struct loss *loss)
+{
+    return loss->words == &of_a_table || strcmp(loss->source, COUNTED_STACK_FRAMES) == 0;
+}
+
+static uint64_t rows_left(const struct loss *loss, const struct report *report)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        rows += loss_concerns(loss, table->name) ? table->rows : 0;
+    }
+    return rows;
+}
+
 /* Of how many events each loss is one. */
 static int set_totals(struct event_counts *counts, struct report *report, struct error *err)
 {
@@ -196,6 +219,8 @@ static int set_totals(struct event_counts *counts, struct report *report, struct
         if (loss_is_of_processes(loss)) {
             if ((code = count_processes(report, &loss->total, err)) != 0)
                 return code;
+        } else if (is_of_rows(loss)) {
+            loss->total = loss->lost + rows_left(loss, report);
         } else {
             loss->total = loss->lost + recorded_of(counts, loss->source) + recorded_of(counts, loss->words->with[0]) +
                           recorded_of(counts, loss->words->with[1]);

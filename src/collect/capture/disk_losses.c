@@ -34,7 +34,7 @@ static void count_table(struct collector *collector, enum table_id table)
         for (const struct collect_table *owned = collect_sources[i]->tables; owned && owned->source; owned++)
             lost -= owned->table == table ? take(collector, owned, lost) : 0;
     if (chain_table_find(schema_tables[table].name) >= 0)
-        process_count_row(collector->primary, "stack frame", "lost", "disk-full", (int64_t)lost);
+        process_count_row(collector->primary, "stack frames", "lost", "disk-full", (int64_t)lost);
     else
         count(collector, schema_tables[table].name, lost, 0);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/event_counts.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "base/saturating.h"
@@ -105,15 +106,28 @@ free_ids:
     return code;
 }
 
+/* The capture was killed, or its disk was full. */
+static int may_lack_stacks(int *may, struct report *report, struct error *err)
+{
+    struct report_health health = report_health(report);
+    struct event_counts counts;
+    int code;
+
+    if ((code = event_counts_read(&counts, report, err)) != 0)
+        return code;
+    const struct counted_source *frames = event_counts_find(&counts, COUNTED_STACK_FRAMES);
+    *may = !health.complete || health.recovered || (frames && frames->lost);
+    return 0;
+}
+
 int missing_stacks_read(struct missing_stacks list[MISSING_STACKS_MAX], size_t *count, struct report *report,
                         struct error *err)
 {
-    struct report_health health = report_health(report);
-    int code;
+    int may, code;
 
     *count = 0;
-    if (health.complete && !health.recovered)
-        return 0;
+    if ((code = may_lack_stacks(&may, report, err)) != 0 || !may)
+        return code;
     for (size_t i = 0; i < CHAIN_USERS && *count < MISSING_STACKS_MAX; i++) {
         if (!nouns[chain_users[i].chains] || chain_users[i].is_name)
             continue;

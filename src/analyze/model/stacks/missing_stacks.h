@@ -1,5 +1,5 @@
-/* Stacks that an unfinished report lacks. The collector writes stacks every few seconds, after the events that have
- * them: those of the last seconds before it was killed are missing. */
+/* Stacks that a report lacks. The collector writes stacks every few seconds, after the events that have them: those of
+ * the last seconds before it was killed are missing, and those for which the disk had no space. */
 #ifndef TACHO_ANALYZE_MODEL_STACKS_MISSING_STACKS_H
 #define TACHO_ANALYZE_MODEL_STACKS_MISSING_STACKS_H
 
@@ -15,8 +15,8 @@ struct missing_stacks {
 };
 enum { MISSING_STACKS_MAX = 4 };
 
-/* Lists the tables that lack stacks, and returns their number in *count: 0 for a report that was closed in good order.
- */
+/* Lists the tables that lack stacks, and returns their number in *count: 0 for a report that was closed in good order
+ * on a disk with space. */
 int missing_stacks_read(struct missing_stacks list[MISSING_STACKS_MAX], size_t *count, struct report *report,
                         struct error *err);
 
