@@ -1,4 +1,5 @@
 /* tacho sql: questions to a report in SQL, from the command line, a pipe or a prompt. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ struct session {
     char *names;         /* owned; its columns' */
     int streams;         /* the format may be written piece by piece */
     int no_header;       /* was asked for */
+    int is_interactive;  /* there is a prompt */
 };
 
 static int set_format(struct session *session, const char *text, struct error *err)
@@ -218,6 +220,26 @@ static int obey(struct session *session, const char *line, struct error *err)
     return code != 0 ? code : quit;
 }
 
+static struct query *interruptible; /* the query that Ctrl-C ends; a signal handler has no other way to find it */
+
+static void interrupt(int signal)
+{
+    query_interrupt(interruptible);
+}
+
+/* Runs a statement; at a terminal Ctrl-C ends the statement and not the program. */
+static int answer_interruptibly(struct session *session, const char *sql, struct error *err)
+{
+    const struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
+    struct sigaction before;
+
+    interruptible = session->query;
+    sigaction(SIGINT, &action, &before);
+    int code = answer(session, sql, err);
+    sigaction(SIGINT, &before, NULL);
+    return code;
+}
+
 /* Takes lines until they make a statement. 1: the end was asked for. */
 static int take_line(struct session *session, struct text *statement, const char *line, struct error *err)
 {
@@ -230,7 +252,8 @@ static int take_line(struct session *session, struct text *statement, const char
     text_addf(statement, "%s\n", line);
     if (!query_is_complete(text_string(statement)))
         return 0;
-    code = answer(session, text_string(statement), err);
+    code = session->is_interactive ? answer_interruptibly(session, text_string(statement), err)
+                                   : answer(session, text_string(statement), err);
     text_clear(statement);
     return code;
 }
@@ -267,7 +290,8 @@ static int converse(struct session *session)
         error_set(&err, ERR_NO_MEMORY, "out of memory");
         return command_fail(session->command, &err);
     }
-    if (prompt_is_terminal(prompt)) {
+    session->is_interactive = prompt_is_terminal(prompt);
+    if (session->is_interactive) {
         sql_words_find(&words, session->query);
         fputs("Enter SQL statements, each with a semicolon at the end; .help lists the commands.\n", stdout);
     }

@@ -155,6 +155,8 @@ static int explain(const struct query *query, struct error *err)
 
     if ((code & 0xff) == SQLITE_AUTH)
         return error_set(err, ERR_DENIED, "a report is read-only: use SELECT");
+    if ((code & 0xff) == SQLITE_INTERRUPT && !query->limit_ms)
+        return error_set(err, ERR_CANCELLED, "interrupted");
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return error_set(err, ERR_CANCELLED,
                          "the query was cancelled after %.3g seconds; select fewer columns or a shorter time",
@@ -237,6 +239,11 @@ void query_limit(struct query *query, int64_t milliseconds)
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, milliseconds ? LONGEST_VALUE : NO_LIMIT);
     sqlite3_limit(query->database, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, milliseconds ? LONGEST_PATTERN : USUAL_PATTERN);
     sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
+}
+
+void query_interrupt(struct query *query)
+{
+    sqlite3_interrupt(query->database);
 }
 
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err)

@@ -36,6 +36,9 @@ struct query_visitor {
  * megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
 void query_limit(struct query *query, int64_t milliseconds);
 
+/* Ends the query_run() that is under way with ERR_CANCELLED. May be called from a signal handler. */
+void query_interrupt(struct query *query);
+
 /* Runs all statements of sql. A callback that returns non-zero ends the run with that code. */
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err);
 

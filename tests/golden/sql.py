@@ -1,6 +1,7 @@
 """`tacho sql` gives the rows that sqlite3 gives: over every table of the captures of nsys, joins and aggregates included."""
 
 import csv
+import fcntl
 import gzip
 import io
 import json
@@ -8,10 +9,13 @@ import os
 import pty
 import random
 import re
+import select
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 
 from lib import read_terminal
 
@@ -178,6 +182,29 @@ def check_editing():
         check("editing", done.wait() == 0 and expected in text, keys, text)
 
 
+def check_interrupt():
+    """Ctrl-C ends a statement that would run for ever, and the prompt goes on."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "XDG_STATE_HOME": os.path.join(os.getcwd(), "state")}
+    done = subprocess.Popen([TACHO, "sql", "-f", "csv", "evil.sqlite"], stdin=follower, stdout=follower, stderr=follower, env=environment,
+                            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(follower)
+    text = b""
+    while b"tacho> " not in text:
+        text += os.read(leader, 1)
+    os.write(leader, b"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c;\n")
+    while b"FROM c;\r" not in text or not text.endswith(b"\n"):  # the line is done, and the terminal sends signals again
+        text += os.read(leader, 1)
+    while b"interrupted" not in text:
+        os.write(leader, b"\x03")
+        time.sleep(0.05)  # a key that comes too early is none for the statement: it is sent again
+        while select.select([leader], [], [], 0)[0]:
+            text += os.read(leader, 4096)
+    os.write(leader, b"SELECT 6 * 7;\n.quit\n")
+    text += read_terminal(leader)
+    check("Ctrl-C in a statement", done.wait() == 0 and b"\r\n42\r\n" in text, text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -197,6 +224,7 @@ def main():
         check_damage("mix.tacho")
         check_terminal()
         check_editing()
+        check_interrupt()
     if compared < 40:
         sys.exit(f"only {compared} tables were compared")
     print(f"{compared} tables compared")

@@ -78,9 +78,10 @@ static void test_keys(void **state)
         { "a\xff\x80\x1e"
           "b",
           "ab|" },
-        { "a\xc3(b", "ab|" },
+        { "a\xc3(b", "a(b|" },
         { "a\033[5~b", "ab|" },
-        { "a\033[200~b\033[201~c", "abc|" },
+        { "a\033[200~b\tc\033[201~d", "ab cd|" }, /* a paste: its tab completes nothing */
+        { "a\xc3\"b", "a\"b|" },
         { "a\033[1;2;3;4;5;6;7;8;9;10b", "a|" },
     };
     const struct history none = { 0 };

@@ -65,6 +65,20 @@ static int keep(struct history *history, const char *line)
     return 1;
 }
 
+/* Opens the file if it is one: a pipe or a device in its place would hold the prompt up. */
+static FILE *open_file(const char *path, int flags, const char *mode)
+{
+    int file = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
+    struct stat status;
+
+    if (file < 0)
+        return NULL;
+    FILE *opened = fstat(file, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(file, mode) : NULL;
+    if (!opened)
+        close(file);
+    return opened;
+}
+
 /* Returns the number of lines in the file. */
 static size_t read_lines(struct history *history, FILE *file)
 {
@@ -101,7 +115,7 @@ free_path:
 void history_open(struct history *history, const char *name)
 {
     *history = (struct history){ .path = find_path(name) };
-    FILE *file = history->path ? fopen(history->path, "re") : NULL;
+    FILE *file = history->path ? open_file(history->path, O_RDONLY, "r") : NULL;
 
     if (!file)
         return;
@@ -115,11 +129,11 @@ void history_add(struct history *history, const char *line)
 {
     if (!keep(history, line) || !history->path)
         return;
-    int file = open(history->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0)
+    FILE *file = open_file(history->path, O_WRONLY | O_APPEND | O_CREAT, "a");
+    if (!file)
         return;
-    dprintf(file, "%s\n", line);
-    close(file);
+    fprintf(file, "%s\n", line);
+    fclose(file);
 }
 
 void history_close(struct history *history)

@@ -297,6 +297,10 @@ static enum line_event complete(struct line_edit *edit)
         start--;
     if (start == 1 && edit->line.bytes[0] == '.')
         start = 0;
+    if (edit->is_pasting) {
+        insert(edit, " ", 1);
+        return LINE_CHANGED;
+    }
     if (!edit->words || start == edit->at)
         return LINE_NOTHING;
     size_t length = edit->at - start, count = find_words(edit, edit->line.bytes + start, length, &first, &common);
@@ -309,6 +313,18 @@ static enum line_event complete(struct line_edit *edit)
     if (count == 1)
         insert(edit, " ", 1);
     return LINE_CHANGED;
+}
+
+static enum line_event begin_paste(struct line_edit *edit)
+{
+    edit->is_pasting = 1;
+    return LINE_NOTHING;
+}
+
+static enum line_event end_paste(struct line_edit *edit)
+{
+    edit->is_pasting = 0;
+    return LINE_NOTHING;
 }
 
 /* ---- from bytes to keys ---------------------------------------------------------------------------------------- */
@@ -355,6 +371,8 @@ static const struct key keys[] = {
     { "\033[4~", go_end },
     { "\033[7~", go_home },
     { "\033[8~", go_end },
+    { "\033[200~", begin_paste },
+    { "\033[201~", end_paste },
     { "\033[3~", erase_right },
     { "\033b", go_word_left },
     { "\033f", go_word_right },
@@ -414,6 +432,9 @@ static enum line_event press(struct line_edit *edit, const struct key *key)
 
 enum line_event line_edit_key(struct line_edit *edit, unsigned char byte)
 {
+    /* The rest of a character is missing: the next one begins. */
+    if (edit->sequence_length && (unsigned char)edit->sequence[0] >= 0xC0 && (byte & 0xC0) != 0x80)
+        edit->sequence_length = 0;
     if (edit->sequence_length == sizeof edit->sequence) /* a long sequence is read to its end, and then unknown */
         edit->sequence_length--;
     edit->sequence[edit->sequence_length++] = (char)byte;

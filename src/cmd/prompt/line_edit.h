@@ -37,6 +37,7 @@ struct line_edit {
     struct text deleted;            /* what Ctrl-Y inserts */
     struct text pattern;            /* of the search */
     int is_searching;
+    int is_pasting;                 /* between the marks of a terminal's bracketed paste: a tab is white space */
     struct text found;              /* completions, one a line */
     const struct line_words *words; /* NULL: none */
     char sequence[16];              /* an escape sequence or a character that is not complete yet */

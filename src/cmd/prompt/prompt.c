@@ -78,15 +78,42 @@ static size_t character_bytes(const char *at)
     return length;
 }
 
+/* The columns of the character at a place of the line. */
+static size_t columns_at(const char *at)
+{
+    return columns_of(at, character_bytes(at));
+}
+
 /* The first byte that is shown: as few as possible are left out, and the cursor fits. */
 static size_t first_shown(const struct line_edit *edit, size_t room)
 {
     const char *line = text_string(&edit->line);
-    size_t first = 0;
+    size_t first = edit->at;
 
-    while (first < edit->at && columns_of(line + first, edit->at - first) > room)
-        first += character_bytes(line + first);
+    for (size_t taken = 0; first > 0;) {
+        size_t before = first - 1;
+        while (before > 0 && ((unsigned char)line[before] & 0xC0) == 0x80)
+            before--;
+        taken += columns_at(line + before);
+        if (taken > room)
+            break;
+        first = before;
+    }
     return first;
+}
+
+/* The byte behind the last one that is shown. */
+static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
+{
+    const char *line = text_string(&edit->line);
+    size_t end = first;
+
+    for (size_t taken = 0; end < edit->line.length; end += character_bytes(line + end)) {
+        taken += columns_at(line + end);
+        if (taken > room)
+            break;
+    }
+    return end;
 }
 
 /* As much of the line as fits behind the prompt; the cursor is put where it belongs. */
@@ -105,9 +132,7 @@ static void draw(const struct prompt *prompt, const char *shown)
     size_t taken = columns_of(out.bytes + from, out.length - from);
     size_t room = width > taken + 10 ? width - taken - 1 : 10, first = first_shown(edit, room);
     const char *line = text_string(&edit->line);
-    size_t end = first;
-    while (end < edit->line.length && columns_of(line + first, end + character_bytes(line + end) - first) <= room)
-        end += character_bytes(line + end);
+    size_t end = end_shown(edit, first, room);
     display_add(&out, line + first, end - first, 0);
     text_addf(&out, "\r\033[%zuC", taken + columns_of(line + first, edit->at - first));
     write_text(&out);
@@ -136,6 +161,13 @@ static void list_found(const struct text *found)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
+/* The terminal marks what is pasted, so that a tab in it completes nothing. */
+static void mark_pastes(int on)
+{
+    fputs(on ? "\033[?2004h" : "\033[?2004l", stdout);
+    fflush(stdout);
+}
+
 static int set_raw(struct prompt *prompt)
 {
     struct termios raw;
@@ -147,11 +179,15 @@ static int set_raw(struct prompt *prompt)
     raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
+        return 0;
+    mark_pastes(1);
+    return 1;
 }
 
 static void set_cooked(const struct prompt *prompt)
 {
+    mark_pastes(0);
     tcsetattr(STDIN_FILENO, TCSADRAIN, &prompt->cooked);
 }
 
