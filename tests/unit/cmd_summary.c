@@ -553,6 +553,7 @@ static void exports_and_names(void **state)
     struct error err;
 
     message(writer, "in both");
+    message(writer, ""); /* the disk was full when its text was to be written */
     process(writer, 77, "/bin/child\033", "fork", "running");
     ROW_SET(&streams, ProcessStreams, globalPid, made_thread(1, 0));
     ROW_SET(&streams, ProcessStreams, filenameId, made_string(writer, "stdout"));
@@ -578,6 +579,7 @@ static void exports_and_names(void **state)
     expect_no(text_string(&out), "the report was ready");
     expect_line(text_string(&out), "  note: The disk is full");
     expect_line(text_string(&out), "  note: in both");
+    expect_no(text_string(&out), "note: \n");
     expect_no(text_string(&out), "more are in the report");
 }
 

@@ -268,11 +268,13 @@ static int read_sampling(struct capture_facts *facts, struct report *report, str
 
 enum { SEVERITY, TEXT };
 
+/* A full disk may have taken the text. */
 static int is_warning(const struct capture_facts *facts, size_t row)
 {
     enum { SEVERITY_WARNING = 2 };
 
-    return facts->is_ours && small_table_number(&facts->messages, row, SEVERITY, 0) >= SEVERITY_WARNING;
+    return facts->is_ours && small_table_number(&facts->messages, row, SEVERITY, 0) >= SEVERITY_WARNING &&
+           *small_table_text(&facts->messages, row, TEXT, NULL);
 }
 
 static int read_messages(struct capture_facts *facts, struct report *report, struct error *err)
