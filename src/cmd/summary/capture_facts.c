@@ -324,6 +324,7 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
         (code = read_times(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
         (code = report_sources_read(&facts->sources, report, err)) != 0)
         return code;
+    facts->is_ours |= !health.complete; /* imports are whole; an early kill leaves no version in the file */
     facts->is_over |= facts->is_ours && health.complete && !health.recovered;
     facts->has_output = facts->is_ours && streams && streams->rows;
     return read_messages(facts, report, err);

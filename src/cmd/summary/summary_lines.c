@@ -109,11 +109,11 @@ static void add_head(struct text *out, const struct summary *summary)
 {
     enum { WIDEST = 60 };
     const struct capture_facts *facts = &summary->facts;
-    const char *path = summary->request->report_path;
+    const char *unnamed = facts->is_over ? "the program" : summary->request->report_path;
 
     text_addf(out, "tacho: %s", summary_bold(summary->request));
-    display_add(out, *facts->program ? facts->program : path,
-                *facts->program ? first_word(facts->program) : strlen(path), WIDEST);
+    display_add(out, *facts->program ? facts->program : unnamed,
+                *facts->program ? first_word(facts->program) : strlen(unnamed), WIDEST);
     text_add(out, summary_plain(summary->request));
     if (facts->is_over) {
         add_ending(out, facts);
