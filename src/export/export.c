@@ -99,6 +99,20 @@ restore_mask:
     return code;
 }
 
+/* Lets an error name the file that was asked for in place of the unfinished one, and say what to do. */
+static int explain(struct error *err, int code, const char *unfinished, const char *path)
+{
+    const char *advice = code == ERR_NO_SPACE ? "; free space, or write elsewhere with -o FILE" : "";
+
+    if (!err)
+        return code;
+    struct error said = *err;
+    const char *at = strstr(said.text, unfinished);
+    if (!at)
+        return error_set(err, code, "%s%s", said.text, advice);
+    return error_set(err, code, "%.*s%s%s%s", (int)(at - said.text), said.text, path, at + strlen(unfinished), advice);
+}
+
 /* Exports are written in a folder that only we can enter, beside their final place, so that nobody can put a link in
  * the way. */
 static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
@@ -113,9 +127,12 @@ static int export_aside(const struct exporter *exporter, struct report *report, 
     if (!mkdtemp(folder))
         return error_set_errno(err, "cannot write '%s'", path);
     snprintf(unfinished, sizeof unfinished, "%s/export", folder);
-    if ((code = write_unfinished(exporter, report, unfinished, path, options, old, err)) != 0 ||
-        (code = move_into_place(unfinished, path, ending, overwrite, err)) != 0)
+    if ((code = write_unfinished(exporter, report, unfinished, path, options, old, err)) == 0)
+        code = move_into_place(unfinished, path, ending, overwrite, err);
+    if (code != 0) {
+        code = explain(err, code, unfinished, path);
         remove_output(unfinished, ending);
+    }
     rmdir(folder);
     return code;
 }

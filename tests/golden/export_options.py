@@ -4,6 +4,9 @@ import csv
 import gzip
 import json
 import os
+import re
+import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,8 +24,8 @@ def check(what, expected, got):
         print(f"{what}:\n  expected {str(expected)[:500]}\n  got      {str(got)[:500]}")
 
 
-def run(*arguments):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def run(*arguments, **more):
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
     return done.returncode, done.stderr.decode()
 
 
@@ -157,6 +160,23 @@ def damage(original):
     check("the damage cost some rows somewhere", True, fewer > 0)
 
 
+def no_space():
+    """A disk that is full from the start, or within the file: a limit on the size of files stands for it. The error names the file that was asked
+    for, and nothing stays behind."""
+    before = sorted(os.listdir("."))
+    for kind, bytes_written in (("chrome", 0), ("chrome", 200_000), ("perfetto", 0), ("perfetto", 50_000), ("arrow", 0), ("arrow", 1_000_000), ("arrowdir", 100),
+                                ("json", 50_000), ("csv", 100), ("tacho", 10_000), ("folded", 0)):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_written, bytes_written))
+
+        status, said = run("export", "-q", "-t", kind, "-o", "wanted", "mix.tacho", preexec_fn=limit)
+        what = f"{kind} on a disk with {bytes_written} bytes"
+        check(what, (1, True), (status, bool(re.fullmatch(r"tacho export: cannot write '?wanted(/\w+\.arrow)?'?: File too large; "
+                                                         r"free space, or write elsewhere with -o FILE\n", said))))
+        check(f"{what}: {said}", before, sorted(os.listdir(".")))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -169,6 +189,7 @@ def main():
         plain(original)
         mistakes()
         damage(original)
+        no_space()
     sys.exit(failures != 0)
 
 
