@@ -52,7 +52,8 @@ def _is_loaded(library: str) -> bool:
 
 
 def _let_read(pid: int) -> None:
-    """Lets a process read our memory, for Python samples: with Yama, the default of some distributions, only a parent may."""
+    """Lets a process read our memory, for Python samples: with Yama, the default of some distributions, only a parent may. 0: no other
+    any more. There is one such process, and it cannot be asked for: one that the program has named before is replaced."""
     set_ptracer = 0x59616d61  # PR_SET_PTRACER; fails where there is no Yama
     ctypes.CDLL(None).prctl(set_ptracer, ctypes.c_ulong(pid), 0, 0, 0)
 
@@ -112,6 +113,7 @@ class OwnCapture:
             self.collector.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.collector.wait(timeout=1 if self.is_silent else 10)
+        _let_read(0)
         if self.folder is not None:  # the collector does it if it can
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -114,6 +114,19 @@ from tacho import _capture
 _capture._own.end()
 assert _capture._own.collector.poll() == 0, _capture._own.collector.poll()''')
 
+    def test_who_may_read_our_memory(self):
+        """The collector, until the capture ends. Not every kernel has Yama, and none tells who may: the calls are looked at."""
+        self.run_text('''
+import tacho
+from tacho import _capture
+allowed, let_read = [], _capture._let_read
+_capture._let_read = lambda pid: (allowed.append(pid), let_read(pid))
+with tacho.profile():
+    pass
+assert allowed == [_capture._own.collector.pid], allowed
+_capture._own.end()
+assert allowed[1:] == [0], allowed''')
+
     def test_windows_that_cross(self):
         """Each has all that lies in it, and the last one to end ends the recording."""
         out = self.run_text('''
