@@ -122,7 +122,7 @@ class Table:
     """The csv of a report."""
 
     def __init__(self, report, file, known):
-        options = ":fold=true" if report in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum") else ""
+        options = ":fold=true" if report in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "thread_wait_sum") else ""
         command = "analyze" if report in RULES else "stats"
         header, *self.rows = csv.reader(output(command, "-q", "-f", "csv", "-r", report + options, "--rows=all", file).splitlines())
         parts = [re.fullmatch(r"(.*?)(?: \((ns|%|MB|B)\))?", name) for name in header]

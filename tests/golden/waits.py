@@ -87,6 +87,31 @@ def check_waits(folder):
     check("one thread", {"nanosleep", "mtx_lock"}, {row["Waited For"] for row in table("thread_wait_sum", path, "--filter-tid", "8")})
 
 
+def check_pools(folder):
+    """Threads of one name share a row where they wait for the same; the main thread, another process and other names do not."""
+    report, other = Report(os.path.join(folder, "pools.sqlite")), (9 << 24) | (1 << 48)
+    threads = {MAIN: "pool", PROCESS | 10: "pool", PROCESS | 11: "pool", PROCESS | 12: "pool", PROCESS | 13: "reader", other | 14: "pool"}
+    for thread, name in threads.items():
+        report.add("ThreadNames", nameId=report.text(name), priority=0, globalTid=thread)
+        report.os_call(thread, 0, 100 + (thread & 255), "sem_wait")
+    report.os_call(PROCESS | 10, 500, 700, "sem_wait")
+    report.os_call(PROCESS | 11, 500, 590, "read")
+    for thread in (20, 21):  # without a name
+        report.os_call(PROCESS | thread, 0, 50, "poll")
+    path = report.write()
+    columns = ("Total Time (ns)", "Count", "Avg (ns)", "Max (ns)", "PID", "TID", "Threads", "Thread", "Waited For")
+    check("threads of one name",
+          [(110 + 111 + 112 + 200, 4, 133.3, 200, 7, "", 3, "pool", "sem_wait"), (114, 1, 114, 114, 9, 14, 1, "pool", "sem_wait"),
+           (113, 1, 113, 113, 7, 13, 1, "reader", "sem_wait"), (107, 1, 107, 107, 7, 7, 1, "pool", "sem_wait"),
+           (100, 2, 50, 50, 7, "", 2, "", "poll"), (90, 1, 90, 90, 7, 11, 1, "pool", "read")],
+          [tuple(row[column] for column in columns) for row in table("thread_wait_sum:fold=true", path)])
+    check("each thread", 9, len(table("thread_wait_sum:fold=false", path)))
+    check("as without the option", table("thread_wait_sum", path), table("thread_wait_sum:fold=false", path))
+    check("no number of threads then", False, "Threads" in table("thread_wait_sum", path)[0])
+    check("with stacks", 6, len(table("thread_wait_sum:fold=true:stack", path)))
+    check("for people", True, "Threads" in output("stats", "-q", "-f", "human", "-r", "thread_wait_sum", path))
+
+
 # ---- why a GPU was idle ----
 
 def check_story(folder):
@@ -250,7 +275,7 @@ def check_hostile(folder):
         report.add(name, **{column: 59 if column == "eventType" else 27 if column == "eventClass" else 1 for column in columns.split()})
     path = report.write()
     for name in ("cpu_sample_sum", "cpu_sample_sum:lines:waiting", "cpu_topdown:thread:min=0", "cpu_bottomup:min=0", "cpu_sample_sum:python:module",
-                 "thread_wait_sum", "thread_wait_sum:stack", "gpu_idle_sum:gap=0", "gpu_idle_sum:thread=7", "gpu_idle_sum:thread=a"):
+                 "thread_wait_sum", "thread_wait_sum:stack", "thread_wait_sum:fold=true", "gpu_idle_sum:gap=0", "gpu_idle_sum:thread=7", "gpu_idle_sum:thread=a"):
         output("stats", "-q", "-f", "json", "-r", name, path)
         output("stats", "-q", "-f", "json", "-r", name, "--filter-time", "-5/100", "--filter-tid", "7", path)
     for kind in ("folded", "speedscope", "pprof", "svg"):
@@ -260,6 +285,7 @@ def check_hostile(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_waits(folder)
+        check_pools(folder)
         check_story(folder)
         for seed in range(4):
             check_random(folder, seed)

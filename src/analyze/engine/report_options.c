@@ -26,6 +26,16 @@ const char *option_text(const struct analysis_request *request, const char *name
     return option ? option->value : NULL;
 }
 
+int option_truth(const struct analysis_request *request, const char *name, int *out, struct error *err)
+{
+    const char *value = option_text(request, name);
+
+    *out = value && strcmp(value, "true") == 0;
+    if (value && !*out && strcmp(value, "false") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "%s is true or false, not '%s'", name, value);
+    return 0;
+}
+
 int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least,
                   int64_t greatest, int64_t *out, struct error *err)
 {

@@ -2,8 +2,6 @@
  * since the report need not hold them as strings. */
 #include "nvtx_fold.h"
 
-#include <string.h>
-
 #include "analyze/engine/report_options.h"
 #include "nvtx_domains.h"
 #include "operator_text.h"
@@ -11,15 +9,8 @@
 int nvtx_fold_open(struct nvtx_fold *fold, struct report *report, const struct analysis_request *request,
                    struct error *err)
 {
-    const char *value = option_text(request, "fold");
-
     *fold = (struct nvtx_fold){ .report = report };
-    if (!value || strcmp(value, "false") == 0)
-        return 0;
-    if (strcmp(value, "true") != 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "fold is true or false, not '%s'", value);
-    fold->is_on = 1;
-    return 0;
+    return option_truth(request, "fold", &fold->is_on, err);
 }
 
 void nvtx_fold_close(struct nvtx_fold *fold)

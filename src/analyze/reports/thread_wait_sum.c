@@ -10,11 +10,13 @@
 
 /* Names that are not in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
-enum { KEY_THREAD, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
+enum { KEY_OWNER, KEY_OWNER_NAME, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
+enum { NAME_NONE = -1, NAME_UNUSED = -2 }; /* KEY_OWNER_NAME of threads without a name, of a thread on its own */
 enum { DEEPEST_SHOWN = 32 };
 
 struct wait_sum {
     int64_t total_ns, longest_ns, off_cpu_ns, count;
+    int64_t thread, threads; /* the last one, and how many */
 };
 
 struct thread_waits {
@@ -22,10 +24,10 @@ struct thread_waits {
     struct thread_spans calls, off_cpu;
     struct call_origins origins;
     struct thread_names names;
-    struct keys keys;      /* of KEY_PARTS */
-    struct wait_sum *list; /* owned; by key */
+    struct keys keys;           /* of KEY_PARTS */
+    struct wait_sum *list;      /* owned; by key */
     size_t room;
-    int with_stacks;
+    int with_stacks, is_folded; /* is_folded: threads of the same name share rows, with their number */
 };
 
 static void waits_free(struct thread_waits *waits)
@@ -60,8 +62,21 @@ close_filter:
     return code;
 }
 
-static int add_wait(struct thread_waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
+/* Whose rows a wait counts in: the thread's own ones, or those of all of its name. A main thread has its own. */
+static void set_owner(int64_t key[KEY_PARTS], const struct thread_waits *waits, int64_t thread)
 {
+    const struct thread_name *name = thread_name_find(&waits->names, thread);
+    int is_alone = !waits->is_folded || global_tid_number(thread) == global_pid_number(thread);
+
+    key[KEY_OWNER] = is_alone ? thread : global_process(thread);
+    key[KEY_OWNER_NAME] = is_alone ? NAME_UNUSED : name ? name->name : NAME_NONE;
+}
+
+/* The waits under a key are added thread by thread. */
+static int add_wait(struct thread_waits *waits, int64_t thread, int64_t key[KEY_PARTS], int64_t time_ns,
+                    int64_t off_cpu_ns)
+{
+    set_owner(key, waits, thread);
     uint32_t number = keys_add(&waits->keys, key);
 
     if (number == NO_KEY || array_reserve_zeroed(&waits->list, &waits->room, number + 1u, sizeof *waits->list) != 0)
@@ -70,6 +85,8 @@ static int add_wait(struct thread_waits *waits, const int64_t key[KEY_PARTS], in
     wait->total_ns = saturating_add(wait->total_ns, time_ns);
     wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
     wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
+    wait->threads += wait->count == 0 || wait->thread != thread;
+    wait->thread = thread;
     wait->count++;
     return 0;
 }
@@ -86,9 +103,10 @@ static int add_outside(struct thread_waits *waits, const struct thread_span *off
                 end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
         left = saturating_add(left, saturating_duration(end, start));
     }
-    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY,
-                               STACK_EMPTY };
-    return left > 0 ? add_wait(waits, key, left, left) : 0;
+    int64_t key[KEY_PARTS] = { [KEY_NAME] = off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED,
+                               [KEY_FRAME] = NO_KEY,
+                               [KEY_STACK] = STACK_EMPTY };
+    return left > 0 ? add_wait(waits, off->thread, key, left, left) : 0;
 }
 
 static int64_t off_cpu_in(const struct thread_waits *waits, const struct thread_span *call)
@@ -112,9 +130,12 @@ static int sum_up(struct thread_waits *waits)
         struct call_origin origin;
         if (call_origins_find(&waits->origins, call->chain, call->python, &origin) != 0)
             return ERR_NO_MEMORY;
-        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, origin.frame,
-                                   waits->with_stacks ? origin.stack : STACK_EMPTY };
-        if (add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call)) != 0)
+        int64_t key[KEY_PARTS] = { [KEY_NAME] = call->name,
+                                   [KEY_HOLDER] = call->other,
+                                   [KEY_FRAME] = origin.frame,
+                                   [KEY_STACK] = waits->with_stacks ? origin.stack : STACK_EMPTY };
+        int64_t time = saturating_duration(call->start_ns, call->end_ns);
+        if (add_wait(waits, call->thread, key, time, off_cpu_in(waits, call)) != 0)
             return ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < waits->off_cpu.count; i++)
@@ -134,12 +155,13 @@ enum {
     CELL_OFF_CPU,
     CELL_PID,
     CELL_TID,
-    CELL_THREAD,
+    CELL_THREAD, /* from here on one place further if folded: CELL_THREADS is there */
     CELL_NAME,
     CELL_HOLDER,
     CELL_WHERE,
     CELL_STACK,
-    CELLS
+    CELLS,
+    CELL_THREADS = CELL_THREAD
 };
 
 static void add_name(struct text *out, const struct thread_waits *waits, int64_t name)
@@ -177,11 +199,13 @@ static void add_stack(struct text *out, const struct stacks *stacks, uint32_t st
 }
 
 /* The text of a column that names something; empty where nothing is known. */
-static void make_label(struct text *out, const struct thread_waits *waits, const int64_t key[KEY_PARTS], int column)
+static void make_label(struct text *out, const struct thread_waits *waits, uint32_t number, int column)
 {
+    const int64_t *key = keys_get(&waits->keys, number);
+
     text_clear(out);
     switch (column) {
-    case CELL_THREAD: add_thread_name(out, waits, key[KEY_THREAD]); break;
+    case CELL_THREAD: add_thread_name(out, waits, waits->list[number].thread); break;
     case CELL_NAME: add_name(out, waits, key[KEY_NAME]); break;
     case CELL_HOLDER:
         if (key[KEY_HOLDER])
@@ -199,7 +223,6 @@ static int add_row(struct table *table, struct thread_waits *waits, uint32_t num
                    struct text *text)
 {
     const struct wait_sum *wait = &waits->list[number];
-    const int64_t *key = keys_get(&waits->keys, number);
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -211,24 +234,29 @@ static int add_row(struct table *table, struct thread_waits *waits, uint32_t num
     cell_set_int(&row[CELL_MAX], wait->longest_ns);
     if (waits->off_cpu.count)
         cell_set_int(&row[CELL_OFF_CPU], wait->off_cpu_ns);
-    cell_set_int(&row[CELL_PID], global_pid_number(key[KEY_THREAD]));
-    cell_set_int(&row[CELL_TID], global_tid_number(key[KEY_THREAD]));
+    cell_set_int(&row[CELL_PID], global_pid_number(wait->thread));
+    if (wait->threads == 1)
+        cell_set_int(&row[CELL_TID], global_tid_number(wait->thread));
+    if (waits->is_folded)
+        cell_set_int(&row[CELL_THREADS], wait->threads);
     for (int column = CELL_THREAD; column < (waits->with_stacks ? CELLS : CELL_STACK); column++) {
-        make_label(text, waits, key, column);
-        if (cell_set_built(table, &row[column], text) != 0)
+        make_label(text, waits, number, column);
+        if (cell_set_built(table, &row[column + waits->is_folded], text) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
+static int by_total(const struct table_cell *a, const struct table_cell *b, void *context)
 {
+    const struct thread_waits *waits = context;
+
     if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
         return a[CELL_TOTAL].integer < b[CELL_TOTAL].integer ? 1 : -1;
     for (int i = CELL_PID; i <= CELL_TID; i++)
         if (a[i].integer != b[i].integer)
             return a[i].integer > b[i].integer ? 1 : -1;
-    for (int i = CELL_NAME; i <= CELL_WHERE; i++) {
+    for (int i = CELL_THREAD + waits->is_folded; i <= CELL_WHERE + waits->is_folded; i++) {
         int order = cell_compare_text(&a[i], &b[i]);
         if (order)
             return order;
@@ -247,14 +275,13 @@ static int fill(struct table *table, struct thread_waits *waits)
     for (uint32_t i = 0; i < waits->keys.count; i++)
         if ((code = add_row(table, waits, i, whole, &text)) != 0)
             goto free_text;
-    table_sort(table, by_total, NULL);
+    table_sort(table, by_total, waits);
 free_text:
     text_free(&text);
     return code;
 }
 
-static int thread_wait_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
+static struct table *new_table(const struct thread_waits *waits)
 {
     static const struct table_column columns[CELLS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
@@ -265,17 +292,34 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 },
         { "Stack", CELL_TEXT, UNIT_NONE, 0 },
     };
+    static const struct table_column threads = { "Threads", CELL_INT, UNIT_NONE, 0 };
+    struct table_column shown[CELLS + 1];
+    size_t count = 0;
+
+    for (int i = 0; i < (waits->with_stacks ? CELLS : CELL_STACK); i++) {
+        if (i == CELL_THREAD && waits->is_folded)
+            shown[count++] = threads;
+        shown[count++] = columns[i];
+    }
+    return table_new(shown, count);
+}
+
+static int thread_wait_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
+{
     struct thread_waits waits = { .report = report,
                                   .keys.width = KEY_PARTS,
                                   .with_stacks = option_given(request, "stack") };
-    struct table *table = table_new(columns, waits.with_stacks ? CELLS : CELL_STACK);
+    struct table *table = NULL;
     int code;
 
-    if ((code = read_spans(&waits, report, request, err)) != 0)
+    if ((code = option_truth(request, "fold", &waits.is_folded, err)) != 0 ||
+        (code = read_spans(&waits, report, request, err)) != 0)
         goto done;
     if ((code = call_origins_open(&waits.origins, report, err)) != 0 ||
         (code = thread_names_read(&waits.names, report, err)) != 0)
         goto done;
+    table = new_table(&waits);
     if (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
 done:
@@ -287,15 +331,19 @@ static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum",
     .title = "Thread Wait Summary",
-    .usage = "[:stack]",
-    .help = "For each thread, the outermost libc and pthread calls by name, by the thread that held the lock, and by "
-            "the Python line or function that made the call, as far as these were recorded (stack: by the whole call "
-            "stack). Off CPU is the part of the time in which the thread did not run, if context switches were "
-            "recorded. Off-CPU time outside of all calls has rows of its own.",
+    .usage = "[:stack][:fold=<true|false>]",
+    .help =
+        "For each thread, the outermost libc and pthread calls by name, by the thread that held the lock, and by "
+        "the Python line or function that made the call, as far as these were recorded (stack: by the whole call "
+        "stack). Off CPU is the part of the time in which the thread did not run, if context switches were "
+        "recorded. Off-CPU time outside of all calls has rows of its own. fold: one row for all threads of a process "
+        "that have the same name and waited for the same in the same place, with their number; a main thread keeps "
+        "its own rows.",
     .needs = { { "OS Runtime trace data or thread switches", wait_tables } },
     .by_default = 22,
     .default_where = "TACHO_THREAD",
     .default_rows = 20,
+    .for_people = { "fold", "true" },
     .overlap = "threads wait at the same time",
     .run = thread_wait_sum,
 };
