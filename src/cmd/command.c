@@ -166,17 +166,32 @@ static const struct {
     { "trace", "perf",
       "use 'tacho profile -t osrt PROGRAM' to record OS calls, and 'tacho stats -r osrt_sum FILE' to sum them up" },
     { "sched", "perf", "use 'tacho stats -r sched_sum,thread_wait_sum FILE' to list when threads ran and waited" },
-    { "lock", "perf", "use 'tacho stats -r thread_wait_sum FILE' to list waits and who held the lock" },
+    { "lock", "perf", "use 'tacho analyze -r lock_contention FILE' to list contended locks and who held them" },
 };
+
+/* A name that is spelt like that of a file. */
+static int run_unreadable(const char *path)
+{
+    struct text clean = { 0 };
+    struct stat status;
+    const char *why = stat(path, &status) != 0 ? strerror(errno) : "it is not a regular file";
+
+    display_add(&clean, path, strlen(path), 0);
+    fprintf(stderr, "tacho: cannot open %s: %s\n", text_string(&clean), why);
+    text_free(&clean);
+    return EXIT_FAILED;
+}
 
 static int run_unknown(const char *name)
 {
     for (size_t i = 0; i < sizeof known_elsewhere / sizeof known_elsewhere[0]; i++)
         if (strcmp(name, known_elsewhere[i].name) == 0) {
-            fprintf(stderr, "tacho: tacho has no command '%s' like %s; %s\n", name, known_elsewhere[i].tool,
+            fprintf(stderr, "tacho: no command '%s' like that of %s; %s\n", name, known_elsewhere[i].tool,
                     known_elsewhere[i].advice);
             return EXIT_USAGE;
         }
+    if (*name != '-' && strpbrk(name, "./"))
+        return run_unreadable(name);
     const char *names[32];
     size_t count = 0;
 

@@ -37,6 +37,14 @@ remove_file:
     return code;
 }
 
+/* The file may be the program that the user means to record. */
+static void advise_recording(struct error *err)
+{
+    struct error cause = *err;
+
+    error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
+}
+
 int open_report(const char *path, struct report **out, struct error *err)
 {
     struct text found = { 0 };
@@ -48,6 +56,8 @@ int open_report(const char *path, struct report **out, struct error *err)
     importer = importer_for(text_string(&found));
     code = importer ? import_to_temporary(text_string(&found), importer, out, err)
                     : report_open(text_string(&found), out, err);
+    if (!importer && code == ERR_BAD_FORMAT)
+        advise_recording(err);
 free_name:
     text_free(&found);
     return code;

@@ -90,5 +90,12 @@ lib.check("keys of a check", {"name", "verdict", "why", "allow"}, {key for check
 lib.check("verdicts", doctor["failed"], sum(check["verdict"] == "fails" for check in doctor["checks"]))
 human = lib.output("doctor")
 lib.check("no check fails in part where all is said to work", doctor["failed"] + doctor["partly"] == 0, human.endswith("offers.\n"))
-lib.check("a file that is none", True, "unknown command" in lib.refusal("nosuch.tacho"))
+lib.check("a file that is none", "tacho: cannot open nosuch.tacho: No such file or directory\n", lib.refusal("nosuch.tacho"))
+lib.check("a folder", "tacho: cannot open ./: it is not a regular file\n", lib.refusal("./"))
+lib.check("a name that is no file's", True, "unknown command 'nosuch'" in lib.refusal("nosuch"))
+for length in (8, 8000):
+    with open("train.py", "w") as file:
+        file.write("#" * length)
+    said = lib.refusal("train.py")
+    lib.check(f"a program of {length} bytes", True, "cannot read train.py: it is" in said and said.endswith("to record a program: tacho profile PROGRAM\n"))
 sys.exit(lib.status())
