@@ -46,6 +46,9 @@ struct session {
     int streams;         /* the format may be written piece by piece */
     int no_header;       /* was asked for */
     int is_interactive;  /* there is a prompt */
+    /* JSON waits until it is known whether there are several answers, which are one document. */
+    struct text documents;
+    size_t document_count;
 };
 
 static int set_format(struct session *session, const char *text, struct error *err)
@@ -120,13 +123,42 @@ static int set_cell(struct session *session, struct table_cell *cell, size_t col
     return 0;
 }
 
+/* Adds the rows to the document: "[", then the answers with commas between them. */
+static void hold_document(struct session *session)
+{
+    text_add(&session->documents, session->document_count++ ? ",\n" : "[");
+    session->format->table(&session->documents, session->table, &session->request);
+    if (session->documents.length)
+        text_cut(&session->documents, session->documents.length - 1); /* the line feed */
+}
+
+/* Prints the document: one answer as it is, several as an array. */
+static int end_document(struct session *session)
+{
+    if (!session->document_count)
+        return EXIT_OK;
+    text_add(&session->documents, session->document_count > 1 ? "]\n" : "\n");
+    struct text shown = session->documents;
+    if (session->document_count == 1 && shown.length) { /* without the bracket */
+        shown.bytes++;
+        shown.length--;
+    }
+    int status = command_write(session->command, &shown);
+    text_clear(&session->documents);
+    session->document_count = 0;
+    return status;
+}
+
 /* Prints what there is and starts a new table with the same columns. */
 static int write_rows(struct session *session, struct error *err)
 {
     struct text out = { 0 };
     size_t count = table_column_count(session->table);
 
-    session->format->table(&out, session->table, &session->request);
+    if (session->format == &print_json)
+        hold_document(session);
+    else
+        session->format->table(&out, session->table, &session->request);
     int failed = command_write(session->command, &out) != EXIT_OK;
     text_free(&out);
     table_delete(session->table);
@@ -200,6 +232,7 @@ static int obey(struct session *session, const char *line, struct error *err)
     struct text out = { 0 }, word = { 0 };
     int code = 0, quit = 0;
 
+    end_document(session);
     text_add_bytes(&word, line, length);
     const char *wanted = text_string(&word);
     if (strcmp(wanted, ".quit") == 0 || strcmp(wanted, ".exit") == 0)
@@ -273,6 +306,8 @@ static int take_lines(struct session *session, struct prompt *prompt)
         code = take_line(session, &statement, line, &err);
         if (code < 0)
             failed = command_fail(session->command, &err);
+        if (at_terminal)
+            end_document(session);
     }
     if (statement.length && !failed && answer(session, text_string(&statement), &err) != 0)
         failed = command_fail(session->command, &err);
@@ -340,11 +375,14 @@ static int run(const struct command *self, int argc, char **argv)
         status = converse(&session);
     else if ((operands[1][0] == '.' ? obey(&session, operands[1], &err) : answer(&session, operands[1], &err)) < 0)
         status = command_fail(self, &err);
+    if (end_document(&session) != EXIT_OK)
+        status = EXIT_FAILED;
     query_close(session.query);
     if (report)
         close_report(report, text_string(&found));
     free(session.names);
     free(session.format_text);
+    text_free(&session.documents);
     text_free(&found);
     return status;
 }

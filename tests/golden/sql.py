@@ -130,6 +130,12 @@ def check_formats(path):
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT i FROM n"
     check("many rows have one header", run("-f", "csv", path, many)[1] == "i\n" + "".join(f"{i}\n" for i in range(1, 50001)))
     check("two answers have two", run("-f", "csv", path, "SELECT 1 AS a; SELECT 2 AS b")[1] == "a\n1\nb\n2\n")
+    answers = [[{"a": 1}], [], [{"b": "x"}, {"b": None}]]
+    several = "SELECT 1 AS a; SELECT 1 AS a WHERE 0;\nSELECT 'x' AS b UNION ALL SELECT NULL;\n"
+    check("several answers are one JSON document", json.loads(run("-f", "json", path, several)[1]) == answers)
+    check("from a pipe too", json.loads(run("-f", "json", path, input=several.encode())[1]) == answers)
+    status, out, _ = run("-f", "json", path, "SELECT 1 AS a; DROP TABLE OSRT_API")
+    check("what was answered before an error is a document", status == 1 and json.loads(out) == answers[0], status, out)
     check("no rows are a header", run("-f", "csv", path, "SELECT 1 AS a WHERE 0")[1] == "a\n" and run("-f", "json", path, "SELECT 1 AS a WHERE 0")[1] == "[]\n")
 
 
