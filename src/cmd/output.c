@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/newfile.h"
+#include "cmd/print/reference.h"
 
 extern char **environ;
 
@@ -33,8 +34,14 @@ const char *const *output_time_unit_names(void)
 
 void output_help(struct text *out)
 {
-    for (const struct print_format *const *at = print_formats; *at; at++)
-        text_addf(out, "%s%s\n    %s (.%s)\n\n", (*at)->name, (*at)->usage, (*at)->help, (*at)->extension);
+    struct text help = { 0 };
+
+    for (const struct print_format *const *at = print_formats; *at; at++) {
+        text_clear(&help);
+        text_addf(&help, "%s (.%s)", (*at)->help, (*at)->extension);
+        print_reference(out, (*at)->name, (*at)->usage, NULL, text_string(&help));
+    }
+    text_free(&help);
 }
 
 /* ---- what was asked for ---------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/print/display.h"
+#include "cmd/print/reference.h"
 #include "open_report.h"
 #include "run_human.h"
 
@@ -85,7 +86,7 @@ static int print_report(struct text *out, struct report *report, const char *pat
                                              : "Report was successfully run, but no data was returned.",
                             0, 0, DISPLAY_LINE);
     if (shown && rows > shown)
-        text_addf(out, "\n%zu rows more: -r %s shows all.\n", rows - shown, analysis->name);
+        text_addf(out, "\n… %zu more row%s: -r %s\n", rows - shown, rows - shown == 1 ? "" : "s", analysis->name);
     if (!style->quiet && analysis->advice && rows) {
         text_add_char(out, '\n');
         display_add_wrapped(out, analysis->advice, 0, 0, DISPLAY_LINE);
@@ -410,9 +411,7 @@ static int explain(const struct run_reports_registry *registry, const char *name
     for (const struct analysis *const *at = registry->known; *at; at++) {
         if (one && *at != one)
             continue;
-        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
-        if (*name)
-            text_addf(out, "    %s\n\n", (*at)->help);
+        print_reference(out, (*at)->name, (*at)->usage, (*at)->title, *name ? (*at)->help : NULL);
     }
     return 0;
 }

@@ -147,8 +147,8 @@ def check_default(nsys, ours):
     """Of our own captures samples are among what is shown unasked, the first rows of them."""
     check("nsys's list is nsys's", False, "cpu_sample_sum" in lib.output("stats", nsys))
     shown, all_rows = lib.output("stats", ours), len(table("cpu_sample_sum", ours))
-    check("the rest is counted", True, all_rows > 20 and f"{all_rows - 20} rows more: -r cpu_sample_sum shows all." in shown)
-    first = shown.partition("(cpu_sample_sum):")[2].partition("rows more")[0]
+    check("the rest is counted", True, all_rows > 20 and f"… {all_rows - 20} more rows: -r cpu_sample_sum\n" in shown)
+    first = shown.partition("(cpu_sample_sum):")[2].partition("more rows")[0]
     check("the first rows", [row["Function"] for row in table("cpu_sample_sum:rows=20", ours) if row["Function"] in FUNCTIONS[:4]],
           [line.split()[4] for line in first.splitlines() if len(line.split()) > 4 and line.split()[4] in FUNCTIONS[:4]])
 

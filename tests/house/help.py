@@ -25,6 +25,21 @@ class Help(unittest.TestCase):
             wide += [("not a terminal", line) for line in help_of(command).splitlines() if len(line) > 100]
         self.assertEqual(wide, [])
 
+    def test_references_fit(self):
+        """The lists of reports, rules and formats, and doctor. The first line of an entry is whole where no terminal is."""
+        lists = [["stats", "--help-reports"], ["stats", "--help-reports", "ALL"], ["analyze", "--help-rules"], ["analyze", "--help-rules", "ALL"],
+                 ["stats", "--help-formats"], ["analyze", "--help-formats"], ["doctor"]]
+        wide = []
+        for words in lists:
+            plain = subprocess.run([TACHO, *words], stdout=subprocess.PIPE, check=True).stdout.decode()
+            wide += [(words, line) for line in plain.splitlines() if len(line) > 100 and " -- " not in line]
+            for columns in (80, 100, 200):
+                text = re.sub("\033\\[[0-9]*m", "", on_terminal(columns, *words))
+                wide += [(words, columns, line) for line in text.splitlines() if len(line) > min(columns, 100)]
+                if words != ["doctor"]:
+                    self.assertEqual("".join(text.split()), "".join(plain.split()))
+        self.assertEqual(wide, [])
+
     def test_explanations_are_aligned(self):
         """An explanation begins in one column, beside its option or, if that is long, below it."""
         crooked = []

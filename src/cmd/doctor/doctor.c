@@ -6,9 +6,11 @@
 #include "base/json_write.h"
 #include "cmd/cmd_source.h"
 #include "cmd/command.h"
+#include "cmd/print/display.h"
+#include "cmd/print/print.h"
 #include "doctor_checks.h"
 
-enum { NAME_COLUMN = 9, WHY_COLUMN = 25, LINE_WIDTH = 110 };
+enum { NAME_COLUMN = 9, WHY_COLUMN = 25 };
 
 static const struct {
     const char *word, *colour;
@@ -18,28 +20,6 @@ static const struct {
     [VERDICT_NOTE] = { "note", "" },
 };
 
-/* Words broken to lines that start at the column of explanations. */
-static void add_wrapped(struct text *out, const char *words)
-{
-    size_t column = WHY_COLUMN;
-
-    while (*words) {
-        size_t length = strcspn(words, " ");
-        if (column > WHY_COLUMN && column + 1 + length > LINE_WIDTH) {
-            text_add_char(out, '\n');
-            text_add_repeat(out, ' ', WHY_COLUMN);
-            column = WHY_COLUMN;
-        } else if (column > WHY_COLUMN) {
-            text_add_char(out, ' ');
-            column++;
-        }
-        text_add_bytes(out, words, length);
-        column += length;
-        words += length + (words[length] == ' ');
-    }
-    text_add_char(out, '\n');
-}
-
 static void add_finding(struct text *out, const char *name, const struct finding *finding, int colours)
 {
     const char *word = verdicts[finding->verdict].word;
@@ -47,13 +27,15 @@ static void add_finding(struct text *out, const char *name, const struct finding
     text_addf(out, "  %s%s%s", colours ? verdicts[finding->verdict].colour : "", word, colours ? "\033[0m" : "");
     text_add_repeat(out, ' ', NAME_COLUMN - 2 - strlen(word) + 1);
     text_addf(out, "%-*s", WHY_COLUMN - NAME_COLUMN - 1, name);
-    add_wrapped(out, text_string(&finding->why));
+    display_add_wrapped(out, text_string(&finding->why), WHY_COLUMN, WHY_COLUMN, print_text_columns());
     for (const char *line = text_string(&finding->allow); *line;) {
         size_t length = strcspn(line, "\n");
+        struct text advice = { 0 };
+        text_add_bytes(&advice, line, length);
         text_add_repeat(out, ' ', WHY_COLUMN);
         text_add(out, "→ ");
-        text_add_bytes(out, line, length);
-        text_add_char(out, '\n');
+        display_add_wrapped(out, text_string(&advice), WHY_COLUMN + 2, WHY_COLUMN + 2, print_text_columns());
+        text_free(&advice);
         line += length + (line[length] == '\n');
     }
 }
@@ -108,17 +90,23 @@ static void examine(struct checkup *checkup, const struct doctor_examination *li
 static void add_conclusion(struct checkup *checkup)
 {
     size_t failed = checkup->verdicts[VERDICT_FAILS], partly = checkup->verdicts[VERDICT_PARTLY];
+    struct text sentence = { 0 };
 
-    if (checkup->is_json)
+    if (checkup->is_json) {
         text_addf(&checkup->out, "],\n \"failed\": %zu, \"partly\": %zu}\n", failed, partly);
-    else if (failed)
-        text_addf(&checkup->out, "\n%zu of these checks failed; the lines with an arrow say what to do.\n", failed);
+        return;
+    }
+    if (failed)
+        text_addf(&sentence, "%zu of these checks failed; the lines with an arrow say what to do.", failed);
     else if (partly)
-        text_addf(&checkup->out,
-                  "\nTacho works here, %zu of these checks in part; the lines with an arrow say how to get the rest.\n",
+        text_addf(&sentence,
+                  "Tacho works here, %zu of these checks in part; the lines with an arrow say how to get the rest.",
                   partly);
     else
-        text_add(&checkup->out, "\nTacho can record everything that this machine offers.\n");
+        text_add(&sentence, "Tacho can record everything that this machine offers.");
+    text_add_char(&checkup->out, '\n');
+    display_add_wrapped(&checkup->out, text_string(&sentence), 0, 0, print_text_columns());
+    text_free(&sentence);
 }
 
 struct settings {

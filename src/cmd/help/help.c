@@ -9,7 +9,7 @@
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 
-enum { NARROWEST = 40, INDENT = 32, NARROW_INDENT = 8, COMMAND_INDENT = 15, EXAMPLE_INDENT = 6 };
+enum { INDENT = 32, NARROW_INDENT = 8, COMMAND_INDENT = 15, EXAMPLE_INDENT = 6 };
 
 /* Where the text goes, and how it is laid out. */
 struct page {
@@ -22,8 +22,7 @@ const struct option help_option = { .name = "help", .letter = 'h', .kind = OPTIO
 
 static struct page open_page(struct text *out)
 {
-    size_t columns = print_terminal_columns(STDOUT_FILENO);
-    size_t width = !columns || columns > DISPLAY_LINE ? DISPLAY_LINE : columns < NARROWEST ? NARROWEST : columns;
+    size_t width = print_text_columns();
 
     return (struct page){ .out = out, .width = width, .indent = width > 2 * INDENT ? INDENT : NARROW_INDENT };
 }
@@ -226,6 +225,7 @@ const struct command command_version = {
     .name = "version",
     .arguments = "",
     .summary = "Print the version",
+    .about = "Print the version.",
     .examples = (const struct entry[]){ { "tacho version", "Print the version and the commit it was built from." },
                                         { 0 } },
     .options = no_options,
@@ -235,6 +235,7 @@ const struct command command_help_row = {
     .name = "help",
     .arguments = "[COMMAND]",
     .summary = "Explain a command and its options",
+    .about = "Explain a command and its options. Without a command, list all commands.",
     .examples = examples,
     .options = options,
     .run = run_help,

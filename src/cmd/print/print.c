@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/number.h"
+#include "display.h"
 
 const struct print_format *const print_formats[] = {
     &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, &print_human, NULL,
@@ -149,6 +151,14 @@ size_t print_terminal_columns(int fd)
     struct winsize size;
 
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+size_t print_text_columns(void)
+{
+    enum { NARROWEST = 40 };
+    size_t columns = print_terminal_columns(STDOUT_FILENO);
+
+    return !columns || columns > DISPLAY_LINE ? DISPLAY_LINE : columns < NARROWEST ? NARROWEST : columns;
 }
 
 static const struct {

@@ -66,6 +66,9 @@ int print_format_parse(char *text, const struct print_format **format, struct pr
 /* The columns of the terminal behind a file descriptor; 0: not a terminal, or unknown. */
 size_t print_terminal_columns(int fd);
 
+/* The width of sentences on stdout: that of the terminal, DISPLAY_LINE at most and where there is none. */
+size_t print_text_columns(void);
+
 /* Finds a unit by any prefix of nsec, nanoseconds, usec, ..., auto; NULL if there is none. */
 const struct print_time_unit *time_unit_find(const char *name);
 extern const struct print_time_unit time_unit_ns, time_unit_auto; /* auto: each time has the unit that suits it */
