@@ -287,6 +287,15 @@ def check_pipes():
         check(f"COLUMNS={columns}: the width is used", True, max(len(cells_of(line)) for line in text.split("\n")) > width - 20)
 
 
+def check_sentences():
+    """In a pipe findings and advice are whole: their ends say who, where and what to do."""
+    text = output("stats", "-q", "-r", "advice_sum", "resnet18.tacho")
+    rows = list(csv.DictReader(output("stats", "-q", "-f", "csv", "-r", "advice_sum", "resnet18.tacho").splitlines()))
+    check("a long sentence", True, any(len(row["Advice"]) > 100 for row in rows))
+    for row in rows:
+        check(f"{row['Rule']}: a whole finding and advice", (True, True), (row["Finding"] in text, row["Advice"] in text))
+
+
 def check_diff():
     """diff has the same tables on a terminal."""
     for width in WIDTHS:
@@ -402,6 +411,7 @@ def main():
         for name in ("resnet18", "train"):
             check_ops(name)
         check_pipes()
+        check_sentences()
         check_profile()
         check_diff()
         check_colour()

@@ -1,11 +1,12 @@
 /* Columns for the terminal, laid out as nsys does: centred headers, a rule, numbers to the right with commas between
- * the thousands, names to the left, no wider than the widest of the first rows and never wider than a hundred columns.
- * The same in boxes is the format `table`.
+ * the thousands, names to the left, no wider than the widest of the first rows and never wider than a hundred columns;
+ * sentences, which nsys has not, are whole. The same in boxes is the format `table`.
  *
  * On a terminal that is too narrow names give way first; where that is not enough, a row takes several lines. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "column_roles.h"
 #include "display.h"
 #include "print.h"
 
@@ -73,10 +74,11 @@ static size_t measure_column(const struct layout *layout, size_t column)
         widest = show_header(&cell, meaning, request);
     /* Names far down the table do not widen it: there may be millions. Numbers are never cut. */
     size_t measured = meaning->kind == CELL_TEXT && rows > ROWS_MEASURED ? ROWS_MEASURED : rows;
+    int is_whole = request->no_limit || column_view(meaning).role == ROLE_SENTENCE;
     for (size_t r = 0; r < measured; r++) {
         text_clear(&cell);
         size_t width = show_cell(&cell, meaning, &table_row(layout->table, r)[column], request,
-                                 request->no_limit ? 0 : WIDEST_TEXT);
+                                 is_whole ? 0 : WIDEST_TEXT);
         widest = width > widest ? width : widest;
     }
     text_free(&cell);
