@@ -26,7 +26,7 @@
     X(ERROR_MAX_LIMIT_REACHED, 12, "")                                                                                 \
     X(ERROR_NOT_READY, 13, "")                                                                                         \
     X(ERROR_NOT_COMPATIBLE, 14, "This CUPTI does not go with the driver, or with what was enabled before.")            \
-    X(ERROR_NOT_INITIALIZED, 15, "CUPTI could not initialise: no driver that it can use, or no GPU.")                  \
+    X(ERROR_NOT_INITIALIZED, 15, "CUPTI could not initialize: no driver that it can use, or no GPU.")                  \
     X(ERROR_INVALID_KIND, 21, "")                                                                                      \
     X(ERROR_DISABLED, 23, "CUPTI is switched off on this machine.")                                                    \
     X(ERROR_HARDWARE_BUSY, 26, "Another profiler is using the GPU's counters.")                                        \

@@ -227,7 +227,7 @@ static void add_comparison(struct text *out, const struct job *job, const struct
     if (!with_notes)
         return;
     if (hidden)
-        text_addf(out, "  … %zu more rows: --rows=all\n", hidden);
+        text_addf(out, "  … %zu more row%s: --rows=all\n", hidden, hidden == 1 ? "" : "s");
     add_notes(&notes, diff, job, request.time);
     text_add(out, for_people ? "" : "\n");
     for (const char *line = text_string(&notes); *line; line += strcspn(line, "\n") + 1)

@@ -41,6 +41,13 @@ const char *collect_agent_path(struct error *err)
     }
     if (access(path, R_OK) == 0)
         return path;
+    if (chosen && *chosen) {
+        error_set(err, ERR_NOT_FOUND,
+                  "cannot read the agent at %.300s, the value of TACHO_AGENT: set it to the path of libtacho-agent.so, "
+                  "or unset it to use the agent of this Tacho",
+                  path);
+        return NULL;
+    }
     error_set(err, ERR_NOT_FOUND,
               "cannot find the agent at %.300s: %s, or set TACHO_AGENT to the path of libtacho-agent.so", path,
               access("/proc/self/exe", F_OK) == 0 ? "unpack or install all of Tacho"

@@ -548,7 +548,7 @@ static void a_slow_start_is_found(void **state)
 
     EXPECT(report, "slow_start",
            "python3 (100): Python imports took 300 ms, 30 % of the time; mostly <module> (train.py:3), 300 ms",
-           "python3 (100): CUDA initialisation took 250 ms, 25 % of the time; mostly cudaMalloc, 250 ms");
+           "python3 (100): CUDA initialization took 250 ms, 25 % of the time; mostly cudaMalloc, 250 ms");
     report_close(report);
     report = start_capture(190, 190); /* below 200 ms */
     EXPECT_NOTHING(report, "slow_start");

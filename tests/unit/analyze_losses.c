@@ -96,7 +96,7 @@ static void several_causes(void **state)
     count_as(writer, "osrt", "lost", "buffer-full", 150);
     struct report *report = read_counts(writer);
     assert_int_equal(counts.loss_count, 1);
-    expect_sentence(0, "500 of 1,000 OS runtime calls lost (buffer full 400, in signal 100): counts up to 50.0 % low");
+    expect_sentence(0, "500 of 1,000 OS calls lost (buffer full 400, in signal 100): counts up to 50.0 % low");
     assert_false(loss_is_small(&counts.losses[0]));
     report_close(report);
 }
@@ -184,7 +184,7 @@ static void stacks_on_a_full_disk(void **state)
     assert_int_equal(missing_stacks_read(missing, &count, report, &err), 0);
     assert_int_equal(count, 1);
     missing_stacks_describe(&text, missing, count);
-    assert_string_equal(text_string(&text), "2 of 3 OS runtime calls have no stack: those of the last 2.00 µs");
+    assert_string_equal(text_string(&text), "2 of 3 OS calls have no stack: those of the last 2.00 µs");
     text_free(&text);
     report_close(report);
 }

@@ -28,7 +28,7 @@ static const struct loss_words words[] = {
       "low",
       { "NVTX_*", "TACHO_COUNTER", "TACHO_SYNC", "TACHO_RESOURCE" },
       { 0 } },
-    { "osrt", "OS runtime calls", "counts up to", "low", { "OSRT_*" }, { 0 } },
+    { "osrt", "OS calls", "counts up to", "low", { "OSRT_*" }, { 0 } },
     { "cuda", "CUDA records", "counts up to", "low", { "CUPTI_*", "CUDA_*" }, { 0 } },
     { "libraries", "library calls", "counts up to", "low", { "NVTX_*" }, { 0 } },
     { "pytorch", "PyTorch records", "counts up to", "low", { "TACHO_TORCH_*" }, { 0 } },

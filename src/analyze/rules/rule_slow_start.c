@@ -24,7 +24,7 @@
 #define LONGEST_SAMPLE_NS INT64_C(100000000)
 enum { LEAST_PERCENT = 5 };
 enum phase { IMPORTS, CUDA_START, LOADING, PHASES };
-static const char *const phase_names[PHASES] = { "Python imports", "CUDA initialisation", "loading of libraries" };
+static const char *const phase_names[PHASES] = { "Python imports", "CUDA initialization", "loading of libraries" };
 
 /* A stretch of time of a phase. */
 struct stretch {
@@ -432,16 +432,16 @@ const struct analysis rule_slow_start = {
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
     .help =
         "Time that a process needs before its work begins: Python imports (from Python samples with importlib on the "
-        "stack), CUDA initialisation (CUDA calls before the first work on a GPU), and loading of libraries "
+        "stack), CUDA initialization (CUDA calls before the first work on a GPU), and loading of libraries "
         "(dlopen, for processes without imports). A phase is a finding if it takes at least threshold (5) percent "
         "of the capture's time, and 200 ms. Impact is the wall time of the phase.",
-    .needs = { { "Python samples, CUDA calls or OS runtime calls", start_tables } },
+    .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
     .finding = say,
     .advice = "The start takes a relevant share of the run. Import modules where they are used or not at all "
               "(python -X importtime lists them), keep files on a fast disk, let one process serve many runs; "
               "CUDA_MODULE_LOADING=LAZY and fewer libraries shorten the start of CUDA.",
     .praise =
-        "Of Python imports, CUDA initialisation and loading of libraries, those that were recorded took no relevant "
+        "Of Python imports, CUDA initialization and loading of libraries, those that were recorded took no relevant "
         "share of the time.",
 };

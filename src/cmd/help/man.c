@@ -212,7 +212,7 @@ static void add_environment(struct text *out, const struct command *command)
         { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
         { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
           { &command_profile, &command_doctor } },
-        { { "NO_COLOR", "If set, the output has no colours and no bold text." }, { NULL } },
+        { { "NO_COLOR", "If set, the output has no colors and no bold text." }, { NULL } },
         { { "TACHO_AGENT", "The agent library. Default: libtacho-agent.so in ../lib/tacho, seen from the program." },
           { &command_profile, &command_doctor } },
         { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },

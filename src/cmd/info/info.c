@@ -230,6 +230,17 @@ static int add_times(struct text *out, struct report *report, struct error *err)
     return 0;
 }
 
+/* "started by nvtx", or "from the start". */
+static void add_cause(struct text *out, const char *cause, size_t length)
+{
+    if (length == strlen("start") && memcmp(cause, "start", length) == 0) {
+        text_add(out, "  from the start");
+        return;
+    }
+    text_add(out, "  started by ");
+    display_add(out, cause, length, WIDEST_VALUE);
+}
+
 static int add_ranges(struct text *out, struct report *report, struct error *err)
 {
     static const char *const names[] = { "start", "end", "cause", NULL };
@@ -250,8 +261,7 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
             text_add(out, "(not ended)");
         else
             human_time(out, small_table_number(&rows, i, 1, 0));
-        text_add(out, "  started by ");
-        display_add(out, cause, length, WIDEST_VALUE);
+        add_cause(out, cause, length);
         text_add_char(out, '\n');
     }
     small_table_free(&rows);

@@ -60,9 +60,10 @@ void info_add_health(struct text *out, const struct info_health *health)
         human_count(out, health->file.damaged_chunks);
         text_add(out, health->file.damaged_chunks == 1 ? " chunk, " : " chunks, ");
         human_bytes(out, health->file.damaged_bytes);
-        text_add(out, " could not be read; the rest is here");
+        text_add(out, " could not be read; the rest is in the report");
     } else if (!health->file.complete) {
-        text_add(out, "unfinished: tacho is still writing it, or was killed; everything written so far is here");
+        text_add(out,
+                 "unfinished: tacho is still writing it, or was killed; everything written so far is in the report");
     } else if (health->file.recovered) {
         text_add(out, "recovered from a damaged or unfinished report; the parts that it had lost are missing");
         add_losses(out, &health->counts, 0, "; ");

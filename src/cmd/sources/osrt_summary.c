@@ -44,6 +44,6 @@ static void add_waits(struct text *out, const struct table *table)
 
 const struct source_summary osrt_summary = {
     .analysis = "osrt_sum",
-    .heading = "OS runtime calls",
+    .heading = "OS calls",
     .add_line = add_waits,
 };

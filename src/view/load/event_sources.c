@@ -326,7 +326,7 @@ static const struct view_source thread_others[] = {
     { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER,
       .key = { "globalTid" }, .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
     { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
-      .label = "Synchronisation objects" },
+      .label = "Synchronization objects" },
 };
 #define OPENMP(of) ON_THREAD("OPENMP_EVENT_KIND_" of, "nameId", "OpenMP")
 static const struct view_source openmp[] = {

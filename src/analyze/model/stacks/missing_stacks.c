@@ -12,7 +12,7 @@
 
 /* Stacks of Python are in the file before their events. */
 static const char *const nouns[CHAIN_TABLES] = { [CHAINS_CUDA] = "CUDA calls",
-                                                 [CHAINS_OSRT] = "OS runtime calls",
+                                                 [CHAINS_OSRT] = "OS calls",
                                                  [CHAINS_SYSCALL] = "system calls",
                                                  [CHAINS_SAMPLING] = "samples" };
 
