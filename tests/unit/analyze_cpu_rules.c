@@ -1,4 +1,5 @@
 /* The rules on CPU programs: small captures whose waits can be added up by hand. Times are in ms. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -295,9 +296,50 @@ static void a_holder_can_be_in_a_call(void **state)
     report_close(report);
 }
 
-static void a_lock_is_named_by_its_variable(void **state)
+/* The first holds the lock from 0 to 30 and then sleeps without it. The second waits from 5 to 30, or until it gives
+ * up, and holds it until 930; the third waits from 15 to 930. So from 5 to 15 one thread waits for the first and from
+ * 15 to 30 two do: 40 ms. The second keeps the third waiting for 900 ms. */
+static struct report *handed_on_capture(int64_t result)
 {
     struct writer *writer = mutex_capture();
+
+    add_chain(writer, 3, "rest", "/src/mx.c", 20);
+    add_chain(writer, 4, "hold", "/src/mx.c", 30);
+    add_call(writer, (struct call){ "usleep", FIRST, 0, 30, 2, 0, 0, 0 });
+    add_call(writer, (struct call){ "usleep", FIRST, 30, 930, 3, 0, 0, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_timedlock", SECOND, 5, 30, 1, FIRST, 0x1040, result });
+    add_call(writer, (struct call){ "usleep", SECOND, 30, 930, 4, 0, 0, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_lock", THIRD, 15, 930, 1, FIRST, 0x1040, 0 });
+    return finish(writer);
+}
+
+static void a_lock_changes_hands_when_a_wait_ends(void **state)
+{
+    enum { HOLDER = 11, DID };
+    struct report *report = handed_on_capture(0);
+
+    EXPECT(
+        report, "lock_contention",
+        "lock mx+0x40: 2 threads waited 940 ms in work (mx.c:15), 2 times, 47 % of their time; held by worker2 (12), "
+        "which was in usleep in hold (mx.c:30)");
+    /* The wait of another thread counts, too, if only those of the third are asked for. */
+    struct table *table = run_with(report, "lock_contention", "thread", "13");
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(table_row(table, 0)[0].integer, MS(915));
+    assert_string_equal(table_row(table, 0)[HOLDER].text.bytes, "worker2 (12)");
+    assert_string_equal(table_row(table, 0)[DID].text.bytes, "usleep in hold (mx.c:30)");
+    table_delete(table);
+    report_close(report);
+    report = handed_on_capture(ETIMEDOUT);
+    EXPECT(
+        report, "lock_contention",
+        "lock mx+0x40: 2 threads waited 940 ms in work (mx.c:15), 2 times, 47 % of their time; held by worker1 (11), "
+        "which was in usleep in rest (mx.c:20)");
+    report_close(report);
+}
+
+static void add_variable(struct writer *writer)
+{
     struct row_OSRT_CALLCHAINS variable = { 0 };
 
     ROW_SET(&variable, OSRT_CALLCHAINS, id, VARIABLE);
@@ -305,6 +347,33 @@ static void a_lock_is_named_by_its_variable(void **state)
     ROW_SET(&variable, OSRT_CALLCHAINS, module, made_string(writer, "/opt/mx"));
     ROW_SET(&variable, OSRT_CALLCHAINS, stackDepth, 0);
     writer_append(writer, TABLE_OSRT_CALLCHAINS, &variable);
+}
+
+/* The second holds a lock from 10 to 320. Up to 300 it waits for another, with which the first sleeps. The third waits
+ * for the second from 20 to 320: 280 ms of its wait for the other lock, and 20 ms of its sleep. */
+static void a_holder_can_wait_for_another_lock(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_variable(writer);
+    add_call(writer, (struct call){ "usleep", FIRST, 0, 300, 2, 0, 0, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 10, 300, 1, FIRST, NAMED_LOCK, 0 });
+    add_call(writer, (struct call){ "usleep", SECOND, 300, 900, 2, 0, 0, 0 });
+    add_call(writer, (struct call){ "pthread_mutex_lock", THIRD, 20, 320, 1, SECOND, 0x1040, 0 });
+    struct report *report = finish(writer);
+    EXPECT(report, "lock_contention",
+           "lock mx+0x40: 1 thread waited 300 ms in work (mx.c:15), once, 30 % of their time; held by worker2 (12), "
+           "which was in pthread_mutex_lock (queue_lock) in work (mx.c:15)",
+           "lock queue_lock (mx): 1 thread waited 290 ms in work (mx.c:15), once, 29 % of their time; held by worker1 "
+           "(11), which was in usleep in work (mx.c:16)");
+    report_close(report);
+}
+
+static void a_lock_is_named_by_its_variable(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_variable(writer);
     add_call(writer, (struct call){ "pthread_rwlock_wrlock", SECOND, 100, 400, 1, 0, NAMED_LOCK, 0 });
     struct report *report = finish(writer);
     EXPECT(report, "lock_contention",
@@ -618,6 +687,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_contended_lock_has_a_holder_and_a_line),
         cmocka_unit_test(a_holder_can_be_in_a_call),
+        cmocka_unit_test(a_lock_changes_hands_when_a_wait_ends),
+        cmocka_unit_test(a_holder_can_wait_for_another_lock),
         cmocka_unit_test(a_lock_is_named_by_its_variable),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),

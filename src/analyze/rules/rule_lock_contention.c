@@ -2,10 +2,12 @@
  *
  * OSRT_API has the lock of each wait and the thread that held it when the wait began. A lock whose waits take enough of
  * the time is a finding; only for these are call chains and samples read, to say where threads waited and what the
- * holder did. A holder holds the lock at most until it waits for the same lock again. */
+ * holder did. A thread whose wait ends has the lock, until another's wait for it ends or begins with another holder. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/order.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/os_calls.h"
@@ -19,13 +21,16 @@
 
 #define LEAST_NS INT64_C(1000000)
 #define LEAST_CALL_NS INT64_C(50000)    /* calls of holders: shorter ones say little */
-enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* waits of a lock for which the holder's doings are looked up */
+enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* turns of a lock for which the holder's doings are looked up */
 
-/* Questions of the tally. */
-enum { WHO_WAITED, WHERE, HELD_BY, HOLDER_DID };
+/* Questions of the tally. What a holder did is a question for each holder, below 0: see did(). */
+enum { WHO_WAITED, WHERE, HELD_BY };
 
 /* Keys of locks: the process, and the address; without one, the function (negative). */
 enum { KEY_PROCESS, KEY_LOCK, KEY_PARTS };
+
+/* Keys of calls: the function, and the lock that it waits for, or NO_LOCK. */
+enum { DOING_NAME, DOING_LOCK, DOING_PARTS, NO_LOCK = -1 };
 
 struct lock {
     int64_t impact_ns, until_ns; /* wall time with a wait, up to the end of the last one so far */
@@ -39,9 +44,10 @@ struct search {
     struct rule rule;
     struct report_span time;
     struct filter filter;
-    struct os_calls waits, calls; /* for locks; other calls that took long, of all threads */
+    struct os_calls waits, calls; /* for locks; calls that took long; both of all threads */
     uint32_t *lock_of;            /* owned; the lock of each wait */
     struct keys keys;             /* of KEY_PARTS */
+    struct keys call_keys;        /* of DOING_PARTS */
     struct lock *locks;           /* owned; by key */
     size_t room;
     struct call_origins origins;  /* these and all below: only if a lock is found */
@@ -58,6 +64,7 @@ static void search_free(struct search *search)
     os_calls_free(&search->calls);
     free(search->lock_of);
     keys_free(&search->keys);
+    keys_free(&search->call_keys);
     free(search->locks);
     call_origins_close(&search->origins);
     thread_spans_free(&search->samples);
@@ -101,6 +108,12 @@ static int find_lock(struct search *search, const struct os_call *wait, uint32_t
     return 0;
 }
 
+/* Whether the request asks for this wait: the waits of all others say who holds a lock. */
+static int is_asked(const struct search *search, const struct os_call *wait)
+{
+    return filter_thread(&search->filter, wait->thread, wait->start_ns, wait->end_ns);
+}
+
 /* Adds up the waits of each lock, in the order of time. */
 static int sum_up(struct search *search)
 {
@@ -110,7 +123,8 @@ static int sum_up(struct search *search)
     for (size_t i = 0; i < search->waits.count; i++) {
         if (find_lock(search, &search->waits.list[i], &search->lock_of[i]) != 0)
             return ERR_NO_MEMORY;
-        add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
+        if (is_asked(search, &search->waits.list[i]))
+            add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
     }
     return 0;
 }
@@ -129,11 +143,17 @@ static size_t choose_locks(struct search *search, int64_t percent)
     return found;
 }
 
-/* ---- who, where, and what the holder did ----------------------------------------------------------------------- */
+/* ---- who held a lock, and what the holder did ------------------------------------------------------------------ */
 
 static int answer(struct search *search, uint32_t lock, int64_t question, int64_t is, int64_t detail, int64_t ns)
 {
     return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ lock, question, is, detail }, ns);
+}
+
+/* The question of the tally: what this thread did while it held the lock. */
+static int64_t did(int64_t holder)
+{
+    return -1 - holder;
 }
 
 static int64_t overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_ns)
@@ -143,70 +163,157 @@ static int64_t overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_n
     return from < to ? saturating_duration(from, to) : 0;
 }
 
-/* The last moment at which the holder can have held the lock without a wait of its own for it. */
-static int64_t held_until(const struct search *search, size_t at)
-{
-    const struct os_call *wait = &search->waits.list[at];
-    size_t behind, i = os_calls_from(&search->waits, wait->holder, wait->start_ns, &behind);
+/* A time in which one thread holds a lock and the same threads wait for it: from one begin or end of a wait to the
+ * next. */
+struct turn {
+    int64_t lock, holder; /* 0: a holder that is not known */
+    int64_t from_ns, to_ns;
+    int64_t queue, asked; /* threads that wait; those whose waits the request asks for */
+    uint64_t number;      /* of the lock's turns */
+};
 
-    for (; i < behind; i++) {
-        uint32_t other = search->waits.by_thread[i];
-        int64_t start = search->waits.list[other].start_ns;
-        if (start >= wait->end_ns)
-            break;
-        if (search->lock_of[other] == search->lock_of[at] && start > wait->start_ns)
-            return start;
-    }
-    return wait->end_ns;
+static int add_did(struct search *search, const struct turn *turn, uint32_t frame, int64_t call, int64_t from,
+                   int64_t to)
+{
+    int64_t ns = overlap(turn->from_ns, turn->to_ns, from, to);
+
+    return ns > 0 ? answer(search, (uint32_t)turn->lock, did(turn->holder), frame, call,
+                           saturating_multiply(ns, turn->asked))
+                  : 0;
 }
 
-/* Calls and samples of the holder while the thread waited. A sample in a call, or of time that a call explains, does
- * not happen: samples are of running threads. */
-static int add_doings(struct search *search, size_t at)
+/* Calls and samples of the holder in its turn. A sample in a call, or of time that a call explains, does not happen:
+ * samples are of running threads. */
+static int add_doings(struct search *search, const struct turn *turn)
 {
-    const struct os_call *wait = &search->waits.list[at];
-    int64_t until = held_until(search, at), ns;
-    size_t behind, i = os_calls_from(&search->calls, wait->holder, wait->start_ns, &behind);
-    struct call_origin origin;
+    size_t behind, i = os_calls_from(&search->calls, turn->holder, turn->from_ns, &behind);
 
     for (; i < behind; i++) {
         const struct os_call *call = &search->calls.list[search->calls.by_thread[i]];
-        if (call->start_ns >= until)
+        struct call_origin origin;
+        uint32_t lock, key;
+        if (call->start_ns >= turn->to_ns)
             break;
-        if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
+        if (call->kind == OS_CALL_LOCK && find_lock(search, call, &lock) != 0)
             return ERR_NO_MEMORY;
-        ns = overlap(wait->start_ns, until, call->start_ns, call->end_ns);
-        if (ns > 0 && answer(search, search->lock_of[at], HOLDER_DID, origin.frame, call->name, ns) != 0)
+        key = keys_add(&search->call_keys,
+                       (int64_t[DOING_PARTS]){ call->name, call->kind == OS_CALL_LOCK ? (int64_t)lock : NO_LOCK });
+        if (key == NO_KEY || call_origins_find(&search->origins, call->chain, call->python, &origin) != 0 ||
+            add_did(search, turn, origin.frame, key, call->start_ns, call->end_ns) != 0)
             return ERR_NO_MEMORY;
     }
-    i = thread_spans_from(&search->samples, wait->holder, wait->start_ns, &behind);
-    for (; i < behind && search->samples.list[i].start_ns < until; i++) {
+    i = thread_spans_from(&search->samples, turn->holder, turn->from_ns, &behind);
+    for (; i < behind && search->samples.list[i].start_ns < turn->to_ns; i++) {
         const struct thread_span *sample = &search->samples.list[i];
         uint32_t frame = stack_caller(&search->origins.stacks, (uint32_t)sample->chain);
-        ns = overlap(wait->start_ns, until, sample->start_ns, sample->end_ns);
-        if (frame != NO_KEY && ns > 0 && answer(search, search->lock_of[at], HOLDER_DID, frame, -1, ns) != 0)
+        if (frame != NO_KEY && add_did(search, turn, frame, -1, sample->start_ns, sample->end_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
+static int add_turn(struct search *search, struct turn *turn)
+{
+    const struct lock *lock = &search->locks[turn->lock];
+    uint64_t stride = (uint64_t)lock->count / MOST_EVIDENCE | 1; /* odd: begins and ends of waits may alternate */
+    int64_t ns = saturating_duration(turn->from_ns, turn->to_ns);
+
+    if (!turn->holder || !turn->asked || ns <= 0)
+        return 0;
+    if (answer(search, (uint32_t)turn->lock, HELD_BY, turn->holder, 0, saturating_multiply(ns, turn->asked)) != 0)
+        return ERR_NO_MEMORY;
+    return turn->number++ % stride == 0 ? add_doings(search, turn) : 0;
+}
+
+/* A wait begins. Its holder is known, or stays the one that the threads before it in the queue wait for. */
+static void join_queue(struct turn *turn, const struct os_call *wait, int asked)
+{
+    if (wait->holder || turn->queue == 0 || turn->holder == wait->thread)
+        turn->holder = wait->holder;
+    turn->queue++;
+    turn->asked += asked;
+}
+
+/* A wait ends: the thread has the lock, unless it gave up. Without an address it may be another lock. */
+static void leave_queue(struct turn *turn, const struct os_call *wait, int asked)
+{
+    if (wait->lock && (wait->result == 0 || wait->result == EOWNERDEAD))
+        turn->holder = wait->thread;
+    turn->queue--;
+    turn->asked -= asked;
+}
+
+/* Follows each lock from turn to turn. Row i of order is the end of wait i, or with the number of waits added to it,
+ * its begin: what ends at a moment does so before something begins. */
+static int take_turns(struct search *search, const uint32_t *order, const int64_t *time)
+{
+    size_t count = search->waits.count;
+    struct turn turn = { .lock = -1 };
+
+    for (size_t i = 0; i < 2 * count; i++) {
+        size_t at = order[i] % count;
+        const struct os_call *wait = &search->waits.list[at];
+        if (!search->locks[search->lock_of[at]].is_found)
+            continue;
+        if (turn.lock != search->lock_of[at])
+            turn = (struct turn){ .lock = search->lock_of[at], .from_ns = time[order[i]] };
+        turn.to_ns = time[order[i]];
+        if (add_turn(search, &turn) != 0)
+            return ERR_NO_MEMORY;
+        turn.from_ns = turn.to_ns;
+        if (order[i] < count)
+            leave_queue(&turn, wait, is_asked(search, wait));
+        else
+            join_queue(&turn, wait, is_asked(search, wait));
+    }
+    return 0;
+}
+
+static int explain_holders(struct search *search)
+{
+    size_t count = search->waits.count;
+    uint32_t *order = malloc((2 * count + 1) * sizeof *order);
+    int64_t *lock = malloc((2 * count + 1) * sizeof *lock), *time = malloc((2 * count + 1) * sizeof *time);
+    int code = ERR_NO_MEMORY;
+
+    if (!order || !lock || !time || count > UINT32_MAX / 2)
+        goto done;
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct os_call *wait = &search->waits.list[i % count];
+        order[i] = (uint32_t)i;
+        lock[i] = search->lock_of[i % count];
+        time[i] = i < count ? wait->end_ns : wait->start_ns;
+    }
+    if (order_by_thread(order, 2 * count, lock, time) == 0)
+        code = take_turns(search, order, time);
+done:
+    free(order);
+    free(lock);
+    free(time);
+    return code;
+}
+
+/* ---- who waited, and where ------------------------------------------------------------------------------------- */
+
 static int explain_wait(struct search *search, size_t at)
 {
     const struct os_call *wait = &search->waits.list[at];
-    const struct lock *lock = &search->locks[search->lock_of[at]];
     int64_t ns = saturating_duration(wait->start_ns, wait->end_ns);
     struct call_origin origin;
 
     if (call_origins_find(&search->origins, wait->chain, wait->python, &origin) != 0 ||
         answer(search, search->lock_of[at], WHO_WAITED, wait->thread, 0, ns) != 0)
         return ERR_NO_MEMORY;
-    if (origin.frame != NO_KEY && answer(search, search->lock_of[at], WHERE, origin.frame, 0, ns) != 0)
-        return ERR_NO_MEMORY;
-    if (!wait->holder)
-        return 0;
-    if (answer(search, search->lock_of[at], HELD_BY, wait->holder, 0, ns) != 0)
-        return ERR_NO_MEMORY;
-    return lock->count <= MOST_EVIDENCE || at % (size_t)(lock->count / MOST_EVIDENCE) == 0 ? add_doings(search, at) : 0;
+    return origin.frame != NO_KEY ? answer(search, search->lock_of[at], WHERE, origin.frame, 0, ns) : 0;
+}
+
+static int explain_waits(struct search *search)
+{
+    for (size_t i = 0; i < search->waits.count; i++)
+        if (search->locks[search->lock_of[i]].is_found && is_asked(search, &search->waits.list[i]) &&
+            explain_wait(search, i) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int read_context(struct search *search, struct error *err)
@@ -217,7 +324,7 @@ static int read_context(struct search *search, struct error *err)
     int code;
 
     for (int kind = 0; kind < OS_CALL_KINDS; kind++)
-        long_calls.least_ns[kind] = kind == OS_CALL_LOCK ? OS_CALL_NEVER : LEAST_CALL_NS;
+        long_calls.least_ns[kind] = LEAST_CALL_NS;
     if ((code = os_calls_read(&search->calls, report, &long_calls, &everyone, err)) != 0 ||
         (code = call_origins_open(&search->origins, report, err)) != 0 ||
         (code = stacks_join_samples(&search->origins.stacks, STACKS_WITH_LINES, &everyone, err)) != 0 ||
@@ -235,10 +342,9 @@ static int explain(struct search *search, struct error *err)
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < search->waits.count; i++)
-        if (search->locks[search->lock_of[i]].is_found && explain_wait(search, i) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for locks");
-    return 0;
+    return explain_holders(search) != 0 || explain_waits(search) != 0
+               ? error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for locks")
+               : 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -268,13 +374,22 @@ static int64_t waiters_time(const struct search *search, uint32_t lock)
     return sum;
 }
 
-/* "queue_lock (program)" for a lock whose variable is known. Returns whether it is. */
-static int add_variable(struct text *out, struct search *search, int64_t chain)
+/* The frame that stands for the variable that the lock is in; NO_KEY: not known. */
+static uint32_t variable_frame(struct search *search, int64_t chain)
 {
     uint32_t stack = chain ? stack_chains_find(&search->origins.chains, chain, &search->origins.hints[0]) : STACK_EMPTY;
     uint32_t frame = stack != STACK_EMPTY ? stack_innermost(&search->origins.stacks, stack) : NO_KEY;
 
-    if (frame == NO_KEY || stack_frame(&search->origins.stacks, frame)[FRAME_SYMBOL] == FRAME_NO_NAME)
+    return frame != NO_KEY && stack_frame(&search->origins.stacks, frame)[FRAME_SYMBOL] != FRAME_NO_NAME ? frame
+                                                                                                         : NO_KEY;
+}
+
+/* "queue_lock (program)" for a lock whose variable is known. Returns whether it is. */
+static int add_variable(struct text *out, struct search *search, int64_t chain)
+{
+    uint32_t frame = variable_frame(search, chain);
+
+    if (frame == NO_KEY)
         return 0;
     const char *path = report_string(search->report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE], NULL),
                *slash = strrchr(path, '/');
@@ -311,34 +426,57 @@ close_rows:
     return 0;
 }
 
+/* "usleep", or "pthread_mutex_lock (queue_lock)" */
+static void add_call_name(struct text *out, struct search *search, const int64_t *call)
+{
+    uint32_t frame = call[DOING_LOCK] != NO_LOCK ? variable_frame(search, search->locks[call[DOING_LOCK]].variable)
+                                                 : NO_KEY;
+
+    text_add(out, report_string(search->report, call[DOING_NAME], NULL));
+    if (frame == NO_KEY)
+        return;
+    text_add(out, " (");
+    stack_frame_name(out, &search->origins.stacks, frame);
+    text_add(out, ")");
+}
+
 /* "usleep in work (file.c:12)", or "work (file.c:12)" for a thread that ran. */
-static void add_doing(struct text *out, const struct search *search, const int64_t *key)
+static void add_doing(struct text *out, struct search *search, const int64_t *key)
 {
     if (key[TALLY_DETAIL] >= 0)
-        text_addf(out, "%s%s", report_string(search->report, key[TALLY_DETAIL], NULL),
-                  key[TALLY_ANSWER] != NO_KEY ? " in " : "");
+        add_call_name(out, search, keys_get(&search->call_keys, (uint32_t)key[TALLY_DETAIL]));
+    if (key[TALLY_DETAIL] >= 0 && key[TALLY_ANSWER] != NO_KEY)
+        text_add(out, " in ");
     if (key[TALLY_ANSWER] != NO_KEY)
         stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
 }
 
-/* The text of a cell: the answer with the most time. */
-static void add_answer(struct text *out, const struct search *search, uint32_t lock, int64_t question)
+/* The answer with the most time; NULL: there is none. */
+static const int64_t *largest(const struct search *search, uint32_t lock, int64_t question)
 {
-    struct tally_largest largest = tally_largest(&search->tally, lock, question);
-    const int64_t *key = largest.key != NO_KEY ? keys_get(&search->tally.keys, largest.key) : NULL;
+    uint32_t key = tally_largest(&search->tally, lock, question).key;
 
-    if (key && question == HELD_BY)
-        thread_name_label(out, &search->names, search->report, key[TALLY_ANSWER]);
-    else if (key && question == HOLDER_DID)
-        add_doing(out, search, key);
-    else if (key)
+    return key != NO_KEY ? keys_get(&search->tally.keys, key) : NULL;
+}
+
+/* The text of a cell. */
+static void add_answer(struct text *out, struct search *search, uint32_t lock, int cell)
+{
+    const int64_t *key = largest(search, lock, cell == WAITED_IN ? WHERE : HELD_BY);
+
+    if (key && cell == DID)
+        key = largest(search, lock, did(key[TALLY_ANSWER]));
+    if (key && cell == WAITED_IN)
         stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
+    else if (key && cell == HOLDER)
+        thread_name_label(out, &search->names, search->report, key[TALLY_ANSWER]);
+    else if (key)
+        add_doing(out, search, key);
 }
 
 static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t lock,
                      struct error *err)
 {
-    static const int questions[CELLS] = { [WAITED_IN] = WHERE, [HOLDER] = HELD_BY, [DID] = HOLDER_DID };
     struct text text = { 0 };
     int code = 0;
 
@@ -348,7 +486,7 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
     code = cell_set_built(table, &row[LOCK], &text);
     for (int cell = WAITED_IN; cell <= DID; cell++) {
         text_clear(&text);
-        add_answer(&text, search, lock, questions[cell]);
+        add_answer(&text, search, lock, cell);
         if ((code = cell_set_built(table, &row[cell], &text)) != 0)
             goto free_text;
     }
@@ -398,7 +536,9 @@ static int lock_contention(struct report *report, const struct analysis_request 
                            struct error *err)
 {
     const struct os_call_choice locks = os_calls_of(OS_CALL_LOCK);
-    struct search search = { .report = report, .keys.width = KEY_PARTS, .tally = TALLY_NONE };
+    struct search search = {
+        .report = report, .keys.width = KEY_PARTS, .call_keys.width = DOING_PARTS, .tally = TALLY_NONE
+    };
     struct table *table = table_new(columns, CELLS);
     int64_t percent;
     int code;
@@ -407,7 +547,7 @@ static int lock_contention(struct report *report, const struct analysis_request 
         (code = rule_open(&search.rule, report, request, err)) != 0 ||
         (code = rule_time(&search.rule, report, &search.time, err)) != 0 ||
         (code = filter_open(&search.filter, report, &search.rule.request, err)) != 0 ||
-        (code = os_calls_read(&search.waits, report, &locks, &search.filter, err)) != 0)
+        (code = os_calls_read(&search.waits, report, &locks, &(struct filter){ .span = &search.rule.span }, err)) != 0)
         goto done;
     code = fill(&search, table, percent, err);
 done:
