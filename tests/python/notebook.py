@@ -51,10 +51,13 @@ print(shell.user_ns["value"], list(__import__("tacho").load(shell.user_ns["prof"
 EXAMPLE = """
 import json, sys
 import nbclient, nbformat
+from traitlets.config import Config
 book = nbformat.read(sys.argv[1], as_version=4)
 if sys.argv[2] == "without":
     book.cells = [cell for cell in book.cells if "--timeline" not in cell.source]
-nbclient.NotebookClient(book, kernel_name="python3", timeout=120).execute()
+# Not over TCP: its ports are chosen before the kernel takes them, and another test may have them by then.
+on_files = Config({"KernelManager": {"transport": "ipc"}})
+nbclient.NotebookClient(book, kernel_name="python3", timeout=120, startup_timeout=120, config=on_files).execute()
 print(json.dumps([[cell.source, [dict(output) for output in cell.outputs]] for cell in book.cells if cell.cell_type == "code"]))
 """
 
