@@ -46,12 +46,21 @@ static void note_missing(struct text *out, struct run_human *run, struct report 
     text_free(&line);
 }
 
+static int is_known(const struct run_human *run, const struct analysis *analysis)
+{
+    for (const struct analysis *const *at = run->known; *at; at++)
+        if (*at == analysis)
+            return 1;
+    return 0;
+}
+
 static void note_nothing(struct text *out, struct run_human *run, const struct analysis *analysis)
 {
     struct text line = { 0 };
 
     if (run->by_default) {
-        list_add(&run->nothing, analysis->name);
+        if (is_known(run, analysis))
+            list_add(&run->nothing, analysis->name);
         return;
     }
     text_addf(&line, "%s: %s", analysis->name, analysis->praise ? analysis->praise : "no rows.");

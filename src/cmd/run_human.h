@@ -10,8 +10,9 @@
 /* The tables of one file. */
 struct run_human {
     const struct command *command;
-    const char *path, *noun;   /* noun: "report", "rule" */
-    const char *nothing_label; /* before the names of those without rows: "No rows in" */
+    const char *path, *noun;             /* noun: "report", "rule" */
+    const char *nothing_label;           /* before the names of those without rows: "No rows in" */
+    const struct analysis *const *known; /* only these are named there */
     const struct selection_part_settings *part;
     const struct output_delivery *delivery;
     struct print_request request;

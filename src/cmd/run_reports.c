@@ -350,6 +350,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     struct run_human human = { .command = self,
                                .noun = registry->noun,
                                .nothing_label = registry->nothing_label,
+                               .known = registry->known,
                                .part = &settings->part,
                                .delivery = delivery };
     struct report *report;
@@ -375,7 +376,13 @@ int run_reports_defaults(struct report *report, const char *path, struct error *
     static const struct run_reports_settings none;
     struct output_delivery delivery = { 0 };
     struct run_human human = {
-        .command = &command_stats, .path = path, .noun = stats_registry.noun, .part = &none.part, .delivery = &delivery
+        .command = &command_stats,
+        .path = path,
+        .noun = stats_registry.noun,
+        .nothing_label = stats_registry.nothing_label,
+        .known = stats_registry.known,
+        .part = &none.part,
+        .delivery = &delivery,
     };
     int code;
 

@@ -47,6 +47,8 @@ class Contended(lib.Case):
         shown = self.tacho("analyze", "-f", "human", path)
         self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
         self.assertIn("gpu_time_util (--trace=cuda)", " ".join(shown.split()))
+        nothing = self.tacho("analyze", "-f", "human", "--filter-time", "0/1us", path)
+        self.assertRegex(nothing, r"^Nothing found by: lock_contention, ", "names checks, and advice_sum is none")
 
 
 if __name__ == "__main__":

@@ -349,15 +349,15 @@ static int explain(struct search *search, struct error *err)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PID, TID, LOCK, WAITED_IN, HOLDER, DID, CELLS };
+enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PLACES, PID, TID, LOCK, WAITED_IN, HOLDER, DID, CELLS };
 static const struct table_column columns[CELLS] = {
-    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
-    { "Waited", CELL_REAL, UNIT_PERCENT, 1 },  { "Waits", CELL_INT, UNIT_NONE, 0 },
-    { "Longest", CELL_INT, UNIT_NS, 0 },       { "Start", CELL_INT, UNIT_TIME, 0 },
-    { "Threads", CELL_INT, UNIT_NONE, 0 },     { "PID", CELL_INT, UNIT_ID, 0 },
-    { "TID", CELL_INT, UNIT_ID, 0 },           { "Lock", CELL_TEXT, UNIT_NONE, 0 },
-    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },  { "Held By", CELL_TEXT, UNIT_NONE, 0 },
-    { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
+    { "Impact", CELL_INT, UNIT_NS, 0 },       { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Waited", CELL_REAL, UNIT_PERCENT, 1 }, { "Waits", CELL_INT, UNIT_NONE, 0 },
+    { "Longest", CELL_INT, UNIT_NS, 0 },      { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Threads", CELL_INT, UNIT_NONE, 0 },    { "Places", CELL_INT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },          { "TID", CELL_INT, UNIT_ID, 0 },
+    { "Lock", CELL_TEXT, UNIT_NONE, 0 },      { "Waited In", CELL_TEXT, UNIT_NONE, 0 },
+    { "Held By", CELL_TEXT, UNIT_NONE, 0 },   { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 /* The time that the lock's waiters are known to have lived. */
@@ -511,6 +511,7 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     cell_set_int(&row[LONGEST], lock->longest_ns);
     cell_set_int(&row[START], lock->longest_start_ns);
     cell_set_int(&row[THREADS], tally_largest(&search->tally, number, WHO_WAITED).answers);
+    cell_set_int(&row[PLACES], tally_largest(&search->tally, number, WHERE).answers);
     cell_set_int(&row[PID], global_pid_number(lock->longest_thread));
     cell_set_int(&row[TID], global_tid_number(lock->longest_thread));
     return add_texts(search, table, row, number, err);
@@ -564,7 +565,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     rule_add_text(out, "lock ", &row[LOCK]);
     text_addf(out, ": %lld thread%s waited ", (long long)row[THREADS].integer, row[THREADS].integer == 1 ? "" : "s");
     human_time(out, row[TOTAL].integer);
-    rule_add_text(out, " in ", &row[WAITED_IN]);
+    rule_add_text(out, row[PLACES].integer > 1 ? " mostly in " : " in ", &row[WAITED_IN]);
     text_add(out, row[WAITS].integer == 1 ? ", once" : ", ");
     if (row[WAITS].integer > 1) {
         human_count(out, (uint64_t)row[WAITS].integer);
