@@ -71,7 +71,7 @@ static void test_sizes_shares_counts_and_ids(void **state)
 static void expect_name(const char *name, size_t columns, const char *expected)
 {
     struct text out = { 0 };
-    size_t taken = short_name_add(&out, name, strlen(name), columns);
+    size_t taken = short_name_add(&out, name, strlen(name), columns, 0);
 
     assert_string_equal(text_string(&out), expected);
     assert_true(taken <= columns);
@@ -101,6 +101,27 @@ static void test_names_of_functions_lose_what_matters_least(void **state)
     expect_name("sm90_xmma_fprop_tilesize64x64", 15, "sm90_xm…ze64x64");
     expect_name("日本語の名前です", 9, "日本…です");
     expect_name("abc", 1, "…");
+}
+
+static void test_names_that_would_look_equal_are_cut_where_they_differ(void **state)
+{
+    static const struct table_column column = { "Name", CELL_TEXT, UNIT_NAME, 0 };
+    static const char *const names[] = { "apply_kernel<First<int>, Second<int>, Plus<int>>",
+                                         "apply_kernel<First<int>, Second<int>, Times<int>>", "other<Some, Long, List>",
+                                         "apply_kernel<First<int>, Second<int>, Plus<int>>" };
+    const struct print_request request = { .time = &time_unit_auto, .terminal_columns = 24, .no_header = 1 };
+    struct table *table = table_new(&column, 1);
+    struct text out = { 0 };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        cell_set_text(table, table_add_row(table), names[i], strlen(names[i]));
+    print_human.table(&out, table, &request);
+    assert_string_equal(text_string(&out), "  apply_kerne…, Plus<…>>\n"
+                                           "  apply_kerne… Times<…>>\n"
+                                           "  other<Some, Long, Lis…\n"
+                                           "  apply_kerne…, Plus<…>>\n");
+    table_delete(table);
+    text_free(&out);
 }
 
 static void test_bars_are_made_of_eighths(void **state)
@@ -225,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_times_have_four_digits_and_the_unit_that_suits_them),
         cmocka_unit_test(test_sizes_shares_counts_and_ids),
         cmocka_unit_test(test_names_of_functions_lose_what_matters_least),
+        cmocka_unit_test(test_names_that_would_look_equal_are_cut_where_they_differ),
         cmocka_unit_test(test_bars_are_made_of_eighths),
         cmocka_unit_test(test_the_least_important_columns_go_first),
         cmocka_unit_test(test_rows_of_0_percent_at_the_end_do_not_count),

@@ -130,13 +130,18 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
 
 size_t display_add_middle(struct text *out, const char *bytes, size_t length, size_t max_columns)
 {
+    return display_add_elided(out, bytes, length, max_columns, max_columns / 2);
+}
+
+size_t display_add_elided(struct text *out, const char *bytes, size_t length, size_t max_columns, size_t before)
+{
     size_t total = columns_of(bytes, length), taken = 0, tail, at;
 
     if (!max_columns || total <= max_columns)
         return display_add(out, bytes, length, 0);
     for (at = 0; at < length;) {
         struct shown shown = show_next(bytes + at, length - at);
-        if (taken + shown.columns > max_columns / 2)
+        if (taken + shown.columns > before)
             break;
         text_add_bytes(out, shown.text, shown.text_length);
         taken += shown.columns;

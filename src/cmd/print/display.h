@@ -16,6 +16,9 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
 /* The same, with the ellipsis in the middle. */
 size_t display_add_middle(struct text *out, const char *bytes, size_t length, size_t max_columns);
 
+/* The same, with so many columns before the ellipsis. */
+size_t display_add_elided(struct text *out, const char *bytes, size_t length, size_t max_columns, size_t before);
+
 /* Whether the bytes, so shown, fit into so many columns. */
 int display_fits(const char *bytes, size_t length, size_t columns);
 

@@ -26,6 +26,10 @@ static const struct {
     int rank;
 } stages[] = { { 32, 24, 3 }, { 24, 16, 1 }, { 20, 10, 0 } };
 
+/* Names that would look equal are cut another way: with a part of their columns before the ellipsis. */
+static const size_t cut_parts[] = { 0, 2, 4 };
+enum { CUTS = sizeof cut_parts / sizeof cut_parts[0] };
+
 /* A column, or the bar beside one. */
 struct slot {
     const struct table_column *meaning;
@@ -33,6 +37,7 @@ struct slot {
     size_t column;         /* in the table */
     int is_bar, is_text, is_dropped;
     size_t natural, width; /* in columns of the terminal */
+    unsigned char *cuts;   /* owned; by row, how its name is cut: a place in cut_parts; NULL: all as the first */
 };
 
 struct layout {
@@ -74,7 +79,8 @@ static size_t add_cell(struct text *out, const struct layout *layout, const stru
     }
     if (cell.kind != CELL_TEXT)
         return human_cell_add(out, slot->meaning, &cell, layout->request->time);
-    return widest ? short_name_add(out, cell.text.bytes, cell.text.length, widest)
+    size_t part = slot->cuts && row < ROWS_MEASURED ? cut_parts[slot->cuts[row]] : 0;
+    return widest ? short_name_add(out, cell.text.bytes, cell.text.length, widest, part ? widest / part : 0)
                   : display_add(out, cell.text.bytes, cell.text.length, 0);
 }
 
@@ -208,6 +214,60 @@ static void fit(struct layout *layout)
     }
 }
 
+/* Cuts those rows another way that look equal and are not. Returns whether there are any. */
+static int tell_apart(const struct layout *layout, struct slot *slot, const struct text *shown, size_t rows,
+                      unsigned char cut)
+{
+    int found = 0;
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t q = 0; q < r; q++) {
+            const struct table_cell *a = &table_row(layout->table, r)[slot->column],
+                                    *b = &table_row(layout->table, q)[slot->column];
+            int is_same = a->kind != CELL_TEXT || b->kind != CELL_TEXT ||
+                          (a->text.length == b->text.length &&
+                           memcmp(a->text.bytes, b->text.bytes, a->text.length) == 0);
+            if (is_same || strcmp(text_string(&shown[r]), text_string(&shown[q])) != 0)
+                continue;
+            slot->cuts[r] = slot->cuts[q] = cut;
+            found = 1;
+        }
+    return found;
+}
+
+/* Chooses how the names of a column that is too narrow for them are cut. Returns 0 if memory is short. */
+static int choose_cuts(const struct layout *layout, struct slot *slot)
+{
+    size_t rows = table_row_count(layout->table);
+    struct text *shown;
+
+    if (!slot->is_text || slot->is_dropped || slot->width >= slot->natural || !rows)
+        return 1;
+    rows = rows < ROWS_MEASURED ? rows : ROWS_MEASURED;
+    slot->cuts = calloc(rows, 1);
+    shown = calloc(rows, sizeof *shown);
+    int found = slot->cuts && shown;
+    for (unsigned char cut = 1; found && cut < CUTS; cut++) {
+        for (size_t r = 0; r < rows; r++) {
+            text_clear(&shown[r]);
+            add_cell(&shown[r], layout, slot, r, slot->width);
+        }
+        found = tell_apart(layout, slot, shown, rows, cut);
+    }
+    for (size_t r = 0; shown && r < rows; r++)
+        text_free(&shown[r]);
+    int worked = slot->cuts && shown;
+    free(shown);
+    return worked;
+}
+
+static void free_layout(struct layout *layout)
+{
+    for (size_t i = 0; i < layout->count; i++)
+        free(layout->slots[i].cuts);
+    free(layout->slots);
+}
+
 /* Returns 0 if memory is short. */
 static int make_layout(struct layout *layout)
 {
@@ -227,6 +287,9 @@ static int make_layout(struct layout *layout)
     }
     if (layout->count)
         fit(layout);
+    for (size_t i = 0; i < layout->count; i++)
+        if (!choose_cuts(layout, &layout->slots[i]))
+            return 0;
     return 1;
 }
 
@@ -290,6 +353,7 @@ static void print_rows(struct text *out, const struct table *table, const struct
 
     if (!make_layout(&layout)) {
         out->failed = 1;
+        free_layout(&layout);
         return;
     }
     if (!request->no_header) {
@@ -302,7 +366,7 @@ static void print_rows(struct text *out, const struct table *table, const struct
         add_sentences(out, &layout, r);
     }
     text_free(&cell);
-    free(layout.slots);
+    free_layout(&layout);
 }
 
 /* ---- for commands ---------------------------------------------------------------------------------------------- */

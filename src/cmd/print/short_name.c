@@ -118,7 +118,7 @@ static void drop_inner_arguments(struct text *out, const char *bytes, size_t len
     }
 }
 
-size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns)
+size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns, size_t before)
 {
     static void (*const steps[])(struct text *out, const char *bytes, size_t length) = {
         drop_signature,
@@ -129,13 +129,14 @@ size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t
 
     text_add_bytes(&now, bytes, length);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !display_fits(now.bytes, now.length, columns); i++) {
-        struct text before = now;
+        struct text last = now;
         text_clear(&next);
         steps[i](&next, text_string(&now), now.length);
         now = next;
-        next = before;
+        next = last;
     }
-    size_t taken = now.length && memchr(now.bytes, '<', now.length)
+    size_t taken = before ? display_add_elided(out, text_string(&now), now.length, columns, before)
+                   : now.length && memchr(now.bytes, '<', now.length)
                        ? display_add(out, now.bytes, now.length, columns)
                        : display_add_middle(out, text_string(&now), now.length, columns);
     text_free(&now);
