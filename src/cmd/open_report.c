@@ -11,6 +11,7 @@
 #include "analyze/model/event_counts.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
+#include "cmd/print/print.h"
 #include "import/import.h"
 #include "nsys_rep.h"
 #include "small_table.h"
@@ -111,12 +112,19 @@ static void add_import(struct text *out, struct report *report)
  * anyone's. */
 static void say(const char *path, struct text *sentence)
 {
-    struct text clean = { 0 };
+    size_t columns = print_terminal_columns(STDERR_FILENO);
+    struct text clean = { 0 }, lines = { 0 };
 
+    text_add(&clean, "tacho: ");
     display_add(&clean, path, strlen(path), 0);
     display_add(&clean, text_string(sentence), sentence->length, 0);
-    fprintf(stderr, "tacho: %s\n", text_string(&clean));
+    if (columns)
+        display_add_wrapped(&lines, text_string(&clean), 0, 0, columns);
+    else
+        text_addf(&lines, "%s\n", text_string(&clean));
+    fputs(text_string(&lines), stderr);
     text_free(&clean);
+    text_free(&lines);
     text_clear(sentence);
 }
 

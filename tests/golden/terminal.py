@@ -214,6 +214,15 @@ def check_defaults(name, file, known):
     check_widths(f"{name} on a very narrow terminal", 20, on_terminal(20, "stats", file))
 
 
+def check_texts(name, file):
+    """summary and info; the lines of the summary that are to be copied are whole."""
+    for width in WIDTHS:
+        text = on_terminal(width, "summary", file, NO_COLOR="1")
+        check_widths(f"{name}, summary, at {width}", width, "\n".join(line for line in text.split("\n") if not line.startswith(("  report:", "  next:"))))
+        check_widths(f"{name}, info, at {width}", width, on_terminal(width, "info", file))
+        check_widths(f"{name}, info --all, at {width}", width, on_terminal(width, "info", "--all", file))
+
+
 def check_order():
     """What matters first: kernels on a GPU capture, waits on one of threads."""
     order = [report for report, _, _ in split(on_terminal(120, "stats", "resnet18.tacho"))]
@@ -383,8 +392,6 @@ def make_captures():
         unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
     if os.path.exists(LARGER):
         shutil.copyfile(LARGER, "mnist_like.sqlite")
-    else:
-        print("mnist_like: SKIPPED, the larger capture is not at hand")
     sources = {name: f"{name}.sqlite" for name in ("resnet18", "mix", "wait_stream", "mnist_like") if os.path.exists(f"{name}.sqlite")}
     sources.update({name: os.path.join(KINETO, f"{name}.json.gz") for name in ("train", "infer")})
     for name, source in sources.items():
@@ -404,6 +411,9 @@ def main():
         known = roles()
         for name, file in make_captures().items():
             check_defaults(name, file, known)
+            check_texts(name, file)
+        for width in WIDTHS:
+            check_widths(f"doctor at {width}", width, re.sub("\033\\[[0-9]*m", "", on_terminal(width, "doctor")))
         check_order()
         check_nsys_bytes("resnet18")
         check_nsys_bytes("mix")

@@ -336,7 +336,9 @@ static void add_tables(struct text *out, struct report *report)
         { "Bytes", CELL_INT, UNIT_NONE, 0 },
     };
     struct table *table = table_new(columns, 3);
-    const struct print_request request = { .time = &time_unit_ns, .to_terminal = 1 };
+    const struct print_request request = { .time = &time_unit_ns,
+                                           .to_terminal = 1,
+                                           .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
 
     for (size_t i = 0; table && i < report_table_count(report); i++) {
         const struct report_table *at = report_table_at(report, i);
@@ -349,7 +351,7 @@ static void add_tables(struct text *out, struct report *report)
     }
     if (table && table_row_count(table)) {
         add_heading(out, "Tables");
-        print_column.table(out, table, &request);
+        (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
     }
     table_delete(table);
 }
@@ -384,6 +386,36 @@ static int add_all(struct text *out, struct report *report, const char *path, in
     if (all)
         add_tables(out, report);
     return 0;
+}
+
+/* The bytes at the start of a line that stay: its label, or its indentation. */
+static size_t start_of(const char *line)
+{
+    size_t length = strcspn(line, "\n"), at = strspn(line, " ");
+
+    if (at || length <= LABEL_WIDTH)
+        return at;
+    for (at = LABEL_WIDTH; at < length && line[at - 1] != ' ';)
+        at++;
+    return at;
+}
+
+/* Adds the lines, those that are wider than the terminal wrapped. */
+static void add_wrapped(struct text *out, const char *lines, size_t columns)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n"), start = start_of(lines);
+        struct text line = { 0 };
+        text_add_bytes(&line, lines, length);
+        if (!columns || display_columns(text_string(&line)) <= columns) {
+            text_addf(out, "%s\n", text_string(&line));
+        } else {
+            text_add_bytes(out, lines, start);
+            display_add_wrapped(out, text_string(&line) + start, start, start, columns);
+        }
+        text_free(&line);
+        lines += length + (lines[length] == '\n');
+    }
 }
 
 /* ---- the output of the program --------------------------------------------------------------------------------- */
@@ -425,7 +457,11 @@ static int print_info(const struct command *self, struct report *report, const c
 
     if (!is_first)
         text_add_char(&out, '\n');
-    int status = add_all(&out, report, path, all, err) != 0 ? command_fail(self, err) : command_write(self, &out);
+    struct text lines = { 0 };
+    int code = add_all(&out, report, path, all, err);
+    add_wrapped(&lines, text_string(&out), print_terminal_columns(STDOUT_FILENO));
+    int status = code != 0 ? command_fail(self, err) : command_write(self, &lines);
+    text_free(&lines);
     text_free(&out);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/human.h"
 #include "cmd/print/print.h"
@@ -51,14 +52,16 @@ static void print_sources(struct text *out, const struct report_sources *sources
         { "First", CELL_INT, UNIT_TIME, 0 },
         { "Last", CELL_INT, UNIT_TIME, 0 },
     };
-    const struct print_request request = { .time = time_unit_find("seconds"), .to_terminal = 1 };
+    const struct print_request request = { .time = time_unit_find("seconds"),
+                                           .to_terminal = 1,
+                                           .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
     struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
 
     for (size_t i = 0; table && i < sources->count; i++)
         add_row(table, &sources->list[i], sources->is_uncertain);
     text_add(out, "\nSources\n");
     if (table)
-        print_column.table(out, table, &request);
+        (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
     table_delete(table);
     for (size_t i = 0; i < sources->counts.loss_count; i++) {
         text_add_char(out, ' ');
