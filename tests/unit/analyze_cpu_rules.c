@@ -402,7 +402,8 @@ static void short_waits_and_waits_for_work_are_no_contention(void **state)
 /* ---- input and output ------------------------------------------------------------------------------------------ */
 
 /* The main thread waits for the worker all the time; the worker reads from 100 to 300 and from 500 to 600. */
-static struct report *io_capture(const char *main_call, const char *worker_call, const char *unrecorded)
+static struct report *io_capture_of(const char *main_call, const char *worker_call, const char *unrecorded,
+                                    int64_t bytes)
 {
     struct writer *writer = capture();
 
@@ -410,11 +411,16 @@ static struct report *io_capture(const char *main_call, const char *worker_call,
     add_thread(writer, FIRST, "loader");
     add_chain(writer, 1, "load", "/src/io.c", 7);
     add_call(writer, (struct call){ main_call, MAIN, 0, 1000, 0, 0, 0, 0 });
-    add_call(writer, (struct call){ worker_call, FIRST, 100, 300, 1, 0, 0, 1000 });
+    add_call(writer, (struct call){ worker_call, FIRST, 100, 300, 1, 0, 0, bytes - 500 });
     add_call(writer, (struct call){ worker_call, FIRST, 500, 600, 1, 0, 0, 500 });
     if (unrecorded)
         add_process(writer, 200, PID, 0, 1000, "/opt/static", unrecorded);
     return finish(writer);
+}
+
+static struct report *io_capture(const char *main_call, const char *worker_call, const char *unrecorded)
+{
+    return io_capture_of(main_call, worker_call, unrecorded, 1500);
 }
 
 static void io_that_keeps_the_program_waiting_is_found(void **state)
@@ -448,6 +454,26 @@ static void io_beside_work_is_not(void **state)
     report = io_capture("pthread_join", "read", "static"); /* another process works */
     EXPECT_NOTHING(report, "blocked_io");
     report_close(report);
+}
+
+/* In 300 ms, 1200 bytes are 4 kB per second. */
+static void a_read_that_waits_for_input_is_not(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+        int found;
+    } reads[] = {
+        { "read", 1199, 0 }, { "read", 1200, 1 }, { "msgrcv", 1199, 0 }, { "recv", 1199, 1 }, { "write", 1199, 1 }
+    };
+
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        struct report *report = io_capture_of("pthread_join", reads[i].name, NULL, reads[i].bytes);
+        struct table *table = run_rule(report, "blocked_io");
+        assert_int_equal(table_row_count(table), reads[i].found);
+        table_delete(table);
+        report_close(report);
+    }
 }
 
 /* ---- the GIL --------------------------------------------------------------------------------------------------- */
@@ -694,6 +720,7 @@ int main(void)
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
         cmocka_unit_test(io_beside_work_is_not),
+        cmocka_unit_test(a_read_that_waits_for_input_is_not),
         cmocka_unit_test(threads_that_wait_for_the_gil_are_found),
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),

@@ -2,8 +2,10 @@
  *
  * A thread that waits in read() does no harm while others work, and a server that waits for requests is idle, not slow.
  * So time counts only while no thread of any recorded process was active: each was in a call that waits. Such a stall
- * belongs to the call that ended it. Calls shorter than LEAST_CALL_NS count as activity. */
+ * belongs to the call that ended it. Calls shorter than LEAST_CALL_NS count as activity. A read that gets next to
+ * nothing in its time waits for someone who writes, at a terminal or the other end of a pipe. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
@@ -19,7 +21,7 @@
 
 #define LEAST_NS INT64_C(10000000)
 #define LEAST_CALL_NS INT64_C(20000)
-enum { LEAST_PERCENT = 5 };
+enum { LEAST_PERCENT = 5, LEAST_BYTES_PER_S = 4000 };
 
 /* A change in the number of active threads: a thread begins or ends, or a call that waits does. */
 struct change {
@@ -287,6 +289,20 @@ static int add_row(struct search *search, struct table *table, uint32_t number)
     return add_texts(search, table, row, number);
 }
 
+/* Whether the place waits for input, not for a device. Sockets have calls of their own: a slow answer is a finding. */
+static int waits_for_input(const struct search *search, uint32_t number)
+{
+    static const char *const names[] = { "read",       "readv",           "getline", "getdelim",
+                                         "mq_receive", "mq_timedreceive", "msgrcv" };
+    const char *name = report_string(search->report, keys_get(&search->keys, number)[KEY_NAME], NULL);
+    const struct place *place = &search->places[number];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (double)place->bytes * 1e9 < (double)place->total_ns * LEAST_BYTES_PER_S;
+    return 0;
+}
+
 static int fill(struct search *search, struct table *table, int64_t percent, struct error *err)
 {
     double share = (double)saturating_duration(search->time.from_ns, search->time.to_ns) * (double)percent / 100;
@@ -301,7 +317,7 @@ static int fill(struct search *search, struct table *table, int64_t percent, str
     if ((code = find_places(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->keys.count; i++)
-        if (search->places[i].impact_ns >= least && add_row(search, table, i) != 0)
+        if (search->places[i].impact_ns >= least && !waits_for_input(search, i) && add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -361,10 +377,12 @@ const struct analysis rule_blocked_io = {
     .name = "blocked_io",
     .title = "Blocking Input and Output",
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
-    .help = "Calls for files, sockets and pipes that kept the whole program waiting: no thread of any recorded process "
-            "was active, and the call ended that. Impact is the sum of these times. A place is a finding if that is at "
-            "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
-            "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle.",
+    .help =
+        "Calls for files, sockets and pipes that kept the whole program waiting: no thread of any recorded process "
+        "was active, and the call ended that. Impact is the sum of these times. A place is a finding if that is at "
+        "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
+        "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle. So are reads "
+        "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",
     .needs = { { "OS Runtime trace data", osrt_tables } },
     .run = blocked_io,
     .finding = say,
