@@ -12,7 +12,7 @@ import lib
 
 SEED = 20261116
 MOMENTS = 20
-AT_ONCE = 10
+AT_ONCE = 5
 LAG_S = 5
 SECOND_NS = 1_000_000_000
 FIRST_S, LAST_S = LAG_S + 2, LAG_S + 6  # when they are killed: by then there are samples of that age
