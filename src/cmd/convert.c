@@ -9,6 +9,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/nearest.h"
+#include "base/path.h"
 #include "command.h"
 #include "export/export.h"
 #include "import/import.h"
@@ -466,8 +467,7 @@ static int run_export(const struct command *self, int argc, char **argv)
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    const char *slash = strrchr(file, '/');
-    settings.file_name = slash ? slash + 1 : file;
+    settings.file_name = path_base_name(file);
     if ((code = take_export_options(&settings, &exporter, &err)) != 0)
         goto done;
     snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");

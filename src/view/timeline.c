@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/load/counter_points.h"
@@ -148,7 +149,7 @@ close_view:
 
 void view_set_name(struct view *view, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_base_name(path);
 
     view->name = arena_copy(&view->arena, name, strlen(name) + 1);
 }

@@ -1,4 +1,4 @@
-/* The helpers of src/base: errors, arena, intern table, text, thread pool, clocks. */
+/* The helpers of src/base: errors, arena, intern table, text, thread pool, clocks, paths. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/parallel.h"
+#include "base/path.h"
 #include "base/text.h"
 
 static void errors_carry_code_and_sentence(void **state)
@@ -187,6 +188,15 @@ static void hashes_are_those_of_the_format(void **state)
     assert_true(hash_bytes_seeded("abc", 3, 1) != hash_bytes_seeded("abc", 3, 2));
 }
 
+static void base_names_of_paths(void **state)
+{
+    static const char *const cases[][2] = {
+        { "/usr/bin/python3", "python3" }, { "python3", "python3" }, { "./a", "a" }, { "/opt/", "/opt/" }, { "", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(path_base_name(cases[i][0]), cases[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +207,7 @@ int main(void)
         cmocka_unit_test(every_turn_is_taken_once),
         cmocka_unit_test(clocks_go_forward),
         cmocka_unit_test(hashes_are_those_of_the_format),
+        cmocka_unit_test(base_names_of_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

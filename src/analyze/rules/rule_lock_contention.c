@@ -16,6 +16,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "rule.h"
 #include "tally.h"
 
@@ -391,10 +392,9 @@ static int add_variable(struct text *out, struct search *search, int64_t chain)
 
     if (frame == NO_KEY)
         return 0;
-    const char *path = report_string(search->report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE], NULL),
-               *slash = strrchr(path, '/');
+    const char *path = report_string(search->report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE], NULL);
     stack_frame_name(out, &search->origins.stacks, frame);
-    text_addf(out, " (%s)", slash ? slash + 1 : path);
+    text_addf(out, " (%s)", path_base_name(path));
     return 1;
 }
 
@@ -410,11 +410,11 @@ static int add_address(struct text *out, struct search *search, const int64_t *k
         return code;
     while (key[KEY_LOCK] > 0 && row_cursor_next(&rows)) {
         uint64_t offset = (uint64_t)key[KEY_LOCK] - (uint64_t)row_int_or(&rows, ADDRESS, 0);
-        const char *path = report_string(search->report, row_int(&rows, PATH), NULL), *slash = strrchr(path, '/');
+        const char *path = report_string(search->report, row_int(&rows, PATH), NULL);
         if (row_int(&rows, PROCESS) != key[KEY_PROCESS] || row_is_null(&rows, ADDRESS) ||
             offset >= (uint64_t)row_int_or(&rows, SIZE, 0))
             continue;
-        text_addf(out, "%s+0x%llx", slash ? slash + 1 : path, (unsigned long long)offset);
+        text_addf(out, "%s+0x%llx", path_base_name(path), (unsigned long long)offset);
         goto close_rows;
     }
     if (key[KEY_LOCK] > 0)

@@ -9,6 +9,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "rule.h"
 #include "tally.h"
 
@@ -177,9 +178,7 @@ static const struct table_column columns[CELLS] = {
 
 static void add_base_name(struct text *out, struct report *report, int64_t id)
 {
-    const char *path = id >= 0 ? report_string(report, id, NULL) : "", *slash = strrchr(path, '/');
-
-    text_add(out, slash ? slash + 1 : path);
+    text_add(out, id >= 0 ? path_base_name(report_string(report, id, NULL)) : "");
 }
 
 static void add_text(struct text *out, const struct search *search, uint32_t number, int cell)

@@ -17,6 +17,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "rule.h"
 #include "tally.h"
 
@@ -333,11 +334,11 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
     const int64_t *key = keys_get(&search->keys, number);
     struct tally_largest largest = tally_largest(&search->tally, number, 0);
     int64_t name = process_name_find(&search->names, key[0]);
-    const char *path = name >= 0 ? report_string(search->report, name, NULL) : "", *slash = strrchr(path, '/');
+    const char *path = name >= 0 ? report_string(search->report, name, NULL) : "";
     struct text text = { 0 };
     int code;
 
-    if ((code = cell_set_string(table, &row[PROGRAM], slash ? slash + 1 : path)) != 0 ||
+    if ((code = cell_set_string(table, &row[PROGRAM], path_base_name(path))) != 0 ||
         (code = cell_set_string(table, &row[PHASE], phase_names[key[1]])) != 0)
         return code;
     if (largest.key == NO_KEY)

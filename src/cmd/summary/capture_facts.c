@@ -7,6 +7,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
+#include "base/path.h"
 #include "base/saturating.h"
 
 static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
@@ -61,13 +62,6 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* The tree of processes: the last row about a process and program counts. */
 struct process_rows {
     struct capture_facts *facts;
@@ -99,7 +93,7 @@ static void take_left(struct capture_facts *facts, const struct process_rows *ro
     if (facts->left_count < CAPTURE_LEFT_MAX)
         facts->left[facts->left_count] = (struct capture_left){
             .pid = (int)global_pid_number(row_int_or(row, PID, 0)),
-            .name = base_name(text_of(rows->report, row, EXE)),
+            .name = path_base_name(text_of(rows->report, row, EXE)),
         };
     facts->left_count++;
 }

@@ -1,6 +1,5 @@
 /* The answer about the report as a whole. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
@@ -11,6 +10,7 @@
 #include "analyze/registry.h"
 #include "answers.h"
 #include "base/json_write.h"
+#include "base/path.h"
 #include "json_parts.h"
 
 /* UTC of the report's time 0; 0 if it does not say. */
@@ -190,9 +190,8 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     if ((code = process_names_read(&names, view->report, err)) != 0)
         return code;
     text_add_char(out, '{');
-    const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "",
-               *slash = strrchr(first, '/');
-    json_string(out, "name", view->name ? view->name : slash ? slash + 1 : first);
+    const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "";
+    json_string(out, "name", view->name ? view->name : path_base_name(first));
     json_string(out, "version", TACHO_VERSION);
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
     text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));

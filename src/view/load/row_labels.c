@@ -9,6 +9,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/nvtx_domains.h"
 #include "analyze/model/threads.h"
+#include "base/path.h"
 
 struct labels {
     struct view *view;
@@ -21,20 +22,13 @@ struct labels {
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void add_process(struct labels *labels, int64_t process)
 {
     int64_t name = process_name_find(&labels->processes, process);
     const char *path = name < 0 ? "" : report_string(labels->view->report, name, NULL);
 
     if (*path)
-        text_addf(&labels->text, "%s (%lld)", base_name(path), (long long)global_pid_number(process));
+        text_addf(&labels->text, "%s (%lld)", path_base_name(path), (long long)global_pid_number(process));
     else
         text_addf(&labels->text, "Process %lld", (long long)global_pid_number(process));
 }

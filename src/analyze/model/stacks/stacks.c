@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/engine/order.h"
+#include "base/path.h"
 
 #define WEIGHT_MOST (INT64_C(1) << 40) /* more than any counter counts between two samples */
 
@@ -169,8 +170,7 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
 
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
-        const char *module = report_string(stacks->report, frame[FRAME_MODULE], NULL), *slash = strrchr(module, '/');
-        const char *file = slash ? slash + 1 : module;
+        const char *file = path_base_name(report_string(stacks->report, frame[FRAME_MODULE], NULL));
         if (frame[FRAME_KIND] == FRAME_KERNEL ||
             is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
             continue;

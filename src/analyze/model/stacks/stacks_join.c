@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "thread_spans.h"
 
 /* The role of a native frame in the Python interpreter. */
@@ -145,10 +146,10 @@ struct builder {
 static int is_libc(struct report *report, const int64_t *frame)
 {
     static const char *const files[] = { "libc.so", "libc-", "ld-", "libm.so", "libpthread", "[vdso]" };
-    const char *path = report_string(report, frame[FRAME_MODULE], NULL), *slash = strrchr(path, '/');
+    const char *file = path_base_name(report_string(report, frame[FRAME_MODULE], NULL));
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (strncmp(slash ? slash + 1 : path, files[i], strlen(files[i])) == 0)
+        if (strncmp(file, files[i], strlen(files[i])) == 0)
             return 1;
     return 0;
 }

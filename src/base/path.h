@@ -1,0 +1,15 @@
+/* Paths of files as texts; nothing is looked up. */
+#ifndef TACHO_BASE_PATH_H
+#define TACHO_BASE_PATH_H
+
+#include <string.h>
+
+/* What follows the last slash; the whole path if nothing does. */
+static inline const char *path_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+#endif
