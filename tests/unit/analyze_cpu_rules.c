@@ -510,6 +510,30 @@ static void threads_that_wait_for_the_gil_are_found(void **state)
     report_close(report);
 }
 
+/* Two threads take turns, so that each waits and holds; the one that waits most is named with the other one, and not
+ * with itself, which holds the GIL for 130 of the 300 ms. */
+static void threads_that_take_turns_are_told_apart(void **state)
+{
+    struct writer *writer = capture();
+
+    add_thread(writer, FIRST, "parser");
+    add_thread(writer, SECOND, "matcher");
+    for (int i = 0; i < 31; i++) {
+        int first_holds = i % 30 < 17;
+        add_python(writer, FIRST, i * 10, first_holds ? GIL_HELD : GIL_WAITED, first_holds ? 1 : 2);
+        add_python(writer, SECOND, i * 10, first_holds ? GIL_WAITED : GIL_HELD, first_holds ? 3 : 4);
+    }
+    add_python_frame(writer, 1, 0, "parse", "/src/a.py", 30);
+    add_python_frame(writer, 2, 0, "wait", "/src/a.py", 31);
+    add_python_frame(writer, 3, 0, "match", "/src/a.py", 9);
+    add_python_frame(writer, 4, 0, "findall", "/src/a.py", 10);
+    struct report *report = finish(writer);
+    EXPECT(report, "gil_contention",
+           "GIL of process 100: 2 threads waited 300 ms, mostly 12 in match (a.py:9); held by parser (11), which ran "
+           "parse (a.py:30)");
+    report_close(report);
+}
+
 /* A thread that is asked for waits; the holder is another one. */
 static void a_holder_is_named_for_one_thread(void **state)
 {
@@ -722,6 +746,7 @@ int main(void)
         cmocka_unit_test(io_beside_work_is_not),
         cmocka_unit_test(a_read_that_waits_for_input_is_not),
         cmocka_unit_test(threads_that_wait_for_the_gil_are_found),
+        cmocka_unit_test(threads_that_take_turns_are_told_apart),
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
         cmocka_unit_test(many_short_processes_are_found),

@@ -1,7 +1,10 @@
 /* The rule gil_contention: Python threads that wait for the GIL while another one holds it.
  *
  * A round of the Python sampler looks at all threads of a process at one time, so who waited and who held the GIL are
- * known for the same moment. A round stands for the time up to the next one. */
+ * known for the same moment. A round stands for the time up to the next one.
+ *
+ * Threads take turns: the one that waits most is often the one that holds the GIL most, at other times. So the holder
+ * that is named is the one that held it while the named waiter waited. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -18,13 +21,14 @@
 enum { LEAST_PERCENT = 10, LEAST_ROUNDS = 20 };
 enum { HOLDS = 1, WAITS = 2 };
 enum { WHO_WAITED, HELD_BY, HOLDER_RAN, WAITED_IN }; /* questions of the tally */
+enum { NOBODY = -1 };
 
 enum { START, THREAD, GIL, CHAIN, SAMPLE_COLUMNS };
 
 struct gil {
     int64_t process, impact_ns, waited_ns, sampled_ns, rounds;
-    int64_t longest_ns, longest_start_ns, longest_thread; /* the longest run of rounds in which a thread waited */
-    int64_t run_ns, run_start_ns;                         /* the run of now */
+    int64_t longest_ns, longest_start_ns; /* the longest run of rounds in which any thread waited */
+    int64_t run_ns, run_start_ns;         /* the run of now */
 };
 
 struct search {
@@ -36,7 +40,8 @@ struct search {
     size_t count;
     struct gil *gils;   /* owned; by process */
     size_t gil_count, gil_room;
-    struct tally tally; /* groups: indices of gils; answers: threads, chains */
+    struct keys scenes; /* the index of a gil, a waiter, and a holder or NOBODY */
+    struct tally tally; /* groups: indices of gils, and scenes (group_of); answers: threads, chains */
     struct stacks stacks;
     struct stack_chains chains;
     struct thread_names names;
@@ -48,6 +53,7 @@ static void search_free(struct search *search)
     report_columns_free(&search->samples);
     free(search->order);
     free(search->gils);
+    keys_free(&search->scenes);
     tally_free(&search->tally);
     stacks_free(&search->stacks);
     stack_chains_free(&search->chains);
@@ -88,14 +94,39 @@ free_process:
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-static int answer(struct search *search, int64_t question, int64_t is, int64_t ns)
+/* Scenes lie below the indices of gils. */
+static int64_t group_of(uint32_t scene)
 {
-    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ (int64_t)search->gil_count - 1, question, is, 0 }, ns);
+    return -1 - (int64_t)scene;
 }
 
-static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int64_t waiter)
+static int answer(struct search *search, int64_t group, int64_t question, int64_t is, int64_t ns)
 {
-    if (waiter < 0) {
+    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ group, question, is, 0 }, ns);
+}
+
+/* Counts the round of one waiter; `holder` is its sample, or NOBODY. ERR_NO_MEMORY or 0. */
+static int add_waiter(struct search *search, size_t waiter, int64_t holder, int64_t ns)
+{
+    int64_t gil = (int64_t)search->gil_count - 1, thread = value(search, THREAD, waiter);
+    uint32_t alone = keys_add(&search->scenes, (int64_t[]){ gil, thread, NOBODY });
+
+    if (alone == NO_KEY || answer(search, gil, WHO_WAITED, thread, ns) != 0 ||
+        answer(search, group_of(alone), WAITED_IN, value(search, CHAIN, waiter), ns) != 0)
+        return ERR_NO_MEMORY;
+    if (holder == NOBODY)
+        return 0;
+    int64_t other = value(search, THREAD, (size_t)holder);
+    uint32_t both = keys_add(&search->scenes, (int64_t[]){ gil, thread, other });
+    return both == NO_KEY || answer(search, group_of(alone), HELD_BY, other, ns) != 0 ||
+                   answer(search, group_of(both), HOLDER_RAN, value(search, CHAIN, (size_t)holder), ns) != 0
+               ? ERR_NO_MEMORY
+               : 0;
+}
+
+static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int has_waiter)
+{
+    if (!has_waiter) {
         gil->run_ns = 0;
         return;
     }
@@ -105,7 +136,6 @@ static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int64_t waite
     if (gil->run_ns > gil->longest_ns) {
         gil->longest_ns = gil->run_ns;
         gil->longest_start_ns = gil->run_start_ns;
-        gil->longest_thread = waiter;
     }
 }
 
@@ -113,29 +143,25 @@ static void end_run(struct gil *gil, int64_t ns, int64_t start_ns, int64_t waite
 static int add_round(struct search *search, size_t first, size_t behind, int64_t ns)
 {
     struct gil *gil = &search->gils[search->gil_count - 1];
-    int64_t start = value(search, START, first), waiter = -1, holder = -1;
+    int64_t start = value(search, START, first), holder = NOBODY;
+    int has_waiter = 0;
 
-    for (size_t i = first; i < behind; i++) {
-        int64_t state = value(search, GIL, i);
-        if (state == HOLDS)
+    for (size_t i = first; i < behind; i++)
+        if (value(search, GIL, i) == HOLDS)
             holder = (int64_t)i;
-        if (state != WAITS || !filter_thread(&search->filter, value(search, THREAD, i), start, start))
+    for (size_t i = first; i < behind; i++) {
+        if (value(search, GIL, i) != WAITS || !filter_thread(&search->filter, value(search, THREAD, i), start, start))
             continue;
-        waiter = value(search, THREAD, i);
+        has_waiter = 1;
         gil->waited_ns = saturating_add(gil->waited_ns, ns);
-        if (answer(search, WHO_WAITED, waiter, ns) != 0 || answer(search, WAITED_IN, value(search, CHAIN, i), ns) != 0)
+        if (add_waiter(search, i, holder, ns) != 0)
             return ERR_NO_MEMORY;
     }
     gil->rounds++;
     gil->sampled_ns = saturating_add(gil->sampled_ns, ns);
-    end_run(gil, ns, start, waiter);
-    if (waiter < 0)
-        return 0;
-    gil->impact_ns = saturating_add(gil->impact_ns, ns);
-    return holder >= 0 && (answer(search, HELD_BY, value(search, THREAD, (size_t)holder), ns) != 0 ||
-                           answer(search, HOLDER_RAN, value(search, CHAIN, (size_t)holder), ns) != 0)
-               ? ERR_NO_MEMORY
-               : 0;
+    gil->impact_ns = saturating_add(gil->impact_ns, has_waiter ? ns : 0);
+    end_run(gil, ns, start, has_waiter);
+    return 0;
 }
 
 static int next_process(struct search *search, int64_t process)
@@ -175,30 +201,60 @@ static const struct table_column columns[CELLS] = {
     { "Holder Ran", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-/* The answer with the most time: a thread, or the innermost function of a chain. */
-static void add_answer(struct text *out, const struct search *search, size_t gil, int64_t question)
+/* The answer with the most time; NOBODY if there is none. */
+static int64_t largest_answer(const struct search *search, int64_t group, int64_t question)
 {
-    struct tally_largest largest = tally_largest(&search->tally, (int64_t)gil, question);
-    size_t hint = 0;
+    struct tally_largest largest = tally_largest(&search->tally, group, question);
 
-    text_clear(out);
-    if (largest.key == NO_KEY)
-        return;
-    int64_t is = keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
-    if (question == HELD_BY) {
-        thread_name_label(out, &search->names, search->report, is);
-        return;
-    }
-    uint32_t stack = stack_chains_find(&search->chains, is, &hint);
-    if (stack != STACK_EMPTY)
-        stack_frame_label(out, &search->stacks, stack_innermost(&search->stacks, stack));
+    return largest.key == NO_KEY ? NOBODY : keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
 }
 
-static int add_row(struct search *search, struct table *table, size_t number, struct text *text)
+/* Makes the cell the innermost function of a chain. */
+static int set_function(struct table *table, struct table_cell *cell, const struct search *search, int64_t chain)
 {
-    static const int questions[CELLS] = { [WHERE] = WAITED_IN, [HOLDER] = HELD_BY, [HOLDER_IN] = HOLDER_RAN };
+    struct text text = { 0 };
+    size_t hint = 0;
+    uint32_t stack = chain == NOBODY ? STACK_EMPTY : stack_chains_find(&search->chains, chain, &hint);
+
+    if (stack != STACK_EMPTY)
+        stack_frame_label(&text, &search->stacks, stack_innermost(&search->stacks, stack));
+    int code = cell_set_built(table, cell, &text);
+    text_free(&text);
+    return code;
+}
+
+static int set_thread(struct table *table, struct table_cell *cell, const struct search *search, int64_t thread)
+{
+    struct text text = { 0 };
+
+    thread_name_label(&text, &search->names, search->report, thread);
+    int code = cell_set_built(table, cell, &text);
+    text_free(&text);
+    return code;
+}
+
+/* The cells about the thread that waited most: where it waited, who held the GIL meanwhile, and what that one ran. */
+static int set_scene(struct search *search, struct table *table, struct table_cell *row, int64_t gil)
+{
+    int64_t waiter = largest_answer(search, gil, WHO_WAITED);
+    int64_t alone = group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, NOBODY }));
+    int64_t holder = largest_answer(search, alone, HELD_BY);
+
+    cell_set_int(&row[TID], global_tid_number(waiter));
+    if (set_function(table, &row[WHERE], search, largest_answer(search, alone, WAITED_IN)) != 0)
+        return ERR_NO_MEMORY;
+    if (holder == NOBODY)
+        return 0;
+    int64_t both = group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, holder }));
+    return set_thread(table, &row[HOLDER], search, holder) != 0 ||
+                   set_function(table, &row[HOLDER_IN], search, largest_answer(search, both, HOLDER_RAN)) != 0
+               ? ERR_NO_MEMORY
+               : 0;
+}
+
+static int add_row(struct search *search, struct table *table, size_t number)
+{
     const struct gil *gil = &search->gils[number];
-    int64_t threads = tally_largest(&search->tally, (int64_t)number, WHO_WAITED).answers;
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -208,15 +264,9 @@ static int add_row(struct search *search, struct table *table, size_t number, st
     cell_set_real(&row[SHARE], 100.0 * (double)gil->impact_ns / (double)gil->sampled_ns);
     cell_set_int(&row[LONGEST], gil->longest_ns);
     cell_set_int(&row[START_TIME], gil->longest_start_ns);
-    cell_set_int(&row[THREADS], threads);
+    cell_set_int(&row[THREADS], tally_largest(&search->tally, (int64_t)number, WHO_WAITED).answers);
     cell_set_int(&row[PID], global_pid_number(gil->process));
-    cell_set_int(&row[TID], global_tid_number(gil->longest_thread));
-    for (int cell = WHERE; cell <= HOLDER_IN; cell++) {
-        add_answer(text, search, number, questions[cell]);
-        if (cell_set_built(table, &row[cell], text) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
+    return set_scene(search, table, row, (int64_t)number);
 }
 
 static int is_found(const struct gil *gil, int64_t percent)
@@ -227,15 +277,10 @@ static int is_found(const struct gil *gil, int64_t percent)
 
 static int fill(struct search *search, struct table *table, int64_t percent)
 {
-    struct text text = { 0 };
-    int code = 0;
-
     for (size_t i = 0; i < search->gil_count; i++)
-        if (is_found(&search->gils[i], percent) && (code = add_row(search, table, i, &text)) != 0)
-            goto free_text;
-free_text:
-    text_free(&text);
-    return code;
+        if (is_found(&search->gils[i], percent) && add_row(search, table, i) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
 static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
@@ -257,7 +302,7 @@ static int read_all(struct search *search, const struct analysis_request *reques
 static int gil_contention(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    struct search search = { .report = report, .tally = TALLY_NONE };
+    struct search search = { .report = report, .tally = TALLY_NONE, .scenes.width = 3 };
     struct table *table = table_new(columns, CELLS);
     int64_t percent;
     int code;
@@ -272,19 +317,22 @@ done:
     return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
 }
 
-/* "GIL of process 2100: 3 threads waited 1.80 s, in load (a.py:9); held by MainThread (2100), which ran parse
- * (a.py:30)" */
+/* "GIL of process 2100: 3 threads waited 1.80 s, mostly 2105 in load (a.py:9); held by MainThread (2100), which ran
+ * parse (a.py:30)" */
 static void say(struct text *out, const struct table *table, size_t at)
 {
-    static const struct {
+    const struct table_cell *row = table_row(table, at);
+    int has_several = row[THREADS].integer > 1;
+    const struct {
         int cell;
         const char *before;
-    } parts[] = { { WHERE, ", in " }, { HOLDER, "; held by " }, { HOLDER_IN, ", which ran " } };
-    const struct table_cell *row = table_row(table, at);
+    } parts[] = { { WHERE, has_several ? " in " : ", in " }, { HOLDER, "; held by " }, { HOLDER_IN, ", which ran " } };
 
     text_addf(out, "GIL of process %lld: %lld thread%s waited ", (long long)row[PID].integer,
               (long long)row[THREADS].integer, row[THREADS].integer == 1 ? "" : "s");
     human_time(out, row[WAITED].integer);
+    if (has_several)
+        text_addf(out, ", mostly %lld", (long long)row[TID].integer);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         rule_add_text(out, parts[i].before, &row[parts[i].cell]);
 }
