@@ -586,10 +586,14 @@ static void threads_without_a_cpu_are_found(void **state)
 
     EXPECT(report, "cpu_oversubscription",
            "process 100: on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
-           "that "
-           "they wanted one; longest worker1 (11), 700 ms; other programs used 40 % of the CPUs");
+           "that its threads wanted one; longest thread worker1 (11), 700 ms; other programs used 40 % of the CPUs");
     assert_int_equal(count_with(report, "cpu_oversubscription", "process", "100"), 1);
     assert_int_equal(count_with(report, "cpu_oversubscription", "process", "99"), 0);
+    report_close(report);
+    report = cpu_capture(100, 300); /* 0.8 threads on average: there would be a CPU for them */
+    EXPECT(report, "cpu_oversubscription",
+           "process 100: other programs used 80 % of the CPUs; ready but not running for 600 ms, 75 % of the time that "
+           "its threads wanted one; longest thread worker1 (11), 300 ms");
     report_close(report);
     report = cpu_capture(480, 50); /* 9.4 % */
     EXPECT_NOTHING(report, "cpu_oversubscription");

@@ -156,23 +156,34 @@ done:
     return rule_finish(&rule, table, code, rule_by_impact, out, err);
 }
 
-/* "process 2100: 7.9 threads wanted a CPU on average, there are 2: ready but not running for 3.10 s, 74 % of the time
- * that they wanted one; worker (2104) longest, 1.20 s; other programs used 35 % of the CPUs" */
+/* Whether the program alone would have had enough CPUs. */
+static int is_for_others(const struct table_cell *row)
+{
+    return row[OTHERS].kind == CELL_REAL && row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT &&
+           row[WANTED].real <= (double)row[CPUS].integer;
+}
+
+/* "process 2100: on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
+ * they wanted one; longest thread worker (2104), 1.20 s; other programs used 35 % of the CPUs", or
+ * "process 2100: other programs used 82 % of the CPUs; ready but not running for …" */
 static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
+    int for_others = is_for_others(row);
 
     text_addf(out, "process %lld: ", (long long)row[PID].integer);
-    if (row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT)
+    if (for_others)
+        text_addf(out, "other programs used %.0f %% of the CPUs; ", row[OTHERS].real);
+    else if (row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT)
         text_addf(out, "on average %.1f threads wanted a CPU, of %lld; ", row[WANTED].real,
                   (long long)row[CPUS].integer);
     text_add(out, "ready but not running for ");
     human_time(out, row[RUNNABLE].integer);
-    text_addf(out, ", %.0f %% of the time that they wanted one; longest ", row[SHARE].real);
+    text_addf(out, ", %.0f %% of the time that its threads wanted one; longest thread ", row[SHARE].real);
     rule_add_text(out, "", &row[THREAD]);
     text_add(out, ", ");
     human_time(out, row[IMPACT].integer);
-    if (row[OTHERS].kind == CELL_REAL)
+    if (!for_others && row[OTHERS].kind == CELL_REAL)
         text_addf(out, "; other programs used %.0f %% of the CPUs", row[OTHERS].real);
 }
 
@@ -189,7 +200,8 @@ const struct analysis rule_cpu_oversubscription = {
     .needs = { { "context switches", sched_tables } },
     .run = cpu_oversubscription,
     .finding = say,
-    .advice = "More threads want to run than there are CPUs for them. Start as many threads as the program has CPUs "
+    .advice = "More threads want to run than there are CPUs for them, those of other programs included. Start as many "
+              "threads as the program has CPUs "
               "(OMP_NUM_THREADS, torch.set_num_threads(), DataLoader workers), stop other programs, or ask for more "
               "CPUs (cgroup and Slurm limits count).",
     .praise = "Threads that were ready to run had a CPU nearly always.",

@@ -64,7 +64,7 @@ void summary_add_causes(struct text *out, const struct summary *summary)
 
     if (impact == NO_COLUMN)
         return;
-    text_addf(out, "  %scauses, by the time that could be saved%s", summary_bold(summary->request),
+    text_addf(out, "  %scauses, by time; they may overlap%s", summary_bold(summary->request),
               summary_plain(summary->request));
     if (count > shown)
         text_addf(out, " (%zu of %zu)", shown, count);
