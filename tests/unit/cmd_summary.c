@@ -490,7 +490,7 @@ static void how_it_ended(void **state)
     process(writer, 1, "/bin/p", "launch", "running");
     range(writer, 0, 5 * MS, "step");
     range(writer, 5 * MS, 8 * MS, "step");
-    struct report *report;
+    struct report *report = NULL;
     struct error err;
     if (writer_flush(writer, &err) != 0 || report_open(path, &report, &err) != 0)
         fail_msg("%s", err.text);

@@ -63,7 +63,7 @@ static int64_t sample_in(struct symbols_process *process, const void *inner, con
 
 static struct report *read_now(void)
 {
-    struct report *report;
+    struct report *report = NULL;
     struct error err;
     if (writer_flush(capture->collector.writer, &err) != 0 || report_open(path, &report, &err) != 0)
         fail_msg("%s", err.text);
@@ -239,7 +239,7 @@ static void samples_without_names_are_told_of(void **state)
     begin();
     struct symbols_process *process = begin_child("");
     for (int i = 0; i < 30; i++)
-        sample_in(i < 25 ? process : space, i < 25 ? made : first_function, first_function);
+        sample_in(i < 25 ? process : space, i < 25 ? made : (const void *)first_function, first_function);
     capture_result = (struct collect_result){ .cpu.samples = 30 };
     end_child(process);
     capture->processes.first = &node;
