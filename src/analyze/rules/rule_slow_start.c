@@ -250,7 +250,7 @@ static int find_loading(struct search *search, struct error *err)
     int code;
 
     if ((code = os_calls_read(&calls, search->report, &loads, &search->filter, err)) != 0)
-        return code;
+        goto free_calls;
     for (size_t i = 0; i < calls.count; i++)
         if (!has_imports(search, global_process(calls.list[i].thread)) && add_load(search, &calls.list[i]) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
