@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+size_t utf8_characters(const char *bytes, size_t length)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < length; i++)
+        count += !utf8_continues(bytes[i]);
+    return count;
+}
+
 size_t utf8_decode(const void *from, size_t length, uint32_t *code)
 {
     static const struct {
@@ -23,7 +32,7 @@ size_t utf8_decode(const void *from, size_t length, uint32_t *code)
             return 0;
         uint32_t value = bytes[0] & (unsigned char)~forms[extra].mask;
         for (size_t i = 1; i <= extra; i++) {
-            if ((bytes[i] & 0xc0) != 0x80)
+            if (!utf8_continues((char)bytes[i]))
                 return 0;
             value = value << 6 | (bytes[i] & 0x3f);
         }

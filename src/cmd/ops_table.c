@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/print/display.h"
 
 #define GAP "  "
@@ -25,28 +26,13 @@ struct layout {
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
-static int begins_character(char c)
-{
-    return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-static size_t characters(const char *bytes, size_t length)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < length; i++)
-        count += (size_t)begins_character(bytes[i]);
-    return count;
-}
-
 /* How many bytes the first characters take. */
 static size_t bytes_of(const char *bytes, size_t length, size_t count)
 {
     size_t at = 0;
 
-    for (; at < length; at++)
-        if (begins_character(bytes[at]) && count-- == 0)
-            break;
+    for (; at < length && count; count--)
+        at = utf8_behind(bytes, length, at);
     return at;
 }
 
@@ -57,7 +43,7 @@ static void pad(struct text *out, size_t used, size_t width)
 
 static void add_right(struct text *out, const char *bytes, size_t length, size_t width)
 {
-    pad(out, characters(bytes, length), width);
+    pad(out, utf8_characters(bytes, length), width);
     text_add_bytes(out, bytes, length);
     text_add(out, GAP);
 }
@@ -65,7 +51,7 @@ static void add_right(struct text *out, const char *bytes, size_t length, size_t
 static void add_left(struct text *out, const char *bytes, size_t length, size_t width)
 {
     text_add_bytes(out, bytes, length);
-    pad(out, characters(bytes, length), width);
+    pad(out, utf8_characters(bytes, length), width);
     text_add(out, GAP);
 }
 
@@ -136,7 +122,7 @@ static size_t longest_line(const struct table_cell *cell)
 
     for (size_t at = 0; at < cell->text.length;) {
         const char *line = cell->text.bytes + at, *stop = memchr(line, '\n', cell->text.length - at);
-        size_t length = stop ? (size_t)(stop - line) : cell->text.length - at, count = characters(line, length);
+        size_t length = stop ? (size_t)(stop - line) : cell->text.length - at, count = utf8_characters(line, length);
         longest = count > longest ? count : longest;
         at += length + 1;
     }
@@ -162,7 +148,7 @@ static void measure(struct layout *layout)
 
     for (size_t r = 0; r < table_row_count(table); r++) {
         const struct table_cell *row = table_row(table, r);
-        size_t length = characters(row[TORCH_KEY].text.bytes, row[TORCH_KEY].text.length), line = 0;
+        size_t length = utf8_characters(row[TORCH_KEY].text.bytes, row[TORCH_KEY].text.length), line = 0;
         name = length > name ? length : name;
         if (row[TORCH_SHAPES].kind == CELL_TEXT) {
             has_shapes |= row[TORCH_SHAPES].text.length > strlen("[]");
@@ -244,7 +230,7 @@ static void add_name(struct layout *layout, const struct table_cell *cell)
     struct text name = { 0 };
 
     display_add(&name, cell->text.bytes, cell->text.length, 0);
-    if (limit > 3 && characters(text_string(&name), name.length) >= limit - 3) {
+    if (limit > 3 && utf8_characters(text_string(&name), name.length) >= limit - 3) {
         name.length = bytes_of(text_string(&name), name.length, limit - 3);
         text_add(&name, "...");
     }
@@ -259,7 +245,7 @@ static void add_frame(struct layout *layout, const char *bytes, size_t length)
 
     display_add(&frame, bytes, length, 0);
     const char *at = text_string(&frame);
-    size_t count = characters(at, frame.length), left = frame.length;
+    size_t count = utf8_characters(at, frame.length), left = frame.length;
     if (count > layout->source) {
         size_t cut = bytes_of(at, left, count - layout->source + 3);
         text_add(layout->out, "...");

@@ -5,22 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "query_state.h"
-
-static int is_continuation(unsigned char byte)
-{
-    return (byte & 0xc0) == 0x80;
-}
-
-/* How many characters begin in [from, to). */
-static sqlite3_int64 count_characters(const unsigned char *from, const unsigned char *to)
-{
-    sqlite3_int64 count = 0;
-
-    for (; from < to; from++)
-        count += !is_continuation(*from);
-    return count;
-}
 
 /* A text and its length; NULL only when memory is short. */
 static const unsigned char *text_of(sqlite3_value *value, size_t *length)
@@ -62,13 +48,15 @@ static void instr(sqlite3_context *context, int count, sqlite3_value **values)
         return;
     }
     /* A pattern that starts with a continuation byte matches only at offset 0. */
-    size_t searched = !is_blob && wanted_length && is_continuation(wanted[0]) && length > wanted_length ? wanted_length
-                                                                                                        : length;
+    size_t searched = !is_blob && wanted_length && utf8_continues((char)wanted[0]) && length > wanted_length
+                          ? wanted_length
+                          : length;
     const unsigned char *found = wanted_length ? memmem(text, searched, wanted, wanted_length) : text;
     sqlite3_result_int64(context, !found          ? 0
                                   : is_blob       ? found - text + 1
                                   : found == text ? 1
-                                                  : 1 + count_characters(text + 1, found + 1));
+                                                  : 1 + (sqlite3_int64)utf8_characters((const char *)text + 1,
+                                                                                       (size_t)(found - text)));
 }
 
 /* replace(X, Y, Z): X with Z for each Y. */
@@ -150,7 +138,7 @@ static int split_characters(struct character_set *set, const unsigned char *text
     for (size_t at = 0, next; at < length; at = next) {
         next = at + 1;
         if (text[at] >= 0xc0)
-            while (next < length && is_continuation(text[next]))
+            while (next < length && utf8_continues((char)text[next]))
                 next++;
         if (set->count == MOST_TRIMMED || next - at > CHARACTER_BYTES)
             return 0;

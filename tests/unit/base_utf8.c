@@ -48,11 +48,38 @@ static void bad_bytes_become_the_replacement_character(void **state)
     text_free(&text);
 }
 
+/* One, two, three and four bytes, and a byte that belongs to no character. */
+static const char five_characters[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xff";
+static const size_t places[] = { 0, 1, 3, 6, 10, 11 };
+
+static void stepping_goes_from_character_to_character(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_characters(five_characters, 11), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(utf8_behind(five_characters, 11, places[i]), places[i + 1]);
+        assert_int_equal(utf8_before(five_characters, places[i + 1]), places[i]);
+    }
+}
+
+static void stepping_stays_inside_the_text(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_before(five_characters, 0), 0);
+    assert_int_equal(utf8_behind(five_characters, 11, 11), 11);
+    assert_int_equal(utf8_behind(five_characters, 5, 3), 5); /* cut inside a character: its rest is not read */
+    assert_int_equal(utf8_before(five_characters + 2, 1), 0);
+    assert_int_equal(utf8_before(NULL, 0), 0);
+    assert_int_equal(utf8_behind(NULL, 0, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(valid_length_stops_at_the_first_bad_byte),
         cmocka_unit_test(bad_bytes_become_the_replacement_character),
+        cmocka_unit_test(stepping_goes_from_character_to_character),
+        cmocka_unit_test(stepping_stays_inside_the_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 
 struct scale {
     double size;
@@ -28,15 +29,6 @@ static void add_scaled(struct text *out, double value, const struct scale *scale
 }
 #define ADD_SCALED(out, value, scales) add_scaled(out, value, scales, sizeof(scales) / sizeof((scales)[0]))
 
-static size_t characters(const char *bytes, size_t length)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < length; i++)
-        count += ((unsigned char)bytes[i] & 0xc0) != 0x80;
-    return count;
-}
-
 size_t human_cell_add(struct text *out, const struct table_column *column, const struct table_cell *cell,
                       const struct print_time_unit *time)
 {
@@ -58,7 +50,7 @@ size_t human_cell_add(struct text *out, const struct table_column *column, const
     } else {
         print_number(out, column, cell, time, (struct print_number_style){ .grouped = 1 });
     }
-    return characters(out->bytes + before, out->length - before);
+    return utf8_characters(out->bytes + before, out->length - before);
 }
 
 void human_bar_add(struct text *out, double fraction, size_t width)

@@ -9,18 +9,14 @@
 
 /* ---- places in the line ---------------------------------------------------------------------------------------- */
 
-static size_t before(const struct line_edit *edit, size_t at)
+static size_t before(const struct line_edit *edit)
 {
-    while (at > 0 && ((unsigned char)edit->line.bytes[--at] & 0xC0) == 0x80)
-        continue;
-    return at;
+    return utf8_before(edit->line.bytes, edit->at);
 }
 
-static size_t behind(const struct line_edit *edit, size_t at)
+static size_t behind(const struct line_edit *edit)
 {
-    while (at < edit->line.length && ((unsigned char)edit->line.bytes[++at] & 0xC0) == 0x80)
-        continue;
-    return at;
+    return utf8_behind(edit->line.bytes, edit->line.length, edit->at);
 }
 
 static int is_word(char c)
@@ -108,13 +104,13 @@ static enum line_event go_end(struct line_edit *edit)
 
 static enum line_event go_left(struct line_edit *edit)
 {
-    edit->at = before(edit, edit->at);
+    edit->at = before(edit);
     return LINE_CHANGED;
 }
 
 static enum line_event go_right(struct line_edit *edit)
 {
-    edit->at = behind(edit, edit->at);
+    edit->at = behind(edit);
     return LINE_CHANGED;
 }
 
@@ -132,15 +128,13 @@ static enum line_event go_word_right(struct line_edit *edit)
 
 static enum line_event erase_left(struct line_edit *edit)
 {
-    delete_part(edit, before(edit, edit->at), edit->at);
+    delete_part(edit, before(edit), edit->at);
     return LINE_CHANGED;
 }
 
 static enum line_event erase_right(struct line_edit *edit)
 {
-    size_t at = edit->at;
-
-    delete_part(edit, at, behind(edit, at));
+    delete_part(edit, edit->at, behind(edit));
     return LINE_CHANGED;
 }
 
@@ -255,11 +249,7 @@ static enum line_event narrow_search(struct line_edit *edit, const char *bytes, 
 
 static enum line_event widen_search(struct line_edit *edit)
 {
-    size_t length = edit->pattern.length;
-
-    while (length > 0 && ((unsigned char)edit->pattern.bytes[--length] & 0xC0) == 0x80)
-        continue;
-    text_cut(&edit->pattern, length);
+    text_cut(&edit->pattern, utf8_before(edit->pattern.bytes, edit->pattern.length));
     edit->recalled = edit->history->count;
     return find_below(edit, edit->recalled);
 }
@@ -433,7 +423,7 @@ static enum line_event press(struct line_edit *edit, const struct key *key)
 enum line_event line_edit_key(struct line_edit *edit, unsigned char byte)
 {
     /* The rest of a character is missing: the next one begins. */
-    if (edit->sequence_length && (unsigned char)edit->sequence[0] >= 0xC0 && (byte & 0xC0) != 0x80)
+    if (edit->sequence_length && (unsigned char)edit->sequence[0] >= 0xC0 && !utf8_continues((char)byte))
         edit->sequence_length = 0;
     if (edit->sequence_length == sizeof edit->sequence) /* a long sequence is read to its end, and then unknown */
         edit->sequence_length--;

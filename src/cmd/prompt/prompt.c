@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 
@@ -69,21 +70,6 @@ static size_t columns_of(const char *bytes, size_t length)
     return columns;
 }
 
-static size_t character_bytes(const char *at)
-{
-    size_t length = 1;
-
-    while (((unsigned char)at[length] & 0xC0) == 0x80)
-        length++;
-    return length;
-}
-
-/* The columns of the character at a place of the line. */
-static size_t columns_at(const char *at)
-{
-    return columns_of(at, character_bytes(at));
-}
-
 /* The first byte that is shown: as few as possible are left out, and the cursor fits. */
 static size_t first_shown(const struct line_edit *edit, size_t room)
 {
@@ -91,10 +77,8 @@ static size_t first_shown(const struct line_edit *edit, size_t room)
     size_t first = edit->at;
 
     for (size_t taken = 0; first > 0;) {
-        size_t before = first - 1;
-        while (before > 0 && ((unsigned char)line[before] & 0xC0) == 0x80)
-            before--;
-        taken += columns_at(line + before);
+        size_t before = utf8_before(line, first);
+        taken += columns_of(line + before, first - before);
         if (taken > room)
             break;
         first = before;
@@ -108,10 +92,12 @@ static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
     const char *line = text_string(&edit->line);
     size_t end = first;
 
-    for (size_t taken = 0; end < edit->line.length; end += character_bytes(line + end)) {
-        taken += columns_at(line + end);
+    for (size_t taken = 0; end < edit->line.length;) {
+        size_t behind = utf8_behind(line, edit->line.length, end);
+        taken += columns_of(line + end, behind - end);
         if (taken > room)
             break;
+        end = behind;
     }
     return end;
 }
