@@ -2,6 +2,7 @@
 #ifndef TACHO_BASE_PATH_H
 #define TACHO_BASE_PATH_H
 
+#include <stddef.h>
 #include <string.h>
 
 /* What follows the last slash; the whole path if nothing does. */
@@ -10,6 +11,14 @@ static inline const char *path_base_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The bytes of the path up to and with the last slash. */
+static inline size_t path_folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "address_space.h"
 #include "base/array.h"
+#include "base/path.h"
 #include "module.h"
 #include "symbols/cfi/cfi_expression.h"
 #include "symbols_state.h"
@@ -192,7 +193,7 @@ static int step_from_unknown_leaf(struct unwind_plan_scene *scene, struct symbol
 
 static int is_skipped(const struct symbols_module *module, const char *const *files)
 {
-    const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+    const char *name = path_base_name(module->path);
     for (; *files; files++)
         if (strncmp(name, *files, strlen(*files)) == 0)
             return 1;

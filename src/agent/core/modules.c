@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "base/path.h"
 #include "elf_lookup.h"
 #include "libc_loader.h"
 #include "libc_real.h"
@@ -143,9 +144,9 @@ struct wanted {
 static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
 {
     struct wanted *wanted = data;
-    const char *path = object->dlpi_name ? object->dlpi_name : "", *slash = strrchr(path, '/');
+    const char *path = object->dlpi_name ? object->dlpi_name : "";
     if (object->dlpi_addr == library_own_base() ||
-        (*path && strncmp(slash ? slash + 1 : path, wanted->library, strlen(wanted->library)) != 0))
+        (*path && strncmp(path_base_name(path), wanted->library, strlen(wanted->library)) != 0))
         return 0;
     wanted->found = (struct agent_symbol){ library_symbol(object, wanted->symbol), path };
     return wanted->found.address != NULL;

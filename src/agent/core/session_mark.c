@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "base/path.h"
 #include "sys.h"
 
 #define PATH_BYTES 256
@@ -12,9 +13,8 @@
 /* "<folder>/<name>"; 0 when the session has no folder. */
 static int make_path(char path[PATH_BYTES], const char *socket_path, const char *name)
 {
-    const char *slash = socket_path ? strrchr(socket_path, '/') : NULL;
-    size_t folder = slash ? (size_t)(slash + 1 - socket_path) : 0, bytes = strlen(name) + 1;
-    if (!slash || folder + bytes > PATH_BYTES)
+    size_t folder = socket_path ? path_folder_length(socket_path) : 0, bytes = strlen(name) + 1;
+    if (!folder || folder + bytes > PATH_BYTES)
         return 0;
     memcpy(path, socket_path, folder);
     memcpy(path + folder, name, bytes);

@@ -12,6 +12,7 @@
 #include "agent/core/libc_loader.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/modules.h"
+#include "base/path.h"
 #include "cuda_agent.h"
 
 #define PATH_BYTES 4096
@@ -52,12 +53,6 @@ static int major_of(const char *path)
     return major;
 }
 
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int starts_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
@@ -76,7 +71,7 @@ static void keep(char *to, const char *path, size_t length)
 static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
 {
     struct search *search = data;
-    const char *path = object->dlpi_name ? object->dlpi_name : "", *file = file_of(path);
+    const char *path = object->dlpi_name ? object->dlpi_name : "", *file = path_base_name(path);
     if (starts_with(file, "libcupti.so"))
         keep(search->loaded[major_of(file) <= MAJOR_NEWEST ? major_of(file) : 0], path, strlen(path));
     else if (starts_with(file, "libcudart.so"))
@@ -102,7 +97,7 @@ static void choose_majors(struct search *search)
     int version = 0, count = 0, newest = MAJOR_NEWEST;
     if (cuda.driver.cuDriverGetVersion && cuda.driver.cuDriverGetVersion(&version) == 0 && version >= 1000)
         newest = version / 1000 < MAJOR_NEWEST ? version / 1000 : MAJOR_NEWEST;
-    int runtime = major_of(file_of(search->runtime));
+    int runtime = major_of(path_base_name(search->runtime));
     if (runtime >= MAJOR_OLDEST && runtime <= newest)
         search->majors[count++] = runtime;
     for (int major = newest; major >= MAJOR_OLDEST; major--)

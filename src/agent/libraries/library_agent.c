@@ -11,6 +11,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/own_process.h"
 #include "agent/nvtx/nvtx_agent.h"
+#include "base/path.h"
 #include "wire/wire_libraries.h"
 
 static const char *const domain_names[] = {
@@ -27,8 +28,7 @@ static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 /* Programs that this one starts must load the stubs too, even if it gives them another environment. */
 static void add_stubs(void)
 {
-    const char *slash = strrchr(agent.library, '/');
-    size_t length = strlen(agent.preload), folder = slash ? (size_t)(slash + 1 - agent.library) : 0;
+    size_t length = strlen(agent.preload), folder = path_folder_length(agent.library);
     if (!length || length + 1 + folder + sizeof STUBS_FILE > sizeof agent.preload)
         return;
     agent.preload[length] = ':';

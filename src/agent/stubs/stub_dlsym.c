@@ -10,6 +10,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "stubs.h"
 
 /* ---- The real dlsym -------------------------------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static int is_vendor(const void *caller)
     Dl_info found;
     if (!library_dladdr(caller, &found) || !found.dli_fname)
         return 0;
-    const char *slash = strrchr(found.dli_fname, '/'), *file = slash ? slash + 1 : found.dli_fname;
+    const char *file = path_base_name(found.dli_fname);
     return strncmp(file, "libcu", 5) == 0 || strncmp(file, "libnccl", 7) == 0;
 }
 

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "stubs.h"
 #include "wire/wire_libraries.h"
 
@@ -30,7 +31,7 @@ struct search {
 
 static uint32_t rank_of(const struct search *search, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const char *file = path_base_name(path);
     for (uint32_t rank = 0; rank < RANKS - 1; rank++) {
         const char *wanted = files[search->function->library][rank];
         if (wanted && strncmp(file, wanted, strlen(wanted)) == 0)

@@ -21,6 +21,7 @@
 #include "agent/core/source.h"
 #include "agent/core/sys.h"
 #include "agent/python/python_agent.h"
+#include "base/path.h"
 #include "wire/wire_torch.h"
 
 /* at::RecordFunctionCallback. It costs PyTorch time to provide inputs, so the agent asks only for what is recorded.
@@ -382,8 +383,7 @@ static void take_version(const char *text)
 static int read_version(const char *library, const char *file, const char *mark)
 {
     static char path[4096], text[2048]; /* static: one thread installs, once */
-    const char *folder = strrchr(library, '/');
-    size_t length = folder ? (size_t)(folder + 1 - library) : 0;
+    size_t length = path_folder_length(library);
     if (length + strlen(file) >= sizeof path)
         return -1;
     memcpy(path, library, length);
@@ -601,8 +601,7 @@ static void attached(enum wire_origin origin)
 
 static void object_loaded(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= sizeof library_path)
+    if (strncmp(path_base_name(path), "libtorch_cpu.so", 15) != 0 || strlen(path) >= sizeof library_path)
         return;
     strcpy(library_path, path);
     atomic_store(&met_by, (uintptr_t)&agent_self);

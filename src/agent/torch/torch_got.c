@@ -9,6 +9,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/sys.h"
+#include "base/path.h"
 #include "torch_agent.h"
 
 #if defined(__x86_64__)
@@ -27,7 +28,7 @@ struct object {
 
 static int is_torchs(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_base_name(path);
     return strncmp(name, "libc10", 6) == 0 || strncmp(name, "libtorch", 8) == 0;
 }
 

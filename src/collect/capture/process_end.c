@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/path.h"
 #include "capture.h"
 #include "collect/core/overhead.h"
 #include "collect/process/cause.h"
@@ -63,12 +64,11 @@ static void take_silent_exec(struct process *process)
     if (!word || process->exec_ns != PROCESS_NO_TIME)
         return;
     snprintf(path, sizeof path, "%.*s", WIRE_SILENT_PATH - 1, process->arena->silent_path);
-    const char *name = strrchr(path, '/');
     process->exec_ns = process->left_ns;
     process->exec_cpu_ns = -1;
     process->exec_cause = cause_of(word & ~WIRE_SILENT_EXEC);
     process->exec_path_id = path[0] ? collector_string(process->collector, path) : 0;
-    snprintf(process->exec_name, sizeof process->exec_name, "%.63s", name ? name + 1 : path);
+    snprintf(process->exec_name, sizeof process->exec_name, "%.63s", path_base_name(path));
 }
 
 /* An agent takes a slot as soon as it has the arena. If the process exited without taking any, the agent could not map

@@ -28,6 +28,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "capture.h"
 #include "collect/core/collect_sources.h"
 #include "drain.h"
@@ -497,9 +498,8 @@ static void open_file_socket(struct capture_session *session)
 /* The agent looks for files of sources beside itself, so a link to the agent needs links to these files beside it. */
 static void link_beside_agent(const struct capture_session *session, const char *agent_path, const char *name)
 {
-    const char *slash = strrchr(agent_path, '/');
     char file[PATH_MAX], link[PATH_MAX];
-    int folder_bytes = (int)(slash ? slash + 1 - agent_path : 0);
+    int folder_bytes = (int)path_folder_length(agent_path);
     int file_bytes = snprintf(file, sizeof file, "%.*s%s", folder_bytes, agent_path, name);
     int link_bytes = snprintf(link, sizeof link, "%s/%s", session->folder.path, name);
     if (file_bytes < (int)sizeof file && link_bytes < (int)sizeof link && symlink(file, link) != 0)

@@ -1,8 +1,8 @@
 /* The source of calls into cuBLAS and other libraries: its row. Their records are NVTX ranges (nvtx_library.h), and
  * NVTX counts them, too. */
-#include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "wire/wire_libraries.h"
@@ -11,10 +11,9 @@
  * preloaded. */
 static int find_stubs(struct text *path, const struct collect_options *options, const char *agent_path)
 {
-    const char *slash = strrchr(agent_path, '/');
     if (!(options->sources & WIRE_BIT(LIBRARY)) || !options->libraries || options->no_preload)
         return 0;
-    text_addf(path, "%.*s" WIRE_LIBRARIES_FILE, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    text_addf(path, "%.*s" WIRE_LIBRARIES_FILE, (int)path_folder_length(agent_path), agent_path);
     return !text_failed(path) && access(text_string(path), R_OK) == 0;
 }
 

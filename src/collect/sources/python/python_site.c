@@ -2,9 +2,9 @@
 #include "python_site.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/core/variables.h"
@@ -15,8 +15,7 @@
 static int find_site(struct text *path, const struct collect_options *options, const char *agent_path)
 {
     char *agent = realpath(agent_path, NULL); /* not the link to it that LD_PRELOAD may need */
-    int slash = agent ? (int)(strrchr(agent, '/') + 1 - agent) : 0;
-    text_addf(path, "%.*spython/site", slash, agent ? agent : "");
+    text_addf(path, "%.*spython/site", agent ? (int)path_folder_length(agent) : 0, agent ? agent : "");
     free(agent);
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
         text_clear(path);
