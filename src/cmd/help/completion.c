@@ -69,12 +69,24 @@ void completion_add_words(struct text *out, const char *const *words)
         text_addf(out, "%s%s", word == words ? "" : " ", *word);
 }
 
-void completion_add_sentence(struct text *out, const char *text)
+void completion_add_valued(struct text *out, const struct command *command)
 {
-    const char *end = strstr(text, ". ");
-    size_t length = end ? (size_t)(end - text) : strlen(text);
+    for (const struct option *option = command_option_table(command); option->name; option++) {
+        if (!completion_takes_next_word(option))
+            continue;
+        text_addf(out, " --%s", option->name);
+        if (option->letter)
+            text_addf(out, " -%c", option->letter);
+    }
+}
 
-    text_add_bytes(out, text, length && text[length - 1] == '.' ? length - 1 : length);
+void completion_add_sentence(struct text *out, const char *text, const char *escaped, const char *quote)
+{
+    for (; *text && !(text[0] == '.' && (text[1] == ' ' || !text[1])); text++)
+        if (*text == '\'')
+            text_add(out, quote);
+        else
+            text_addf(out, "%s%c", strchr(escaped, *text) ? "\\" : "", *text);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -20,8 +20,11 @@ void completion_add_endings(struct text *out, const struct command *command, con
 /* Adds words with spaces between them. */
 void completion_add_words(struct text *out, const char *const *words);
 
-/* Adds the first sentence of a text, for a shell's list of choices. */
-void completion_add_sentence(struct text *out, const char *text);
+/* Adds the options of a command whose value may be the next word, a space before each. */
+void completion_add_valued(struct text *out, const struct command *command);
+/* Adds the first sentence of a text without its period, inside single quotes: with a backslash before each character
+ * of `escaped`, and `quote` in place of a single quote. */
+void completion_add_sentence(struct text *out, const char *text, const char *escaped, const char *quote);
 
 void completion_bash(struct text *out);
 void completion_zsh(struct text *out);

@@ -67,12 +67,7 @@ static void add_value_cases(struct text *out, const struct command *command)
 static void add_program_case(struct text *out, const struct command *command)
 {
     text_addf(out, "    %s) valued=\"", command->name);
-    for (const struct option *option = command_option_table(command); option->name; option++)
-        if (completion_takes_next_word(option)) {
-            text_addf(out, " --%s", option->name);
-            if (option->letter)
-                text_addf(out, " -%c", option->letter);
-        }
+    completion_add_valued(out, command);
     text_add(out, "\"\n"
                   "        operand=$(_tacho_operand \"$valued\")\n"
                   "        if [ -n \"$operand\" ]; then\n"

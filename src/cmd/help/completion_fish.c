@@ -46,14 +46,9 @@ static const char functions[] =
 
 static void add_explanation(struct text *out, const char *text)
 {
-    struct text sentence = { 0 };
-
-    completion_add_sentence(&sentence, text);
     text_add(out, " -d '");
-    for (const char *at = text_string(&sentence); *at; at++)
-        text_addf(out, "%s%c", *at == '\'' || *at == '\\' ? "\\" : "", *at);
+    completion_add_sentence(out, text, "\\", "\\'");
     text_add(out, "'\n");
-    text_free(&sentence);
 }
 
 /* The condition under which the options of a command are offered: before its program, if it takes one. */
@@ -81,16 +76,10 @@ static void add_option(struct text *out, const struct command *command, const st
     add_explanation(out, option->help);
 }
 
-/* Options of the command whose value may be the next word, for __tacho_operand. */
 static void add_program(struct text *out, const struct command *command)
 {
     text_add(out, "set -g __tacho_valued");
-    for (const struct option *option = command_option_table(command); option->name; option++)
-        if (completion_takes_next_word(option)) {
-            text_addf(out, " --%s", option->name);
-            if (option->letter)
-                text_addf(out, " -%c", option->letter);
-        }
+    completion_add_valued(out, command);
     text_addf(out,
               "\ncomplete -c tacho -n '__tacho_is %s; and not __tacho_is %s $__tacho_valued' -a "
               "'(__tacho_program $__tacho_valued)'\n",

@@ -2,20 +2,10 @@
  * a file that compinit finds (#compdef) and one to be sourced. */
 #include "completion.h"
 
-#include <string.h>
-
 /* A sentence inside a spec, which stands in single quotes: a quote, brackets and colons have meanings there. */
 static void add_explanation(struct text *out, const char *text)
 {
-    struct text sentence = { 0 };
-
-    completion_add_sentence(&sentence, text);
-    for (const char *at = text_string(&sentence); *at; at++)
-        if (*at == '\'')
-            text_add(out, "'\\''");
-        else
-            text_addf(out, "%s%c", strchr("[]:\\", *at) ? "\\" : "", *at);
-    text_free(&sentence);
+    completion_add_sentence(out, text, "[]:\\", "'\\''");
 }
 
 /* The known values; a colon would end the action. */
