@@ -32,7 +32,7 @@ struct output_settings {
       .help = "Unit of times: nsec, usec, msec or seconds, or a prefix of one; auto (human only) picks one for each "  \
               "time. Default: auto for human, else nsec." },                                                           \
     { .name = "rows", .kind = OPTION_TEXT, .offset = offsetof(type, member.rows), .value = "N|all",                    \
-      .help = "Print the first N rows of each table. Default: 20 for human, else all." },                              \
+      .help = "Print the first N rows of each table. Default: up to 20 for human, else all." },                        \
     { .name = "nsys-output", .kind = OPTION_BOOL, .offset = offsetof(type, member.as_nsys),                            \
       .help = "Print what nsys prints, byte for byte: its layout on a terminal, its notes on stdout with csv and "     \
               "json. Default: false." },                                                                               \

@@ -92,10 +92,24 @@ static void add_more(struct text *out, const struct run_human *run, const struct
     text_free(&line);
 }
 
+/* The default list fits LIST_LINES, and the lines below it, so that nobody scrolls for the first table: each table has
+ * room for LEAST_ROWS, and the first ones, which matter most, for more as long as that holds. */
+enum { LIST_LINES = 116, LINES_AROUND = 4, LEAST_ROWS = 5 }; /* around rows: title, headings, hidden rows, blank line */
+
+static size_t most_rows(const struct run_human *run)
+{
+    size_t taken = run->lines + run->tables_to_come * (LINES_AROUND + LEAST_ROWS) + LINES_AROUND;
+    size_t rows = taken < LIST_LINES ? LIST_LINES - taken : 0;
+
+    if (!run->by_default || rows > OUTPUT_HUMAN_ROWS)
+        return OUTPUT_HUMAN_ROWS;
+    return rows > LEAST_ROWS ? rows : LEAST_ROWS;
+}
+
 /* The rows to print of a table. The user's own limits are his alone. */
 static size_t rows_to_show(const struct run_human *run, const struct table *table, const struct selection_item *wanted)
 {
-    size_t rows = table_row_count(table), shown = print_human_rows(table);
+    size_t rows = table_row_count(table), shown = print_human_rows(table), most = most_rows(run);
 
     if (run->delivery->rows_option)
         return run->delivery->rows < rows ? run->delivery->rows : rows;
@@ -104,7 +118,7 @@ static size_t rows_to_show(const struct run_human *run, const struct table *tabl
             return rows;
     if (run->delivery->quiet) /* nothing would tell of rows that are left out */
         return rows;
-    return shown < OUTPUT_HUMAN_ROWS ? shown : OUTPUT_HUMAN_ROWS;
+    return shown < most ? shown : most;
 }
 
 static void add_table(struct text *out, const struct run_human *run, struct table *table,
@@ -134,6 +148,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", "-1" } };
     struct analysis_request all = *request;
     struct table *table;
+    size_t before = out->length;
 
     all.options = options;
     all.option_count = 1 + selection_options(wanted, options + 1);
@@ -147,6 +162,8 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     else if (!run->delivery->quiet)
         note_nothing(out, run, wanted->analysis);
     table_delete(table);
+    for (size_t i = before; i < out->length; i++)
+        run->lines += out->bytes[i] == '\n';
     return 0;
 }
 

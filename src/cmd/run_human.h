@@ -17,6 +17,7 @@ struct run_human {
     const struct output_delivery *delivery;
     struct print_request request;
     int by_default;                        /* no report was named */
+    size_t tables_to_come, lines;          /* of the default list: tables after this one; lines so far */
     struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
                                             * without data; reports without rows */
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */

@@ -263,6 +263,7 @@ static int show_report(struct report *report, struct run_human *human, const str
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs; i++) {
         const struct selection_item *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        human->tables_to_come = jobs - i - 1;
         struct job job = {
             .report = report,
             .path = human->path,

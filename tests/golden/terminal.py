@@ -26,7 +26,7 @@ from lib import HERE, KINETO, TACHO, check, output, read_terminal, run, unpack
 SOURCE = os.environ["SOURCE"]
 LARGER = os.path.join(SOURCE, "..", "shared", "fixtures", "nsys", "mnist_like.sqlite")
 WIDTHS = (80, 120, 200)
-MOST_ROWS = 20
+MOST_ROWS, LEAST_ROWS, MOST_LINES = 20, 5, 120
 LACKING = {"CUDA": "cuda_api_sum", "CPU samples": "cpu_sample_sum", "OS runtime": "osrt_sum", "NVTX": "nvtx_sum"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "%": 1, "": 1}
 IN_CSV = {"ns": 1, "%": 1, "MB": 1e6, "B": 1, "": 1}
@@ -136,13 +136,13 @@ class Table:
     def heading(self, column):
         return self.known.get(self.names[column], (self.names[column],))[0]
 
-    def shown(self):
-        """How many rows a terminal shows."""
+    def kept(self):
+        """How many rows are more than 0.0 %; all, if none is."""
         shares = [column for column in range(len(self.names)) if self.role(column) == "SHARE"]
         kept = len(self.rows)
         while kept and shares and all(float(self.rows[kept - 1][column] or 0) < 0.05 for column in shares):
             kept -= 1
-        return min(kept or len(self.rows), MOST_ROWS)
+        return kept or len(self.rows)
 
 
 def check_row(what, table, row, line, columns):
@@ -176,12 +176,13 @@ def place_columns(what, table, header, rows):
     return placed
 
 
-def check_table(what, file, known, report, lines, more):
+def check_table(what, file, known, report, lines, more, least):
     table = Table(report, file, known)
     sentences = any(table.role(column) == "SENTENCE" for column in range(len(table.names)))
     rows = [line for line in lines[1:] if not (sentences and line.startswith("    "))]
-    check(f"{what}: rows", table.shown(), len(rows))
-    hidden = len(table.rows) - table.shown()
+    check(f"{what}: at least {least} rows, at most {MOST_ROWS}: {len(rows)} of {table.kept()}", True,
+          min(table.kept(), least) <= len(rows) <= min(table.kept(), MOST_ROWS))
+    hidden = len(table.rows) - len(rows)
     check(f"{what}: rows that are not shown are counted", f"{hidden:,}" if hidden else "", (re.match(r"  … ([\d,]+) more row", more) or ["", ""])[1])
     check(f"{what}: every row begins with its name", [], [line for line in rows if not re.match(r"  \S|   ", line)])
     columns = place_columns(what, table, lines[0], rows)
@@ -203,14 +204,14 @@ def check_defaults(name, file, known):
         check(f"{what}: nsys's words", [], re.findall(r"SKIPPED|Processing \[", text))
         lacking = [data for data, report in LACKING.items() if report not in {report for report, _, _ in blocks} and f"No rows in: {report}" not in text]
         check(f"{what}: what is missing is said once", [", ".join(lacking)] if lacking else [], re.findall(r"No data for: (.*?) \(", " ".join(text.split())))
-        for report, lines, more in blocks:
-            check_table(f"{what}: {report}", file, known, report, lines, more)
-        if name == "resnet18":
-            check(f"{what}: lines", True, text.count("\n") <= 120)
+        are_few = len(blocks) * (MOST_ROWS + 4) < MOST_LINES
+        for place, (report, lines, more) in enumerate(blocks):
+            check_table(f"{what}: {report}", file, known, report, lines, more, MOST_ROWS if are_few or place == 0 else LEAST_ROWS)
+        check(f"{what}: {text.count(chr(10))} lines", True, text.count("\n") <= MOST_LINES)
         text = on_terminal(width, "analyze", file)
         check_widths(f"{name}, analyze, at {width}", width, text)
         for report, lines, more in split(text):
-            check_table(f"{name}, analyze, at {width}: {report}", file, known, report, lines, more)
+            check_table(f"{name}, analyze, at {width}: {report}", file, known, report, lines, more, LEAST_ROWS)
     check_widths(f"{name} on a very narrow terminal", 20, on_terminal(20, "stats", file))
 
 
