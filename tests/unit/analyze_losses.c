@@ -52,7 +52,8 @@ static void expect_sentence(size_t loss, const char *sentence)
     text_free(&text);
 }
 
-/* 94 of 40,000 + 10,906 + 94 = 51,000 are 0.184 %: what is rounded is rounded up. */
+/* The kernel does not say what it could not store. If all 94 were samples, 94 of 40,094 are missing: 0.2344 %; if all
+ * were switches, 94 of 11,000: 0.8545 %. What is rounded is rounded up. */
 static void kernel_rings(void **state)
 {
     struct writer *writer = start();
@@ -62,12 +63,46 @@ static void kernel_rings(void **state)
     count_as(writer, "perf records", "lost", "ring-full", 94);
     struct report *report = read_counts(writer);
     assert_int_equal(counts.loss_count, 1);
-    expect_sentence(0, "94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low");
+    expect_sentence(0, "94 of 51,000 perf records lost (ring full): sample counts up to 0.3 % low, switch counts up to "
+                       "0.9 % low");
     assert_true(loss_is_small(&counts.losses[0]));
     assert_true(loss_concerns(&counts.losses[0], "COMPOSITE_EVENTS"));
     assert_true(loss_concerns(&counts.losses[0], "SCHED_EVENTS"));
     assert_false(loss_concerns(&counts.losses[0], "OSRT_API"));
     assert_false(loss_concerns(&counts.losses[0], "TACHO_PYTHON_SAMPLE"));
+    report_close(report);
+}
+
+/* Of 900 samples and 99,000 switches 100 records are missing. That is 0.1 % of all records, but if they were samples,
+ * 100 of 1,000 are missing. */
+static void a_few_samples_among_many_switches(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "samples", "recorded", "", 900);
+    count_as(writer, "switches", "recorded", "", 99000);
+    count_as(writer, "perf records", "lost", "ring-full", 100);
+    struct report *report = read_counts(writer);
+    expect_sentence(0, "100 of 100,000 perf records lost (ring full): sample counts up to 10.0 % low, switch counts up "
+                       "to 0.2 % low");
+    assert_false(loss_is_small(&counts.losses[0]));
+    report_close(report);
+}
+
+/* Without samples the records are switches, and with neither all that is known is that none was stored. */
+static void rings_without_samples(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "switches", "recorded", "", 900);
+    count_as(writer, "perf records", "lost", "ring-full", 100);
+    struct report *report = read_counts(writer);
+    expect_sentence(0, "100 of 1,000 perf records lost (ring full): switch counts up to 10.0 % low");
+    report_close(report);
+    writer = start();
+    count_as(writer, "perf records", "lost", "ring-full", 100);
+    report = read_counts(writer);
+    expect_sentence(0, "100 of 100 perf records lost (ring full): sample counts up to 100.0 % low");
     report_close(report);
 }
 
@@ -211,7 +246,8 @@ static void every_source_has_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_rings),           cmocka_unit_test(a_torn_sample),
+        cmocka_unit_test(kernel_rings),           cmocka_unit_test(a_few_samples_among_many_switches),
+        cmocka_unit_test(rings_without_samples),  cmocka_unit_test(a_torn_sample),
         cmocka_unit_test(several_causes),         cmocka_unit_test(processes),
         cmocka_unit_test(tables_and_tampering),   cmocka_unit_test(stacks_on_a_full_disk),
         cmocka_unit_test(every_source_has_words),

@@ -614,7 +614,7 @@ static void truncated_stacks(void **state)
     expect_line(text, "  events: samples 40 (3 truncated stacks); switches 7; none lost");
 }
 
-/* 94 of 51,000 are 0.184 %, and 6,000 of 10,000 are 60 %. */
+/* 94 of 40,094 are 0.234 %, 94 of 11,000 are 0.855 %, and 6,000 of 10,000 are 60 %. */
 static void losses_in_proportion(void **state)
 {
     struct writer *writer = start_captured(10 * MS);
@@ -628,7 +628,8 @@ static void losses_in_proportion(void **state)
     count_as(writer, "nvtx", "lost", "in-signal", 10);
     count_as(writer, "processes", "lost", "not-attached", 1);
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text, "  incomplete: 94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low");
+    expect_line(text, "  incomplete: 94 of 51,000 perf records lost (ring full): sample counts up to 0.3 % low, "
+                      "switch counts up to 0.9 % low");
     expect_line(text, "  INCOMPLETE: 6,000 of 10,000 NVTX events lost (buffer full 5,990, in signal 10): counts up to "
                       "60.0 % low");
     expect_line(text, "  events: samples 40,000; switches 10,906; nvtx 4,000");

@@ -12,11 +12,14 @@
 #define PROCESSES "processes"
 
 struct loss_words {
-    const char *source;         /* in TACHO_COUNT */
-    const char *events;         /* their name in a sentence */
-    const char *before, *after; /* the error, around its size: "sample counts up to", "low"; without a size: NULL */
-    const char *tables[6];      /* made of its events; one that ends with * stands for all that begin so */
-    const char *with[2];        /* sources whose events are counted with these */
+    const char *source;          /* in TACHO_COUNT */
+    const char *events;          /* their name in a sentence */
+    const char *figures, *after; /* the error, around its size: "sample counts", "low"; without a size: NULL */
+    const char *tables[6];       /* made of its events; one that ends with * stands for all that begin so */
+    /* Sources whose events share a buffer. The lost events may all be of any one of them. */
+    struct {
+        const char *source, *figures;
+    } shared_by[LOSS_BOUNDS_MAX];
 };
 
 #define OF_AGENTS "NVTX_*", "OSRT_*", "CUPTI_*", "TACHO_TORCH_*", "CUDA_*"
@@ -24,47 +27,47 @@ struct loss_words {
 static const struct loss_words words[] = {
     { "nvtx",
       "NVTX events",
-      "counts up to",
+      "counts",
       "low",
       { "NVTX_*", "TACHO_COUNTER", "TACHO_SYNC", "TACHO_RESOURCE" },
-      { 0 } },
-    { "osrt", "OS calls", "counts up to", "low", { "OSRT_*" }, { 0 } },
-    { "cuda", "CUDA records", "counts up to", "low", { "CUPTI_*", "CUDA_*" }, { 0 } },
-    { "libraries", "library calls", "counts up to", "low", { "NVTX_*" }, { 0 } },
-    { "pytorch", "PyTorch records", "counts up to", "low", { "TACHO_TORCH_*" }, { 0 } },
-    { "samples", "CPU samples", "sample counts up to", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { 0 } },
+      { { 0 } } },
+    { "osrt", "OS calls", "counts", "low", { "OSRT_*" }, { { 0 } } },
+    { "cuda", "CUDA records", "counts", "low", { "CUPTI_*", "CUDA_*" }, { { 0 } } },
+    { "libraries", "library calls", "counts", "low", { "NVTX_*" }, { { 0 } } },
+    { "pytorch", "PyTorch records", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
+    { "samples", "CPU samples", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },
     { "perf records",
       "perf records",
-      "sample counts up to",
+      "sample counts",
       "low",
       { "COMPOSITE_EVENTS", "SAMPLING_*", "SCHED_EVENTS" },
-      { "samples", "switches" } },
-    { "switches", "context switches", "counts up to", "low", { "SCHED_EVENTS" }, { 0 } },
-    { "python-sampling", "Python samples", "sample counts up to", "low", { "TACHO_PYTHON_*" }, { 0 } },
-    { "counters", "counter values", "sums up to", "low", { "PMU_*" }, { 0 } },
+      { { "samples", "sample counts" }, { "switches", "switch counts" } } },
+    { "switches", "context switches", "counts", "low", { "SCHED_EVENTS" }, { { 0 } } },
+    { "python-sampling", "Python samples", "sample counts", "low", { "TACHO_PYTHON_*" }, { { 0 } } },
+    { "counters", "counter values", "sums", "low", { "PMU_*" }, { { 0 } } },
     { "callchains",
       "call stacks",
-      "up to",
+      NULL,
       "of the events have none",
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS" },
-      { 0 } },
+      { { 0 } } },
     { COUNTED_STACK_FRAMES,
       "stack frames",
       "events have no stack, or a part of it",
       NULL,
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS" },
-      { 0 } },
+      { { 0 } } },
     { "notes",
       "records about processes, threads and modules",
-      "up to",
+      NULL,
       "of the names are missing",
       { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "ThreadNames" },
-      { 0 } },
-    { PROCESSES, "processes", "their calls, ranges and GPU work are missing", NULL, { OF_AGENTS }, { 0 } },
+      { { 0 } } },
+    { PROCESSES, "processes", "their calls, ranges and GPU work are missing", NULL, { OF_AGENTS }, { { 0 } } },
 };
 
 /* A source without words is a table of that name that a full disk cut. */
-static const struct loss_words of_a_table = { .before = "counts up to", .after = "low" };
+static const struct loss_words of_a_table = { .figures = "counts", .after = "low" };
 
 /* Processes that never ran a line of their program, or that no agent can enter, have no events that anybody expects. */
 static const char *const noted_causes[] = { "not-attached" };
@@ -209,6 +212,29 @@ static uint64_t rows_left(const struct loss *loss, const struct report *report)
     return rows;
 }
 
+/* Counts of a report that ended early, or was tampered with, may be anything. */
+static uint64_t total_with(uint64_t lost, uint64_t others)
+{
+    uint64_t total = lost + others;
+
+    return total < lost ? lost : total;
+}
+
+/* How wrong figures can be. All lost events of a shared buffer may be of the same source, whichever that is. */
+static void set_bounds(struct loss *loss, const struct event_counts *counts)
+{
+    for (size_t i = 0; i < LOSS_BOUNDS_MAX; i++) {
+        uint64_t recorded = recorded_of(counts, loss->words->shared_by[i].source);
+        if (!recorded)
+            continue;
+        loss->bounds[loss->bound_count++] = (struct loss_bound){ loss->words->shared_by[i].figures,
+                                                                 total_with(loss->lost, recorded) };
+        loss->total = total_with(loss->total, recorded);
+    }
+    if (!loss->bound_count)
+        loss->bounds[loss->bound_count++] = (struct loss_bound){ loss->words->figures, loss->total };
+}
+
 /* Of how many events each loss is one. */
 static int set_totals(struct event_counts *counts, struct report *report, struct error *err)
 {
@@ -219,14 +245,12 @@ static int set_totals(struct event_counts *counts, struct report *report, struct
         if (loss_is_of_processes(loss)) {
             if ((code = count_processes(report, &loss->total, err)) != 0)
                 return code;
-        } else if (is_of_rows(loss)) {
-            loss->total = loss->lost + rows_left(loss, report);
+            loss->total = loss->total < loss->lost ? loss->lost : loss->total;
         } else {
-            loss->total = loss->lost + recorded_of(counts, loss->source) + recorded_of(counts, loss->words->with[0]) +
-                          recorded_of(counts, loss->words->with[1]);
+            loss->total = total_with(loss->lost,
+                                     is_of_rows(loss) ? rows_left(loss, report) : recorded_of(counts, loss->source));
         }
-        if (loss->total < loss->lost) /* a report that ended early, or was tampered with */
-            loss->total = loss->lost;
+        set_bounds(loss, counts);
     }
     return 0;
 }
@@ -269,20 +293,23 @@ int loss_concerns(const struct loss *loss, const char *table)
 }
 
 /* Rounded up: "up to" must not be less than it is. Counts of a tampered file may be anything. */
-static uint64_t tenths_of_percent(const struct loss *loss)
+static uint64_t tenths_of_percent(uint64_t lost, uint64_t total)
 {
     enum { WHOLE = 1000 };
 
-    if (loss->total > UINT64_MAX / (2 * WHOLE))
+    if (total == 0 || total > UINT64_MAX / (2 * WHOLE))
         return WHOLE;
-    return (loss->lost * WHOLE + loss->total - 1) / loss->total;
+    return (lost * WHOLE + total - 1) / total;
 }
 
 int loss_is_small(const struct loss *loss)
 {
     enum { SMALL = 50 };
 
-    return loss->is_note || tenths_of_percent(loss) <= SMALL;
+    for (size_t i = 0; i < loss->bound_count && !loss->is_note; i++)
+        if (tenths_of_percent(loss->lost, loss->bounds[i].total) > SMALL)
+            return 0;
+    return 1;
 }
 
 /* "ring full", or "ring full 90, damaged 4" */
@@ -299,6 +326,17 @@ static void add_causes(struct text *out, const struct loss *loss)
     }
 }
 
+/* "sample counts up to 0.3 % low" */
+static void add_bound(struct text *out, const struct loss *loss, const struct loss_bound *bound)
+{
+    text_add(out, bound->figures ? bound->figures : "");
+    if (!loss->words->after)
+        return;
+    text_add(out, bound->figures ? " up to " : "up to ");
+    number_add_decimal(out, tenths_of_percent(loss->lost, bound->total), 1, 0);
+    text_addf(out, " %% %s", loss->words->after);
+}
+
 void loss_add(struct text *out, const struct loss *loss)
 {
     human_count(out, loss->lost);
@@ -313,10 +351,8 @@ void loss_add(struct text *out, const struct loss *loss)
     text_add_char(out, ')');
     if (loss->is_note)
         return;
-    text_addf(out, ": %s", loss->words->before);
-    if (!loss->words->after)
-        return;
-    text_add_char(out, ' ');
-    number_add_decimal(out, tenths_of_percent(loss), 1, 0);
-    text_addf(out, " %% %s", loss->words->after);
+    for (size_t i = 0; i < loss->bound_count; i++) {
+        text_add(out, i ? ", " : ": ");
+        add_bound(out, loss, &loss->bounds[i]);
+    }
 }

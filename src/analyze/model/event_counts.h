@@ -1,14 +1,14 @@
 /* What became of the events of each source: recorded, counted only, or lost; and how far a loss makes figures wrong.
  *
  * A loss is told in proportion, and only where it matters: loss_concerns() says whether a table is made of the events
- * that are missing, loss_add() writes "94 of 51,000 perf records lost (ring full): sample counts up to 0.2 % low". */
+ * that are missing, loss_add() writes "250 of 1,000 OS calls lost (buffer full): counts up to 25.0 % low". */
 #ifndef TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
 #define TACHO_ANALYZE_MODEL_EVENT_COUNTS_H
 
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16 };
+enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16, LOSS_BOUNDS_MAX = 2 };
 
 struct counted_source {
     const char *name;   /* in TACHO_COUNT: a string of the report */
@@ -22,7 +22,12 @@ struct loss {
     const char *source;
     uint64_t lost, total; /* events or processes, with those that were recorded */
     int is_note;          /* nothing is missing that anybody would look for: no reason to doubt a figure */
-    size_t cause_count;
+    /* The largest error of the figures of one kind: `lost` of `total` events. */
+    struct loss_bound {
+        const char *figures; /* "sample counts" */
+        uint64_t total;
+    } bounds[LOSS_BOUNDS_MAX];
+    size_t bound_count, cause_count;
     struct loss_cause {
         const char *name; /* a string of the report */
         uint64_t count;
