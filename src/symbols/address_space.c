@@ -154,6 +154,12 @@ static const struct address_space_mapping *find(struct symbols_process *process,
     return &process->mappings[at];
 }
 
+int symbols_process_has_loaded(struct symbols_process *process, uint64_t address)
+{
+    const struct address_space_mapping *mapping = find(process, address);
+    return mapping && mapping->is_whole;
+}
+
 const struct address_space_mapping *address_space_find(struct symbols_process *process, uint64_t address)
 {
     const struct address_space_mapping *mapping = find(process, address);

@@ -61,6 +61,9 @@ int symbols_process_map(struct symbols_process *process, const struct symbols_ma
 /* Removes all mappings from a range of addresses. */
 void symbols_process_unmap(struct symbols_process *process, uint64_t address, uint64_t bytes);
 
+/* Does the address lie in a file that was mapped with is_whole, be it code or a variable? */
+int symbols_process_has_loaded(struct symbols_process *process, uint64_t address);
+
 /* Reads /proc/PID/maps: 0, or -1 if it cannot be read. */
 int symbols_process_look(struct symbols_process *process);
 

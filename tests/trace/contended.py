@@ -50,6 +50,13 @@ class Contended(lib.Case):
         nothing = self.tacho("analyze", "-f", "human", "--filter-time", "0/1us", path)
         self.assertRegex(nothing, r"^Nothing found by: lock_contention, ", "names checks, and advice_sum is none")
 
+    def test_a_lock_of_a_forked_child_has_its_name(self):
+        """The child has the modules of its parent, and does not tell of them again."""
+        self.profile(lib.program("contended"), "forked", options=["-t", "osrt", "-s", "none"])
+        lock = json.loads(self.tacho("analyze", "-q", "-f", "json", "-r", "lock_contention", os.path.join(self.folder, "report.tacho")))[0]
+        self.assertEqual(lock["Lock"], "queue_lock (contended)")
+        self.assertEqual(lock["Waited In"], f"take_turn (contended.c:{line_with('waits')})")
+
 
 if __name__ == "__main__":
     lib.main()

@@ -215,12 +215,13 @@ static struct process *introduce(struct collector *collector, const struct wire_
     return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
-/* A range that the parent has just begun includes the child: its first record may come before we have read the switch
- * of the parent. */
+/* A forked child has the modules of its parent, of which only the parent has told. A range that the parent has just
+ * begun includes the child: its first record may come before we have read the switch of the parent. */
 static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
-    if (!collector->is_recording && !capture_of(collector)->recording.is_done && parent)
+    int may_begin = !collector->is_recording && !capture_of(collector)->recording.is_done;
+    if (parent && (may_begin || hello->origin == WIRE_ORIGIN_FORK))
         drain_process(parent, PARENT_BYTES);
 }
 

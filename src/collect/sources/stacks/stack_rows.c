@@ -155,18 +155,10 @@ static uint32_t stack_of(struct process *process, const struct wire_record *reco
     return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, id) == 0 ? stack : SYMBOLS_NO_STACK;
 }
 
-static int is_in_module(const struct process *process, uint64_t address)
-{
-    for (size_t i = 0; i < process->module_count; i++)
-        if (address >= process->modules[i].address && address - process->modules[i].address < process->modules[i].bytes)
-            return 1;
-    return 0;
-}
-
 int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address)
 {
     struct stacks *stacks = stacks_of(process->collector);
-    if (!stacks || !process->space || !is_in_module(process, address))
+    if (!stacks || !process->space || !symbols_process_has_loaded(process->space, address))
         return 0;
     const struct symbols_chain chain = { .addresses = &address, .count = 1 };
     uint32_t stack = symbols_stack_from_chain(process->space, &chain).stack;
