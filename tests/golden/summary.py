@@ -79,7 +79,7 @@ for name in TRACES:
     text = lib.output("summary", path)
     check_lines(path, text)
     check_next(path, text)
-    lib.check(f"{name}: another profiler", True, "recorded by another profiler" in text.splitlines()[0])
+    lib.check(f"{name}: the profiler", True, "recorded by PyTorch's profiler" in text.splitlines()[0])
 
 both = json.loads(lib.output("info", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
 lib.check("one document for two files", 2, len(both))

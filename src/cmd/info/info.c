@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/human.h"
 #include "cmd/cmd_source.h"
@@ -54,6 +55,20 @@ static void add_label(struct text *out, const char *label)
 static void add_heading(struct text *out, const char *heading)
 {
     text_addf(out, "\n%s\n", heading);
+}
+
+/* The lines that were left out, and the command that shows them. */
+static void add_more(struct text *out, size_t count, const char *path)
+{
+    if (!count)
+        return;
+    text_add(out, "  … ");
+    human_count(out, count);
+    text_add(out, " more: ");
+    display_add_quoted(out, command_name());
+    text_add(out, " info --all ");
+    display_add_quoted(out, path);
+    text_add_char(out, '\n');
 }
 
 static int add_missing_stacks(struct text *out, struct report *report, struct error *err)
@@ -135,6 +150,7 @@ static const struct cmd_source_label labels[] = {
     { "OsDescription", "System", NULL },
     { "KernelVersion", "Kernel", NULL },
     { "MemoryTotal", "Memory", add_as_memory },
+    { "MemoryLimit", "Memory limit", add_as_bytes },
     { "Hostname", "Host", NULL },
     { 0 },
 };
@@ -156,11 +172,10 @@ static struct cmd_source_label label_of(const char *name)
     return found ? *found : (struct cmd_source_label){ name, name, NULL };
 }
 
-/* Rows of name and value, as label and text. */
-static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value,
-                     struct error *err)
+/* Rows of name and value, as label and text, under a heading; heading NULL: none. */
+static int add_pairs(struct text *out, struct report *report, const char *table, const char *heading, struct error *err)
 {
-    const char *const names[] = { name, value, NULL };
+    static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
     int code = small_table_read(&rows, report, table, names, err);
 
@@ -171,6 +186,9 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
         struct cmd_source_label label = label_of(small_table_text(&rows, i, 0, NULL));
         if (!label.label)
             continue;
+        if (heading)
+            add_heading(out, heading);
+        heading = NULL;
         display_add(&shown, label.label, strlen(label.label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
@@ -184,21 +202,13 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
 /* Marks a report that was imported from another profiler's file. */
 static int add_origin(struct text *out, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "name", NULL };
-    struct small_table rows;
-    int ours = 0, code = small_table_read(&rows, report, "META_DATA_CAPTURE", names, err);
+    const char *recorder;
+    int code = recorder_read(&recorder, report, err);
 
-    if (code != 0)
+    if (code != 0 || !recorder || strcmp(recorder, RECORDER_TACHO) == 0)
         return code;
-    for (size_t i = 0; i < rows.columns.rows; i++)
-        ours |= strcmp(small_table_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
-    small_table_free(&rows);
-    /* A report of ours that lost rows may have lost this one. */
-    struct report_health health = report_health(report);
-    if (!ours && health.complete && !health.recovered && !health.damaged_chunks) {
-        add_label(out, "Made by");
-        text_add(out, "another profiler; imported\n");
-    }
+    add_label(out, "Made by");
+    text_addf(out, "%s; imported\n", recorder);
     return 0;
 }
 
@@ -269,7 +279,7 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
 }
 
 /* The messages of the profiler: notes with a severity. */
-static int add_messages(struct text *out, struct report *report, int all, struct error *err)
+static int add_messages(struct text *out, struct report *report, const char *path, int all, struct error *err)
 {
     static const char *const names[] = { "severity", "text", NULL };
     enum { SEVERITY_WARNING = 2 };
@@ -291,14 +301,13 @@ static int add_messages(struct text *out, struct report *report, int all, struct
         display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
         text_add_char(out, '\n');
     }
-    if (shown && left)
-        text_addf(out, "  … %zu more: tacho info --all\n", left);
+    add_more(out, shown ? left : 0, path);
     small_table_free(&rows);
     return 0;
 }
 
 /* Data of an imported file that was not imported. */
-static int add_import_notes(struct text *out, struct report *report, size_t limit, struct error *err)
+static int add_import_notes(struct text *out, struct report *report, const char *path, size_t limit, struct error *err)
 {
     static const char *const names[] = { "tableName", "columnName", "reason", "count", NULL };
     struct small_table rows;
@@ -322,8 +331,7 @@ static int add_import_notes(struct text *out, struct report *report, size_t limi
             text_addf(out, ", %lld", (long long)small_table_number(&rows, i, 3, -1));
         text_add_char(out, '\n');
     }
-    if (rows.columns.rows > limit)
-        text_addf(out, "  … %zu more: tacho info --all\n", rows.columns.rows - limit);
+    add_more(out, rows.columns.rows > limit ? rows.columns.rows - limit : 0, path);
     small_table_free(&rows);
     return 0;
 }
@@ -369,20 +377,18 @@ static int add_of_sources(struct text *out, struct report *report, struct error 
 
 static int add_all(struct text *out, struct report *report, const char *path, int all, struct error *err)
 {
-    size_t limit = all ? SIZE_MAX : FEW;
+    size_t limit = all ? SIZE_MAX : FEW, left = 0;
 
-    if (add_file(out, report, path, err) != 0 ||
-        add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_origin(out, report, err) != 0 ||
-        add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
-        add_of_sources(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 ||
-        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0 ||
-        add_import_notes(out, report, limit, err) != 0)
+    if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 ||
+        add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 ||
+        info_add_sources(out, report, err) != 0 || add_of_sources(out, report, err) != 0 ||
+        info_add_processes(out, report, limit, &left, err) != 0)
         return err->code;
-    if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
-        add_heading(out, "Machine");
-        if (add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "name", "value", err) != 0)
-            return err->code;
-    }
+    add_more(out, left, path);
+    if (add_ranges(out, report, err) != 0 || add_messages(out, report, path, all, err) != 0 ||
+        add_import_notes(out, report, path, limit, err) != 0 ||
+        add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "Machine", err) != 0)
+        return err->code;
     if (all)
         add_tables(out, report);
     return 0;

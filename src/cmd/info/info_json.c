@@ -7,6 +7,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/json_write.h"
 #include "cmd/report_sources.h"
@@ -196,6 +197,7 @@ static const struct section sections[] = {
         { "exitStatus", "exit_status", NUMBER }, { "signal", "signal", NUMBER }, { "cpuNs", "cpu_ns", NUMBER },
         { "host", "host", WORDS }, { "rank", "rank", NUMBER }, { "localRank", "local_rank", NUMBER },
         { "worldSize", "world_size", NUMBER }, { "unrecorded", "unrecorded", WORDS } }, 2 },
+    { "process_names", "PROCESSES", { { "globalPid", "pid", PID }, { "name", "name", WORDS } }, 0 },
     { "ranges", "TACHO_RANGE",
       { { "start", "start_ns", NUMBER }, { "end", "end_ns", NUMBER }, { "cause", "cause", WORDS } }, 0 },
     { "messages", "DIAGNOSTIC_EVENT", { { "severity", "severity", NUMBER }, { "text", "text", WORDS } }, 0 },
@@ -209,10 +211,18 @@ static const struct section sections[] = {
         { "refusal", "refusal", WORDS } }, 0 },
     { "gpus", "TARGET_INFO_GPU",
       { { "id", "id", NUMBER }, { "name", "name", WORDS }, { "totalMemory", "memory_bytes", NUMBER },
-        { "smCount", "multiprocessors", NUMBER }, { "busLocation", "bus", WORDS } }, 0 },
+        { "smCount", "multiprocessors", NUMBER }, { "computeMajor", "compute_major", NUMBER },
+        { "computeMinor", "compute_minor", NUMBER }, { "busLocation", "bus", WORDS } }, 0 },
+    { "contexts", "TARGET_INFO_CUDA_CONTEXT_INFO",
+      { { "processId", "pid", NUMBER }, { "deviceId", "gpu", NUMBER }, { "contextId", "id", NUMBER } }, 0 },
+    { "streams", "TARGET_INFO_CUDA_STREAM",
+      { { "processId", "pid", NUMBER }, { "contextId", "context", NUMBER }, { "streamId", "id", NUMBER } }, 0 },
     { "cupti", "TACHO_CUPTI",
       { { "globalPid", "pid", PID }, { "version", "version", NUMBER }, { "path", "path", WORDS },
         { "calls", "calls", WORDS }, { "refusal", "refusal", WORDS } }, 0 },
+    { "cuda_checks", "TACHO_CUDA_CHECK",
+      { { "globalPid", "pid", PID }, { "finding", "finding", WORDS }, { "count", "count", NUMBER } }, 0 },
+    { "pytorch", "TACHO_TORCH_METADATA", { { "name", "name", WORDS }, { "value", "value", WORDS } }, 0 },
 };
 /* clang-format on */
 
@@ -256,13 +266,15 @@ static char *find_last_rows(const struct section *section, const struct small_ta
     for (size_t i = 0; is_last && last && i < count; i++) {
         const int64_t key[] = { section->identity ? small_table_number(rows, i, 0, 0) : (int64_t)i,
                                 section->identity ? small_table_number(rows, i, 1, 0) : 0 };
+        size_t known = keys.count;
         uint32_t number = keys_add(&keys, key);
         if (number == NO_KEY) {
             free(is_last);
             is_last = NULL;
             break;
         }
-        is_last[last[number]] = 0;
+        if (number < known)
+            is_last[last[number]] = 0;
         last[number] = i;
         is_last[i] = 1;
     }
@@ -299,6 +311,22 @@ static int add_section(struct text *out, struct report *report, const struct sec
 free_rows:
     small_table_free(&rows);
     return code;
+}
+
+/* The profiler that made the report; null where that is not known. */
+static int add_recorder(struct text *out, struct report *report, struct error *err)
+{
+    const char *recorder;
+    int code = recorder_read(&recorder, report, err);
+
+    if (code != 0)
+        return code;
+    add_key(out, "recorded_by", ",\n  ");
+    if (recorder)
+        json_add_text(out, recorder, strlen(recorder));
+    else
+        text_add(out, "null");
+    return 0;
 }
 
 /* When the capture began, and how long it took; null where the report does not say. */
@@ -360,7 +388,7 @@ int info_add_json(struct text *out, struct report *report, const char *path, str
 {
     int code;
 
-    if ((code = add_health(out, report, path, err)) != 0 ||
+    if ((code = add_health(out, report, path, err)) != 0 || (code = add_recorder(out, report, err)) != 0 ||
         (code = add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||
         (code = add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||
         (code = add_times(out, report, err)) != 0 || (code = add_sources(out, report, err)) != 0)

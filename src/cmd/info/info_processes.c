@@ -33,17 +33,25 @@ static const char *const names[] = { "start",   "end",       "globalPid",  "pare
                                      "command", "ending",    "exitStatus", "signal",          "cpuNs",      "host",
                                      "rank",    "localRank", "worldSize",  "origin",          "unrecorded", NULL };
 
+enum { NAME_PID, NAME, DEEPEST = 1000 };
+static const char *const name_names[] = { "globalPid", "name", NULL };
+
+#define NO_ROW SIZE_MAX
+
 struct process {
     int64_t pid, image, parent, start_ns;
-    size_t row;                       /* the last one about it: that one counts */
+    size_t row;                       /* the last one about it, which counts; NO_ROW: another profiler only names it */
+    size_t name_row;                  /* of PROCESSES, or NO_ROW */
+    int64_t cpu_ns;                   /* of the first program of a process: with its descendants and other programs */
     size_t first_child, next_sibling; /* indices + 1; 0: none */
     int has_parent, shown;
 };
 
 struct tree {
-    struct small_table rows;
-    struct process *list; /* by pid and image */
-    size_t count, roots;
+    struct small_table rows, names;
+    struct process *list;   /* by pid and image */
+    struct process **order; /* the first program of each process, by CPU time and start */
+    size_t count, order_count;
     size_t lines, limit;
 };
 
@@ -58,13 +66,14 @@ static int by_pid_and_row(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* One entry for each pid and image, with the last row that speaks of it. */
+/* One entry for each pid and image, with the last row that speaks of it, and for each pid that only has a name. */
 static int collect(struct tree *tree)
 {
-    size_t rows = tree->rows.columns.rows;
+    size_t rows = tree->rows.columns.rows, all = rows + tree->names.columns.rows;
 
-    tree->list = calloc(rows + 1, sizeof *tree->list);
-    if (!tree->list)
+    tree->list = calloc(all + 1, sizeof *tree->list);
+    tree->order = calloc(all + 1, sizeof *tree->order);
+    if (!tree->list || !tree->order)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
         tree->list[i] = (struct process){
@@ -73,17 +82,29 @@ static int collect(struct tree *tree)
             .parent = small_table_number(&tree->rows, i, PARENT, -1),
             .start_ns = small_table_number(&tree->rows, i, START, 0),
             .row = i,
+            .name_row = NO_ROW,
         };
-    qsort(tree->list, rows, sizeof *tree->list, by_pid_and_row);
-    for (size_t i = 0; i < rows; i++)
-        if (i + 1 == rows || tree->list[i].pid != tree->list[i + 1].pid ||
-            tree->list[i].image != tree->list[i + 1].image)
+    for (size_t i = rows; i < all; i++)
+        tree->list[i] = (struct process){ .pid = small_table_number(&tree->names, i - rows, NAME_PID, 0),
+                                          .image = INT64_MAX, /* behind all programs of the pid */
+                                          .parent = -1,
+                                          .row = NO_ROW,
+                                          .name_row = i - rows };
+    qsort(tree->list, all, sizeof *tree->list, by_pid_and_row);
+    for (size_t i = 0; i < all; i++) {
+        struct process *before = tree->count ? &tree->list[tree->count - 1] : NULL;
+        if (before && before->pid == tree->list[i].pid && tree->list[i].row == NO_ROW)
+            before->name_row = tree->list[i].name_row;
+        else if (before && before->pid == tree->list[i].pid && before->image == tree->list[i].image)
+            *before = tree->list[i];
+        else
             tree->list[tree->count++] = tree->list[i];
+    }
     return 0;
 }
 
 /* The first program that ran in the process with this id, or NULL. */
-static struct process *find_process(struct tree *tree, int64_t pid)
+static struct process *find_process(const struct tree *tree, int64_t pid)
 {
     size_t low = 0, high = tree->count;
 
@@ -97,18 +118,47 @@ static struct process *find_process(struct tree *tree, int64_t pid)
     return low < tree->count && tree->list[low].pid == pid ? &tree->list[low] : NULL;
 }
 
+/* The process that started it, as far as it is known. */
+static struct process *parent_of(const struct tree *tree, const struct process *process)
+{
+    return process->parent != process->pid ? find_process(tree, process->parent) : NULL;
+}
+
+/* Adds up the CPU time of each process and all that descend from it. A damaged file may have a loop. */
+static void sum_cpu_times(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        struct process *at = find_process(tree, tree->list[i].pid);
+        int64_t cpu_ns = tree->list[i].row == NO_ROW ? 0 : small_table_number(&tree->rows, tree->list[i].row, CPU, 0);
+        for (int depth = 0; at && cpu_ns > 0 && depth < DEEPEST; depth++, at = parent_of(tree, at))
+            at->cpu_ns = saturating_add(at->cpu_ns, cpu_ns);
+    }
+}
+
+static int by_cpu_time(const void *a, const void *b)
+{
+    const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 /* Children hang on the first program of their parent. Linked from the last to the first, so that lists are in order. */
 static void link_children(struct tree *tree)
 {
-    for (size_t i = tree->count; i-- > 0;) {
-        struct process *process = &tree->list[i];
-        int is_first = i == 0 || tree->list[i - 1].pid != process->pid;
-        struct process *parent = is_first && process->parent != process->pid ? find_process(tree, process->parent)
-                                                                             : NULL;
-        process->has_parent = !is_first || parent != NULL;
+    for (size_t i = 0; i < tree->count; i++)
+        if (i == 0 || tree->list[i - 1].pid != tree->list[i].pid)
+            tree->order[tree->order_count++] = &tree->list[i];
+    qsort(tree->order, tree->order_count, sizeof(struct process *), by_cpu_time);
+    for (size_t i = tree->order_count; i-- > 0;) {
+        struct process *process = tree->order[i], *parent = parent_of(tree, process);
+        process->has_parent = parent != NULL;
         if (parent) {
             process->next_sibling = parent->first_child;
-            parent->first_child = i + 1;
+            parent->first_child = (size_t)(process - tree->list) + 1;
         }
     }
 }
@@ -142,42 +192,75 @@ static void add_ending(struct text *out, const struct tree *tree, size_t row)
         add_no_ending(out, tree);
 }
 
-static void add_line(struct text *out, struct tree *tree, const struct process *process, int depth)
+static void add_next(struct text *out, const char **before)
 {
-    size_t row = process->row, length;
-    const char *command = small_table_text(&tree->rows, row, COMMAND, &length);
+    text_add(out, *before);
+    *before = ", ";
+}
 
-    if (!length)
-        command = small_table_text(&tree->rows, row, EXE, &length);
-    text_add_repeat(out, ' ', 2 + 2 * (size_t)(depth < 30 ? depth : 30));
-    text_addf(out, "%" PRId64 "  ", global_pid_number(process->pid));
-    display_add(out, command, length, 80);
-    text_add(out, "  [");
-    add_ending(out, tree, row);
+static void add_rank(struct text *out, const struct tree *tree, size_t row, const char **before)
+{
+    if (small_table_is_null(&tree->rows, row, RANK))
+        return;
+    add_next(out, before);
+    text_addf(out, "rank %" PRId64, small_table_number(&tree->rows, row, RANK, 0));
+    if (!small_table_is_null(&tree->rows, row, WORLD))
+        text_addf(out, " of %" PRId64, small_table_number(&tree->rows, row, WORLD, 0));
+    if (!small_table_is_null(&tree->rows, row, LOCAL_RANK))
+        text_addf(out, ", local rank %" PRId64, small_table_number(&tree->rows, row, LOCAL_RANK, 0));
+}
+
+/* What a row says of the process, in brackets; what it does not say is left out. */
+static void add_facts(struct text *out, const struct tree *tree, size_t row, int64_t start_ns)
+{
+    const char *before = "  [";
+    size_t length;
+
+    if (!small_table_is_null(&tree->rows, row, ENDING)) {
+        add_next(out, &before);
+        add_ending(out, tree, row);
+    }
     if (!small_table_is_null(&tree->rows, row, END)) {
-        text_add(out, ", ");
-        human_time(out, saturating_duration(process->start_ns, small_table_number(&tree->rows, row, END, 0)));
+        add_next(out, &before);
+        human_time(out, saturating_duration(start_ns, small_table_number(&tree->rows, row, END, 0)));
     }
     if (!small_table_is_null(&tree->rows, row, CPU)) {
-        text_add(out, ", CPU ");
+        add_next(out, &before);
+        text_add(out, "CPU ");
         human_time(out, small_table_number(&tree->rows, row, CPU, 0));
     }
     if (strcmp(small_table_text(&tree->rows, row, ORIGIN, &length), "found") == 0 ||
-        !small_table_is_null(&tree->rows, row, UNRECORDED))
-        text_add(out, ", no agent");
+        !small_table_is_null(&tree->rows, row, UNRECORDED)) {
+        add_next(out, &before);
+        text_add(out, "no agent");
+    }
     if (!small_table_is_null(&tree->rows, row, UNRECORDED)) {
         const char *cause = small_table_text(&tree->rows, row, UNRECORDED, &length);
         text_add(out, ": ");
         display_add(out, cause, length, 40);
     }
-    if (!small_table_is_null(&tree->rows, row, RANK)) {
-        text_addf(out, ", rank %" PRId64, small_table_number(&tree->rows, row, RANK, 0));
-        if (!small_table_is_null(&tree->rows, row, WORLD))
-            text_addf(out, " of %" PRId64, small_table_number(&tree->rows, row, WORLD, 0));
-        if (!small_table_is_null(&tree->rows, row, LOCAL_RANK))
-            text_addf(out, ", local rank %" PRId64, small_table_number(&tree->rows, row, LOCAL_RANK, 0));
+    add_rank(out, tree, row, &before);
+    text_add(out, strcmp(before, ", ") == 0 ? "]" : "");
+}
+
+static void add_line(struct text *out, const struct tree *tree, const struct process *process, int depth)
+{
+    size_t length = 0;
+    const char *name = "";
+
+    if (process->row != NO_ROW) {
+        name = small_table_text(&tree->rows, process->row, COMMAND, &length);
+        if (!length)
+            name = small_table_text(&tree->rows, process->row, EXE, &length);
     }
-    text_add(out, "]\n");
+    if (!length && process->name_row != NO_ROW)
+        name = small_table_text(&tree->names, process->name_row, NAME, &length);
+    text_add_repeat(out, ' ', 2 + 2 * (size_t)(depth < 30 ? depth : 30));
+    text_addf(out, "%" PRId64 "  ", global_pid_number(process->pid));
+    display_add(out, name, length, 80);
+    if (process->row != NO_ROW)
+        add_facts(out, tree, process->row, process->start_ns);
+    text_add_char(out, '\n');
 }
 
 /* A process, the programs that followed it by exec, and its children. A loop in a damaged file ends at `shown`. */
@@ -190,15 +273,15 @@ static void add_process(struct text *out, struct tree *tree, size_t index, int d
         if (tree->lines++ < tree->limit)
             add_line(out, tree, &tree->list[i], depth);
     }
-    for (size_t child = tree->list[index].first_child; child && depth < 1000;
+    for (size_t child = tree->list[index].first_child; child && depth < DEEPEST;
          child = tree->list[child - 1].next_sibling)
         add_process(out, tree, child - 1, depth + 1);
 }
 
 static void add_heading(struct text *out, const struct tree *tree)
 {
-    size_t length;
-    const char *host = small_table_text(&tree->rows, 0, HOST, &length);
+    size_t length = 0;
+    const char *host = tree->rows.columns.rows ? small_table_text(&tree->rows, 0, HOST, &length) : "";
 
     text_add(out, "\nProcesses");
     if (length) {
@@ -208,28 +291,34 @@ static void add_heading(struct text *out, const struct tree *tree)
     text_add_char(out, '\n');
 }
 
-int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err)
+static void add_tree(struct text *out, struct tree *tree)
+{
+    add_heading(out, tree);
+    sum_cpu_times(tree);
+    link_children(tree);
+    for (size_t i = 0; i < tree->order_count; i++)
+        if (!tree->order[i]->has_parent)
+            add_process(out, tree, (size_t)(tree->order[i] - tree->list), 0);
+}
+
+int info_add_processes(struct text *out, struct report *report, size_t limit, size_t *left, struct error *err)
 {
     struct tree tree = { .limit = limit };
     int code = small_table_read(&tree.rows, report, "TACHO_PROCESS", names, err);
 
     if (code != 0)
         return code;
-    if (!tree.rows.columns.rows)
-        goto free_tree;
-    if (collect(&tree) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto free_tree;
-    }
-    add_heading(out, &tree);
-    link_children(&tree);
-    for (size_t i = 0; i < tree.count; i++)
-        if (!tree.list[i].has_parent)
-            add_process(out, &tree, i, 0);
-    if (tree.lines > limit)
-        text_addf(out, "  … %zu more: tacho info --all\n", tree.lines - limit);
-free_tree:
+    if ((code = small_table_read(&tree.names, report, "PROCESSES", name_names, err)) != 0)
+        goto free_rows;
+    if (collect(&tree) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+    else if (tree.count)
+        add_tree(out, &tree);
+    *left = tree.lines > limit ? tree.lines - limit : 0;
+    small_table_free(&tree.names);
+free_rows:
     small_table_free(&tree.rows);
     free(tree.list);
+    free(tree.order);
     return code;
 }

@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
-/* Adds the process tree with the exit status of each process; at most limit lines. */
-int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err);
+/* Adds the process tree with the exit status of each process; at most limit lines, of which *left did not fit. Those
+ * that took most CPU time, with their descendants, come first. */
+int info_add_processes(struct text *out, struct report *report, size_t limit, size_t *left, struct error *err);
 
 #endif

@@ -110,6 +110,13 @@ free_rows:
     return 0;
 }
 
+void cuda_add_version(struct text *out, const char *value)
+{
+    long version = strtol(value, NULL, 10);
+
+    text_addf(out, "%ld.%ld", version / 1000, version % 1000 / 10);
+}
+
 /* The CUDA release of a result of cuptiGetVersion(), which is what people know; the number itself if we do not know it.
  */
 static void add_version(struct text *out, int64_t version)

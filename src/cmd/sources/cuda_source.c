@@ -282,7 +282,7 @@ static const struct cmd_source_trace traces[] = {
 
 static const struct cmd_source_label labels[] = {
     { "NvDriverVersion", "NVIDIA driver", NULL },
-    { "CudaDriverVersion", "CUDA driver", NULL },
+    { "CudaDriverVersion", "CUDA driver", cuda_add_version },
     { 0 },
 };
 

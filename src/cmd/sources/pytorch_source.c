@@ -5,6 +5,7 @@
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/profile/profile_settings.h"
+#include "pytorch_info.h"
 #include "pytorch_summary.h"
 #include "wire/wire_torch.h"
 
@@ -165,6 +166,7 @@ const struct cmd_source cmd_source_pytorch = {
     .finish = finish,
     .examinations = examinations,
     .tables = tables,
+    .info = pytorch_info,
     .summary = &pytorch_summary,
     .last = SOURCE_LAST_IN_TABLES,
 };

@@ -7,6 +7,7 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/recorder.h"
 #include "base/path.h"
 #include "base/saturating.h"
 
@@ -26,9 +27,7 @@ static int read_settings(struct capture_facts *facts, struct report *report, str
         return code;
     while (row_cursor_next(&rows)) {
         const char *name = text_of(report, &rows, NAME);
-        if (strcmp(name, "TACHO_VERSION") == 0)
-            facts->is_ours = 1;
-        else if (strcmp(name, "PROGRAM") == 0)
+        if (strcmp(name, "PROGRAM") == 0)
             facts->program = text_of(report, &rows, VALUE);
         else if (strcmp(name, "SOURCES_REQUESTED") == 0)
             facts->requested = text_of(report, &rows, VALUE);
@@ -313,12 +312,14 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
     *facts = (struct capture_facts){
         .program = "", .requested = "", .ending = "", .over = "", .sampling = "", .wall_ns = -1, .cpu_ns = -1
     };
-    if ((code = read_settings(facts, report, err)) != 0 || (code = read_capture(facts, report, err)) != 0 ||
-        (code = read_processes(facts, report, err)) != 0 || (code = count_threads(facts, report, err)) != 0 ||
-        (code = read_times(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
+    if ((code = recorder_read(&facts->recorder, report, err)) != 0 || (code = read_settings(facts, report, err)) != 0 ||
+        (code = read_capture(facts, report, err)) != 0 || (code = read_processes(facts, report, err)) != 0 ||
+        (code = count_threads(facts, report, err)) != 0 || (code = read_times(facts, report, err)) != 0 ||
+        (code = read_sampling(facts, report, err)) != 0 ||
         (code = report_sources_read(&facts->sources, report, err)) != 0)
         return code;
-    facts->is_ours |= !health.complete; /* imports are whole; an early kill leaves no version in the file */
+    /* Imports are whole; an early kill leaves no version in the file. */
+    facts->is_ours = !health.complete || (facts->recorder && strcmp(facts->recorder, RECORDER_TACHO) == 0);
     facts->is_over |= facts->is_ours && health.complete && !health.recovered;
     facts->has_output = facts->is_ours && streams && streams->rows;
     return read_messages(facts, report, err);

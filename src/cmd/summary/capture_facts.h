@@ -10,6 +10,7 @@ enum { CAPTURE_LEFT_MAX = 4 };
 
 /* Strings are those of the report. */
 struct capture_facts {
+    const char *recorder;                  /* recorder_read() */
     int is_ours;                           /* Tacho recorded it */
     int is_over;                           /* and closed it. An older version left less behind: -1 below */
     const char *program;                   /* the command line; "": not known */

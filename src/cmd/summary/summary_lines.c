@@ -118,10 +118,12 @@ static void add_head(struct text *out, const struct summary *summary)
     if (facts->is_over) {
         add_ending(out, facts);
     } else {
-        text_add(out, !facts->is_ours ? ": recorded by another profiler"
-                      : report_health(summary->request->report).recovered
-                          ? ": recovered from a damaged or unfinished report"
-                          : ": the report is unfinished (tacho is still writing it, or was killed)");
+        if (!facts->is_ours)
+            text_addf(out, ": recorded by %s", facts->recorder ? facts->recorder : "another profiler");
+        else
+            text_add(out, report_health(summary->request->report).recovered
+                              ? ": recovered from a damaged or unfinished report"
+                              : ": the report is unfinished (tacho is still writing it, or was killed)");
         if (facts->captured_ns > 0) {
             text_add(out, ", ");
             human_time(out, facts->captured_ns);

@@ -1,0 +1,44 @@
+/* Each profiler leaves a row of name and value behind that no other writes. See recorder.h. */
+#include "recorder.h"
+
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+
+/* The first that is found counts: a report that was exported and imported has the marks of both. */
+static const struct {
+    const char *table, *name, *recorder;
+} marks[] = {
+    { "META_DATA_CAPTURE", "TACHO_VERSION", RECORDER_TACHO },
+    { "TACHO_TORCH_METADATA", "traceName", "PyTorch's profiler" },
+    { "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", "Nsight Systems" },
+};
+
+static int has_row(struct report *report, const char *table, const char *name, int *found, struct error *err)
+{
+    static const char *const names[] = { "name", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, table, names, err);
+
+    if (code != 0)
+        return code;
+    while (!*found && row_cursor_next(&rows))
+        *found = strcmp(report_string(report, row_int_or(&rows, 0, -1), NULL), name) == 0;
+    row_cursor_close(&rows);
+    return 0;
+}
+
+int recorder_read(const char **recorder, struct report *report, struct error *err)
+{
+    struct report_health health = report_health(report);
+    int is_whole = health.complete && !health.recovered && !health.damaged_chunks, found = 0, code;
+
+    *recorder = is_whole ? "another profiler" : NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && !found; i++) {
+        if ((code = has_row(report, marks[i].table, marks[i].name, &found, err)) != 0)
+            return code;
+        if (found && (is_whole || i == 0))
+            *recorder = marks[i].recorder;
+    }
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* Which profiler recorded a report: Tacho, or the one whose file was imported. */
+#ifndef TACHO_ANALYZE_MODEL_RECORDER_H
+#define TACHO_ANALYZE_MODEL_RECORDER_H
+
+#include "report/reader/reader.h"
+
+#define RECORDER_TACHO "Tacho"
+
+/* Sets *recorder to a name such as RECORDER_TACHO or "Nsight Systems", or to "another profiler". NULL: not known, since
+ * a report of ours that lost rows may have lost those that would say so. */
+int recorder_read(const char **recorder, struct report *report, struct error *err);
+
+#endif
