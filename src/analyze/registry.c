@@ -69,7 +69,7 @@ static const struct {
     { &analysis_thread_wait_sum, NULL },
     { &analysis_python_sample_sum, NULL },
     { &analysis_cpu_sample_sum, "CPU samples" },
-    { &analysis_osrt_sum, "OS runtime" },
+    { &analysis_osrt_sum, "OS calls" },
     { &analysis_nvtx_sum, "NVTX" },
     { &analysis_mpi_event_sum, NULL },
     { &analysis_openmp_sum, NULL },

@@ -1,4 +1,4 @@
-/* The record of an OS runtime call, and the numbers of the hooked functions: the rows of libc_calls.def in order. */
+/* The record of an OS call, and the numbers of the hooked functions: the rows of libc_calls.def in order. */
 #ifndef TACHO_WIRE_WIRE_OSRT_H
 #define TACHO_WIRE_WIRE_OSRT_H
 

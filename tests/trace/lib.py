@@ -168,7 +168,7 @@ class Report:
         return "coalesce(incomplete, 0) = 0" if "incomplete" in columns else "1"
 
     def calls(self):
-        """(function, count) of the recorded OS runtime calls."""
+        """(function, count) of the recorded OS calls."""
         if not self.has("OSRT_API"):
             return {}
         return dict(self.rows("SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value"))

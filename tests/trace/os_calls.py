@@ -1,4 +1,4 @@
-"""OS runtime calls: programs that call every hooked function print the same with and without the agent, and each call is
+"""OS calls: programs that call every hooked function print the same with and without the agent, and each call is
 in the report with its result, errno and nesting level."""
 import errno
 import os

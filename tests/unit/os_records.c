@@ -1,4 +1,4 @@
-/* Records of OS runtime calls, made by hand, become the right rows of OSRT_API, and nonsense becomes none. */
+/* Records of OS calls, made by hand, become the right rows of OSRT_API, and nonsense becomes none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

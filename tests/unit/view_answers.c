@@ -460,9 +460,8 @@ static void an_empty_report(void **state)
     expect(ask("next?text=x"), "null");
     expect(ask("flame"), "\"nodes\":[[-1,-1,0,0]],\"samples\":0");
     expect(ask("advice?step=1"), "{\"advice\":[],\"rules\":[],\"unchecked\":[{");
-    expect(ask("advice"),
-           "{\"name\":\"lock_contention\",\"title\":\"Contended Locks\",\"data\":\"OS Runtime trace data\","
-           "\"option\":\"--trace=osrt\"},");
+    expect(ask("advice"), "{\"name\":\"lock_contention\",\"title\":\"Contended Locks\",\"data\":\"OS calls\","
+                          "\"option\":\"--trace=osrt\"},");
     expect(ask("advice"), "],\"complete\":true}");
     expect(ask("about"), "\"focus\":{\"from\":0,\"to\":0},");
     expect(ask("about"), "\"detail\":null,");

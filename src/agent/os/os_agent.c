@@ -1,4 +1,4 @@
-/* The agent's row of the OS runtime source. The hooks make its events: os_hooks.h. */
+/* The agent's row of the source of OS calls. The hooks make its events: os_hooks.h. */
 #include "os_hooks.h"
 #include "os_process.h"
 

@@ -1,4 +1,4 @@
-/* What the hooks of OS runtime calls share: declarations of the hooks, and how a call is timed.
+/* What the hooks of OS calls share: declarations of the hooks, and how a call is timed.
  *
  * A hook is os_hook_<symbol> in C and <symbol> to the linker, so that libc's own declarations never conflict with it.
  * It must leave errno exactly as the real function did. It may run anywhere: in constructors that run before the

@@ -339,7 +339,7 @@ const struct analysis analysis_thread_wait_sum = {
         "recorded. Off-CPU time outside of all calls has rows of its own. fold: one row for all threads of a process "
         "that have the same name and waited for the same in the same place, with their number; a main thread keeps "
         "its own rows.",
-    .needs = { { "OS Runtime trace data or thread switches", wait_tables } },
+    .needs = { { "OS calls or context switches", wait_tables } },
     .by_default = 22,
     .default_where = "TACHO_THREAD",
     .default_rows = 20,

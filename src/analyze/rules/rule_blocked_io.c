@@ -383,7 +383,7 @@ const struct analysis rule_blocked_io = {
         "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
         "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle. So are reads "
         "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",
-    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .needs = { { "OS calls", osrt_tables } },
     .run = blocked_io,
     .finding = say,
     .advice =

@@ -587,7 +587,7 @@ const struct analysis rule_lock_contention = {
             "the capture's time, and for 1 ms. Impact is the wall time in which at least one thread waited for it. "
             "Condition variables and semaphores are left out: waiting for these is often waiting for work "
             "(thread_wait_sum has them).",
-    .needs = { { "OS Runtime trace data", osrt_tables } },
+    .needs = { { "OS calls", osrt_tables } },
     .run = lock_contention,
     .finding = say,
     .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the critical "

@@ -1,6 +1,6 @@
 /* Columns for the terminal, laid out as nsys does: centred headers, a rule, numbers to the right with commas between
  * the thousands, names to the left, no wider than the widest of the first rows and never wider than a hundred columns;
- * sentences, which nsys has not, are whole. The same in boxes is the format `table`.
+ * sentences, which nsys does not have, are whole. The same in boxes is the format `table`.
  *
  * On a terminal that is too narrow names give way first; where that is not enough, a row takes several lines. */
 #include <stdlib.h>

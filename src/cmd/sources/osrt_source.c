@@ -1,4 +1,4 @@
-/* OS runtime calls: how short a call may be, and which calls have a call stack. */
+/* OS calls: how short a call may be, and which calls have a call stack. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -108,7 +108,7 @@ static void look(struct finding *finding)
         text_add(&finding->why, "Hooks time the blocking and I/O calls of libc and pthread; LD_PRELOAD loads them.");
 }
 
-static const struct doctor_examination examinations[] = { { "OS runtime", look }, { 0 } };
+static const struct doctor_examination examinations[] = { { "OS calls", look }, { 0 } };
 
 static void add_threshold(struct text *out, const char *value)
 {

@@ -1,4 +1,4 @@
-/* OS runtime calls in the last lines: those that took most time, and how much of it was waiting. */
+/* OS calls in the last lines: those that took most time, and how much of it was waiting. */
 #include "osrt_summary.h"
 
 #include "analyze/model/os_calls.h"

@@ -1,4 +1,4 @@
-/* OS runtime calls in the summary of a capture. */
+/* OS calls in the summary of a capture. */
 #ifndef TACHO_CMD_SOURCES_OSRT_SUMMARY_H
 #define TACHO_CMD_SOURCES_OSRT_SUMMARY_H
 

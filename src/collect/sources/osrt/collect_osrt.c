@@ -1,4 +1,4 @@
-/* OS runtime calls as a source: its row. */
+/* OS calls as a source: its row. */
 #include <stdio.h>
 
 #include "collect/core/chain_row.h"

@@ -1,4 +1,4 @@
-/* OS runtime records to rows of OSRT_API: see osrt_collect.h. Names are interned once per function, not once per
+/* Records of OS calls to rows of OSRT_API: see osrt_collect.h. Names are interned once per function, not once per
  * call. */
 #include "osrt_collect.h"
 

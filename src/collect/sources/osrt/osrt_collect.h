@@ -1,4 +1,4 @@
-/* OS runtime records to rows of OSRT_API.
+/* Records of OS calls to rows of OSRT_API.
  *
  * One struct osrt per capture, owned by the thread that owns the writer. The program can overwrite records at any
  * time: every word is read once and checked. */
