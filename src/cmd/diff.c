@@ -171,15 +171,17 @@ static int check_condition(struct job *job, const struct analysis *analysis, str
 {
     struct table_diff diff = { 0 };
     struct text line = { 0 };
-    int code;
+    int code, is_met;
 
     if ((code = compare(job, analysis, condition->column, 1, &diff, err)) != 0)
         goto done;
     if ((code = diff_condition_check(condition, analysis, &diff, err)) != 0)
         goto done;
     condition->checked++;
-    job->failed |= diff_condition_is_met(condition, analysis, &diff, &line);
-    fputs(text_string(&line), stderr);
+    is_met = diff_condition_is_met(condition, analysis, &diff, &line);
+    job->failed |= is_met;
+    if (is_met || !job->delivery->quiet)
+        fputs(text_string(&line), stderr);
 done:
     text_free(&line);
     table_diff_free(&diff);
@@ -248,8 +250,8 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     if (code != 0)
         return code;
     selection_name(&name, wanted, &whole);
-    if (document)
-        print_document_table(&out, document, text_string(&name));
+    if (document && !print_document_table(&out, document, text_string(&name)))
+        goto done;
     add_comparison(&out, job, wanted->analysis, destination, &diff);
     if (document)
         print_document_end_table(&out, document);
@@ -257,6 +259,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     selection_name(&what, wanted, &job->settings->part);
     output_file(&file, destination, job->runs[0].path, text_string(&what));
     code = output_deliver(job->delivery, destination, text_string(&file), &out, err);
+done:
     table_diff_free(&diff);
     text_free(&out);
     text_free(&file);

@@ -157,6 +157,22 @@ static int parse_format(struct output_destination *destination, char *format, co
     return 0;
 }
 
+/* JSON on stdout is one document, so that nothing else can stand beside it. nsys prints one behind another. */
+static int check_formats(const struct output_delivery *delivery, struct error *err)
+{
+    const struct output_destination *json = NULL, *other = NULL;
+
+    for (size_t i = 0; i < delivery->count; i++)
+        if (output_is_console(&delivery->list[i]))
+            *(delivery->list[i].format == &print_json ? &json : &other) = &delivery->list[i];
+    if (!json || !other || delivery->as_nsys)
+        return 0;
+    return error_set(
+        err, ERR_BAD_ARGUMENT,
+        "cannot print json and %s to one stdout: write one of them to files with -o, or run tacho for each",
+        other->format->name);
+}
+
 int output_delivery_parse(struct output_delivery *delivery, const struct output_settings *settings, struct error *err)
 {
     char *formats[DELIVER_MOST], *outputs[DELIVER_MOST];
@@ -189,7 +205,7 @@ int output_delivery_parse(struct output_delivery *delivery, const struct output_
             return err->code;
         finish_request(destination, unit, settings->as_nsys);
     }
-    return 0;
+    return check_formats(delivery, err);
 }
 
 void output_delivery_free(struct output_delivery *delivery)

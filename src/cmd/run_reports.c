@@ -207,7 +207,8 @@ static int print_data(const struct job *job, struct error *err)
     if (code != 0 && (code != ERR_NO_DATA || job->by_default || style.format != &print_json))
         goto done;
     add_table_name(&name, job->wanted);
-    print_document_table(&out, document, text_string(&name));
+    if (!print_document_table(&out, document, text_string(&name)))
+        goto done;
     if (table)
         add_table(&out, table, job->wanted->analysis, &style);
     else
@@ -314,17 +315,19 @@ static int end_for_people(const struct run_human *human, struct error *err)
     return code;
 }
 
-/* Adds to the document on stdout what stands before or behind the tables of a file. */
-static void add_to_document(const struct output_delivery *delivery, const char *path, int is_end)
+/* Adds to the document on stdout what stands before or behind the tables of a file. Returns 0 if it has the file. */
+static int add_to_document(const struct output_delivery *delivery, const char *path, int is_end)
 {
     struct text out = { 0 };
+    int is_new = 1;
 
     if (delivery->document && is_end)
         print_document_end_file(&out, delivery->document);
     else if (delivery->document)
-        print_document_file(&out, delivery->document, path);
+        is_new = print_document_file(&out, delivery->document, path);
     command_print(&out);
     text_free(&out);
+    return is_new;
 }
 
 /* Runs the reports that were asked for, or (NULL, or none) the default ones. */
@@ -335,7 +338,8 @@ static int show_open(struct report *report, struct run_human *human, const struc
     int code;
 
     human->request = output_delivery_at(human->delivery, 0)->request;
-    add_to_document(human->delivery, human->path, 0);
+    if (!add_to_document(human->delivery, human->path, 0))
+        return 0;
     if (wanted && wanted->count)
         code = show_report(report, human, settings, wanted, err);
     else

@@ -142,6 +142,32 @@ def check_outputs():
         check(f"-o {wrong} is one sentence", status in (1, 2) and err.count("\n") == 1 and out == "", status, err)
 
 
+def members(text):
+    """The names in a JSON object, in their order and as often as they are there."""
+    return [name for name, value in json.loads(text, object_pairs_hook=lambda pairs: pairs)]
+
+
+def check_one_document(single):
+    """What would make JSON on stdout more than one document, or an object with a member twice."""
+    for words in (["-r", "osrt_sum,nvtx_sum", "-f", "json,csv"], ["-r", "osrt_sum,nvtx_sum", "-f", "column,json"], ["-r", "osrt_sum", "-f", "csv,json"]):
+        status, out, err = run("stats", *words, "mix.sqlite")
+        check(f"{words} is refused", (status, out) == (2, "") and "cannot print json and " in err and err.count("\n") == 1, status, out[:100], err)
+    status, out, err = run("stats", "--nsys-output=true", "-q", "-r", "osrt_sum,nvtx_sum", "-f", "json,csv", "mix.sqlite")
+    check("nsys prints one behind another", status == 0 and out.startswith("[") and out.endswith(stats("-f", "csv", "-r", "nvtx_sum", "mix.sqlite")), status, err)
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum,nvtx_sum,osrt_sum", "mix.sqlite")
+    check("a report that is named twice is there once", status == 0 and members(out) == ["osrt_sum", "nvtx_sum"], out[:200])
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum,nvtx_sum", "mix.sqlite", "second.sqlite", "mix.sqlite")
+    check("so is a file", status == 0 and members(out) == ["mix.sqlite", "second.sqlite"] and json.loads(out)["mix.sqlite"] == single, out[:200])
+    check("csv has both", stats("-f", "csv", "-r", "osrt_sum,osrt_sum", "mix.sqlite") == 2 * stats("-f", "csv", "-r", "osrt_sum", "mix.sqlite"))
+    for words in (["stats", "-r", "nosuch"], ["stats", "-r", "nosuch,none"], ["analyze", "-r", "nosuch"], ["diff", "-r", "nosuch", "mix.sqlite"]):
+        status, out, err = run(*words, "-f", "json", "mix.sqlite")
+        check(f"{words}: a sentence and no document", (status, out, err.count("\n")) == (2, "", 1), status, out, err)
+    status, out, err = run("stats", "-f", "json", "-r", "osrt_sum,nosuch", "mix.sqlite")
+    check("reports of which one is unknown", status == 2 and json.loads(out) == single["osrt_sum"] and err.count("\n") == 1, status, out[:100], err)
+    answers = {command: run(command, "-f", "json", *words, "mix.sqlite") for command, words in (("ops", []), ("stats", ["-r", "torch_op_sum"]))}
+    check("no operators are an empty array", {(status, out, err.count("\n")) for status, out, err in answers.values()} == {(0, "[]\n", 1)}, answers)
+
+
 def check_scripts():
     """What a script reads: nothing but the tables, and JSON that is one document."""
     single = {name: json.loads(stats("-f", "json", "-r", name, "mix.sqlite")) for name in ("osrt_sum", "nvtx_sum")}
@@ -163,6 +189,7 @@ def check_scripts():
     check("several files are one object", json.loads(out) == {"mix.sqlite": single, "second.sqlite": single}, out[:200])
     status, out, err = run("stats", "-f", "json", "-r", "osrt_sum", "mix.sqlite", "second.sqlite")
     check("one report of several files", json.loads(out) == {"mix.sqlite": single["osrt_sum"], "second.sqlite": single["osrt_sum"]}, out[:200])
+    check_one_document(single)
     rules = json.loads(run("analyze", "-f", "json", "mix.sqlite")[1])
     check("rules", rules["cuda_memcpy_sync"] and rules["cuda_memcpy_async"] == [], list(rules))
     table = stats("-r", "osrt_sum", "-f", "csv", "mix.sqlite")

@@ -17,22 +17,37 @@ static void add_key(struct text *out, const char *key, int is_first)
     text_add(out, ": ");
 }
 
-void print_document_file(struct text *out, struct print_document *document, const char *path)
+/* Adds the key of the next member, unless the object has it. */
+static int add_member(struct text *out, struct intern *members, const char *key)
 {
-    if (is_json(document) && document->by_file)
-        add_key(out, path, !document->files);
-    document->files++;
-    document->tables = 0;
+    size_t count = members->count;
+
+    if (intern_add(members, key, strlen(key)) < 0)
+        out->failed = 1;
+    else if (members->count == count)
+        return 0;
+    add_key(out, key, !count);
+    return 1;
 }
 
-void print_document_table(struct text *out, struct print_document *document, const char *name)
+int print_document_file(struct text *out, struct print_document *document, const char *path)
 {
-    int is_first = !document->tables++;
+    if (is_json(document) && document->by_file && !add_member(out, &document->members, path))
+        return 0;
+    document->files++;
+    document->tables = 0;
+    intern_free(&document->members_of_file);
+    return 1;
+}
 
-    if (is_json(document) && document->by_table)
-        add_key(out, name, is_first);
-    else if (!is_json(document) && !document->is_quiet && (!is_first || document->files > 1))
+int print_document_table(struct text *out, struct print_document *document, const char *name)
+{
+    if (is_json(document) && document->by_table && !add_member(out, &document->members_of_file, name))
+        return 0;
+    int is_first = !document->tables++;
+    if (!is_json(document) && !document->is_quiet && (!is_first || document->files > 1))
         text_add_char(out, '\n');
+    return 1;
 }
 
 void print_document_end_table(struct text *out, const struct print_document *document)
@@ -51,12 +66,14 @@ void print_document_end_file(struct text *out, struct print_document *document)
         text_add(out, "null");
 }
 
-void print_document_end(struct text *out, const struct print_document *document)
+void print_document_end(struct text *out, struct print_document *document)
 {
-    if (!is_json(document) || !document->files)
-        return;
-    if (document->by_file)
+    int has_content = is_json(document) && document->files;
+
+    if (has_content && document->by_file)
         text_add(out, "\n}\n");
-    else if (document->by_table)
+    else if (has_content && document->by_table)
         text_add_char(out, '\n');
+    intern_free(&document->members);
+    intern_free(&document->members_of_file);
 }
