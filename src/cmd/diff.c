@@ -159,6 +159,9 @@ static void add_notes(struct text *out, const struct table_diff *diff, const str
         text_addf(out, "%zu %s not change%s and %s not listed; --all lists all rows.\n", diff->unchanged,
                   diff->unchanged == 1 ? "row did" : "rows did", unchanged_means(diff, job),
                   diff->unchanged == 1 ? "is" : "are");
+    if (diff->is_shift)
+        text_add(out, "Change is the median of the differences between each run after and each run before "
+                      "(Hodges–Lehmann), not After - Before.\n");
     if (runs > 2)
         text_addf(out,
                   "Medians of %zu and %zu runs; each interval contains the true change with %.0f %% confidence%s.\n",

@@ -55,31 +55,39 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
     return 0;
 }
 
-/* Whether the whole interval is beyond the bound. What is new has nothing that a percentage could be of. */
-static int is_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
+/* Whether this much of a change is beyond the bound. What is new has nothing that a percentage could be of. */
+static int exceeds(double value, const struct table_diff_change *change, const struct diff_condition *condition)
 {
-    double low = change->low, high = change->high;
-
-    if (condition->percent) {
-        if (change->before == 0)
-            return 0;
-        low *= 100 / fabs(change->before);
-        high *= 100 / fabs(change->before);
-    }
-    return condition->sign == '>' ? low > condition->bound : high < condition->bound;
+    if (condition->percent && change->before == 0)
+        return 0;
+    if (condition->percent)
+        value *= 100 / fabs(change->before);
+    return condition->sign == '>' ? value > condition->bound : value < condition->bound;
 }
 
-/* The change that is beyond the bound by most, or NULL; *count is the number of such changes. */
-static const struct table_diff_change *find_beyond(const struct table_diff *diff,
-                                                   const struct diff_condition *condition, size_t *count)
+/* Whether the whole interval is beyond the bound. */
+static int is_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
+{
+    return exceeds(condition->sign == '>' ? change->low : change->high, change, condition);
+}
+
+static int seems_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
+{
+    return exceeds(change->change, change, condition);
+}
+
+/* The largest change of which this is so, or NULL; *count is the number of such changes. */
+static const struct table_diff_change *find_change(
+    const struct table_diff *diff, const struct diff_condition *condition,
+    int (*is_so)(const struct table_diff_change *change, const struct diff_condition *condition), size_t *count)
 {
     const struct table_diff_change *most = NULL;
 
-    *count = (size_t)(!condition->any && is_beyond(&diff->overall, condition));
+    *count = (size_t)(!condition->any && is_so(&diff->overall, condition));
     if (!condition->any)
         return *count ? &diff->overall : NULL;
     for (size_t i = 0; i < table_row_count(diff->table); i++) {
-        if (!is_beyond(&diff->rows[i], condition))
+        if (!is_so(&diff->rows[i], condition))
             continue;
         most = most ? most : &diff->rows[i]; /* the largest comes first */
         ++*count;
@@ -104,17 +112,29 @@ int diff_condition_check(const struct diff_condition *condition, const struct an
 
 void diff_add_figure(struct text *out, const struct table_diff *diff, double value, const struct print_time_unit *time)
 {
-    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, value != floor(value) };
+    static const struct {
+        const char *suffix;
+        double bytes; /* in one of them */
+    } units[] = {
+        [UNIT_NONE] = { "", 0 },     [UNIT_BYTES] = { "B", 1 }, [UNIT_MEGABYTES] = { "MB", 1e6 },
+        [UNIT_PERCENT] = { "%", 0 }, [UNIT_NAME] = { "", 0 },
+    };
+    enum table_unit unit = (enum table_unit)diff->unit;
+    const char *suffix = unit_is_ns(unit) ? time->suffix : units[unit].suffix;
+    const struct table_column *rows = table_columns(diff->table); /* the first has such figures */
+    int decimals = rows->kind == CELL_REAL ? rows->decimals : value != floor(value);
+    const struct table_column column = { "", CELL_REAL, unit, decimals };
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
-    int is_time = unit_is_ns((enum table_unit)diff->unit);
 
-    if (is_time && time == &time_unit_auto) {
+    if (unit_is_ns(unit) && time == &time_unit_auto) {
         human_time(out, saturating_from_double(value));
-        return;
+    } else if (units[unit].bytes > 0 && time == &time_unit_auto) {
+        text_add(out, value < 0 ? "-" : "");
+        human_bytes(out, (uint64_t)saturating_from_double(fabs(value) * units[unit].bytes));
+    } else {
+        print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
+        text_addf(out, "%s%s", *suffix ? " " : "", suffix);
     }
-    print_number(out, &column, &cell, time, (struct print_number_style){ .grouped = 1 });
-    if (is_time)
-        text_addf(out, " %s", time->suffix);
 }
 
 /* The names of a row: the texts of its key columns. */
@@ -134,29 +154,57 @@ static void add_row_name(struct text *out, const struct table_diff *diff, size_t
     }
 }
 
+static void add_signed_figure(struct text *out, const struct table_diff *diff, double value)
+{
+    text_add_char(out, value < 0 ? '-' : '+');
+    diff_add_figure(out, diff, fabs(value), &time_unit_auto);
+}
+
 static void add_limit(struct text *out, const struct diff_condition *condition, const struct table_diff *diff)
 {
-    if (condition->percent) {
+    if (condition->percent)
         text_addf(out, "%+g %%", condition->bound);
+    else
+        add_signed_figure(out, diff, condition->bound);
+}
+
+/* " (+53.1 %, 95 % interval +42.0 … +61.5 %)", the interval in the unit of the limit. */
+static void add_change(struct text *out, const struct diff_condition *condition, const struct table_diff *diff,
+                       const struct table_diff_change *change)
+{
+    double percent = change->before != 0 ? 100 / fabs(change->before) : 0;
+    int has_interval = change->low < change->high;
+
+    if (!percent && !has_interval)
         return;
+    text_add(out, " (");
+    if (percent)
+        text_addf(out, "%+.1f %%%s", change->change * percent, has_interval ? ", " : "");
+    if (has_interval)
+        text_addf(out, "%.0f %% interval ", 100 * diff->confidence);
+    if (has_interval && condition->percent) {
+        text_addf(out, "%+.1f … %+.1f %%", change->low * percent, change->high * percent);
+    } else if (has_interval) {
+        add_signed_figure(out, diff, change->low);
+        text_add(out, " … ");
+        add_signed_figure(out, diff, change->high);
     }
-    text_add_char(out, condition->bound < 0 ? '-' : '+');
-    diff_add_figure(out, diff, fabs(condition->bound), &time_unit_auto);
+    text_add_char(out, ')');
 }
 
 /* "FAILED osrt_sum: total 4.53 s → 6.94 s (+53.1 %), limit +5 %" */
-static void add_failure(struct text *out, const struct analysis *analysis, const struct diff_condition *condition,
-                        const struct table_diff *diff, const struct table_diff_change *change)
+static void add_verdict(struct text *out, const char *verdict, const struct analysis *analysis,
+                        const struct diff_condition *condition, const struct table_diff *diff,
+                        const struct table_diff_change *change)
 {
-    text_addf(out, "FAILED %s: %s", analysis->name, condition->column);
+    text_addf(out, "%s %s: %s", verdict, analysis->name, condition->column);
     if (condition->any)
         add_row_name(out, diff, (size_t)(change - diff->rows));
     text_add_char(out, ' ');
     diff_add_figure(out, diff, change->before, &time_unit_auto);
     text_add(out, " → ");
     diff_add_figure(out, diff, change->after, &time_unit_auto);
-    if (change->before != 0)
-        text_addf(out, " (%+.1f %%)", 100 * change->change / fabs(change->before));
+    add_change(out, condition, diff, change);
     text_add(out, ", limit ");
     add_limit(out, condition, diff);
 }
@@ -165,13 +213,18 @@ int diff_condition_is_met(const struct diff_condition *condition, const struct a
                           const struct table_diff *diff, struct text *line)
 {
     size_t count;
-    const struct table_diff_change *change = find_beyond(diff, condition, &count);
+    const struct table_diff_change *change = find_change(diff, condition, is_beyond, &count);
+    int is_met = change != NULL;
 
+    if (!is_met)
+        change = find_change(diff, condition, seems_beyond, &count);
     if (!change)
         return 0;
-    add_failure(line, analysis, condition, diff, change);
+    add_verdict(line, is_met ? "FAILED" : "PASSED", analysis, condition, diff, change);
+    if (!is_met)
+        text_add(line, ": may be noise");
     if (count > 1)
         text_addf(line, "; %zu more %s it", count - 1, count == 2 ? "row exceeds" : "rows exceed");
     text_add_char(line, '\n');
-    return 1;
+    return is_met;
 }

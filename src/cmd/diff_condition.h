@@ -25,11 +25,12 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
 int diff_condition_check(const struct diff_condition *condition, const struct analysis *analysis,
                          const struct table_diff *diff, struct error *err);
 
-/* Whether it is met by a comparison of all rows; then adds a line with the figures. */
+/* Whether it is met by a comparison of all rows. Adds a line with the figures if it is, and one that says why not if a
+ * change exceeds the limit but may be noise. */
 int diff_condition_is_met(const struct diff_condition *condition, const struct analysis *analysis,
                           const struct table_diff *diff, struct text *line);
 
-/* Adds a compared figure; a time has this unit, or with time_unit_auto three digits. */
+/* Adds a compared figure with its unit; a time has this one, and with time_unit_auto figures have three digits. */
 void diff_add_figure(struct text *out, const struct table_diff *diff, double value, const struct print_time_unit *time);
 
 #endif

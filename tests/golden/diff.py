@@ -130,7 +130,7 @@ def check_samples():
         check(f"from {one} to {two}", (status, err) == ((1, f"FAILED cpu_sample_sum: {line}\n") if line else (0, "")), status, err)
         check("rows that did not change", "4 rows did not change by more than the sampling error and are not listed" in out and "other" not in out, out)
         status, out, err = run("-q", "--fail-if", "any total>+1%", f"{one}.sqlite", f"{two}.sqlite")
-        check(f"rows from {one} to {two}", (status, "total of work, program 500 ms → 1.50 s (+200.0 %)" in err) == ((1, True) if line else (0, False)), status, err)
+        check(f"rows from {one} to {two}", (status, "total of work, program 500 ms → 1.50 s (+200.0 %, 95 % interval +182.5 … +217.5 %), limit" in err) == ((1, True) if line else (0, False)), status, err)
     status, out, err = run("-q", "-f", "json", "-r", "cpu_sample_sum", "fast.sqlite", "slow.sqlite")
     row = {"Before (ns)": 500000000, "After (ns)": 1500000000, "Change (ns)": 10**9, "Relative (%)": 200.0, "Note": "", "Function": "work", "Module": "program"}
     check("functions of two folders are the same", json.loads(out) == [row], out)
@@ -159,12 +159,15 @@ def check_output():
     check("several reports are one object", (status, err) == (0, "") and {name: len(rows) for name, rows in json.loads(out).items()} == {"osrt_sum": 1, "nvtx_sum": 2}, out, err)
     status, out, err = run("-f", "json", "n1.sqlite", "n2.sqlite")
     check("so are the default ones", status == 0 and {"osrt_sum", "nvtx_sum"} <= set(json.loads(out)), out)
+    status, out, err = run("-f", "json", "-r", "osrt_sum,osrt_sum", "n1.sqlite", "n2.sqlite")
+    check("a report that is named twice is there once", status == 0 and json.loads(out, object_pairs_hook=list)[0][0] == "osrt_sum" and out.count("osrt_sum") == 1, out)
     status, out, err = run("-f", "csv", "-r", "osrt_sum", "n1.sqlite", "n2.sqlite")
     check("csv is the table alone", out.startswith("Before (ns),") and out.count("\n") == 2, out)
     for columns in 80, 120, 200:
         lines = on_terminal(columns, "-r", "cpu_sample_sum", "fast.sqlite", "slow.sqlite")
         check("no line is wider than the terminal", max(map(len, lines)) <= columns, columns, lines)
         check("the name comes first", any(line.split()[:3] == ["work", "500.0", "ms"] for line in lines), lines)
+        check("changes have a sign", any(line.split()[5:9] == ["+1.000", "s", "+200.0", "%"] for line in lines), lines)
         check("all rows together", "Self Time of all rows: 1.20 s before, 2.20 s after: +83.5 %" in lines, lines)
 
 
@@ -205,6 +208,57 @@ def check_noise():
     check("ten runs say it", "96 % confidence." in out or "95 % confidence." in out, out)
 
 
+def check_shift():
+    """Of several runs the change is the median of the differences, and a line says so where it is not After - Before."""
+    def runs(side, durations):
+        return [make(f"{side}{i}.sqlite", {"work": [duration]}) for i, duration in enumerate(durations)]
+
+    before, after = runs("s", (100, 110, 190)), runs("t", (300, 305, 420))
+    row = rows(*before, "--", *after)[0]  # differences: 110 115 190 195 200 205 230 310 320
+    check("the median of the differences", (row["Before (ns)"], row["After (ns)"], row["Change (ns)"]) == ("110.0", "305.0", "200.0"), row)
+    for files, is_said in ((after, True), (runs("u", (200, 210, 290)), False)):
+        out = run("-r", "osrt_sum", *before, "--", *files)[1]
+        check(f"what Change is, is said: {is_said}", ("\nChange is the median of the differences" in out) == is_said, out)
+    status, out, err = run("-q", "-r", "osrt_sum", "--fail-if", "total>+50%", *before, "--", *after)
+    check("the failure has the interval", (status, err) == (1, "FAILED osrt_sum: total 110 ns → 305 ns (+181.8 %, 90 % interval +100.0 … +290.9 %), limit +50 %\n"), err)
+    status, out, err = run("-r", "osrt_sum", "--fail-if", "total>150ns", *before, "--", *after)
+    check("what may be noise passes, and is told", (status, err) ==
+          (0, "PASSED osrt_sum: total 110 ns → 305 ns (+181.8 %, 90 % interval +110 ns … +320 ns), limit +150 ns: may be noise\n"), status, err)
+
+
+def check_shares():
+    """A share of few samples varies by chance. The intervals are those of Agresti and Caffo, worked out by hand."""
+    for path, unit, work in (("few1", 1, 4), ("few2", 1, 6), ("many1", 100, 4), ("many2", 100, 6)):
+        make_samples(f"{path}.sqlite", "/home/me", {"work": work * unit, "other": (10 - work) * unit})
+    for name, expected in (("few", (0, "PASSED cpu_sample_sum: share of work, program 40.0 % → 60.0 % (+50.0 %, 95 % interval -57.0 … +140.3 %), limit +5 %: may be noise\n")),
+                           ("many", (1, "FAILED cpu_sample_sum: share of work, program 40.0 % → 60.0 % (+50.0 %, 95 % interval +39.2 … +60.6 %), limit +5 %\n"))):
+        status, out, err = run("-r", "cpu_sample_sum", "--fail-if", "share>+5%", f"{name}1.sqlite", f"{name}2.sqlite")
+        check(f"a share of {name} samples", (status, err) == expected, status, err)
+    check("with -q, only a failure is told", run("-q", "-r", "cpu_sample_sum", "--fail-if", "share>+5%", "few1.sqlite", "few2.sqlite")[::2] == (0, ""))
+    check("a share of one sample that is gone", condition_of_share("one", {"work": 1}, {"other": 1}) == 0)
+    check("a share of a hundred that is gone", condition_of_share("all", {"work": 100}, {"other": 100}) == 1)
+
+
+def condition_of_share(name, before, after):
+    """The status of a condition that fails if a function took less of the time by more than half."""
+    files = [make_samples(f"{name}{i}.sqlite", "/home/me", functions) for i, functions in enumerate((before, after))]
+    return run("-q", "-r", "cpu_sample_sum", "--fail-if", "share<-50%", *files)[0]
+
+
+def check_sizes():
+    """Sizes have their unit in the table, in the sum and in a failure, and changes their sign."""
+    for path, sizes in (("m1.sqlite", (1000000, 2000000)), ("m2.sqlite", (2000000, 4500000))):
+        made = lib.Made(path)
+        for i, size in enumerate(sizes):
+            made.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=i * 100, end=i * 100 + 10, deviceId=0, contextId=1, streamId=7, bytes=size, copyKind=1 + i, correlationId=i, globalPid=1 << 24)
+        made.write()
+    words = ["-r", "cuda_gpu_mem_size_sum", "--fail-if", "total>+5%", "m1.sqlite", "m2.sqlite"]
+    status, out, err = run("-f", "human", *words)
+    check("sizes for people", "+2.500 MB" in out and "+125.0 %" in out and "Total of all rows: 3.00 MB before, 6.50 MB after: +116.7 %" in out, out)
+    check("sizes in a failure", (status, err) == (1, "FAILED cuda_gpu_mem_size_sum: total 3.00 MB → 6.50 MB (+116.7 %), limit +5 %\n"), status, err)
+    check("sizes in columns", "Total of all rows: 3.000 MB before, 6.500 MB after: +116.7 %" in run("-f", "column", *words)[1])
+
+
 def check_ranges():
     make("r.sqlite", {"square": [100, 100], "multiply": [130, 160]}, [("first", 0, 205), ("second", 215, 600)])
     got = {row["Name"]: (row["Before (ns)"], row["After (ns)"], row["Note"]) for row in rows("--range", "first", "--range", "second", "r.sqlite")}
@@ -225,6 +279,9 @@ def main():
         check_nested()
         check_output()
         check_noise()
+        check_shift()
+        check_shares()
+        check_sizes()
         check_ranges()
     sys.exit(failures != 0)
 

@@ -174,6 +174,7 @@ static void medians_of_runs(void **state)
     expect_near(diff.rows[0].low, -700);
     expect_near(diff.rows[0].high, 108);
     expect_near(diff.confidence, 0.9);
+    assert_true(diff.is_shift);           /* not 204 - 102 */
     expect_near(diff.rows[1].before, 10); /* a sum that a run lacks is 0 */
     table_diff_free(&diff);
     request.with_unchanged = 0;           /* both intervals hold 0 */

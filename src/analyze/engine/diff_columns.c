@@ -35,14 +35,20 @@ static const struct nickname {
     { "share", DIFF_SUM, 1, { "Time", "Self", "Share" } },
 };
 
-/* Figures that are estimates from samples, and the columns with the number of these. */
+/* Figures that are estimates from samples, and the columns with the number of these. The first pair that a report has
+ * is meant. */
 static const struct {
     const char *figure, *samples;
 } estimates[] = {
     { "Self Time", "Self Samples" },
     { "Self Samples", "Self Samples" },
+    { "Self", "Self Samples" },
     { "Total Time", "Samples" },
+    { "Total Samples", "Total Samples" },
+    { "Total", "Total Samples" },
+    { "Total", "Samples" },
     { "Samples", "Samples" },
+    { "Share", "Samples" },
 };
 
 /* Columns with ids and figures that differ in each run: rows of two runs cannot be matched by them. */
@@ -154,11 +160,12 @@ static int complain(const struct diff_columns *columns, const char *report, cons
 static int samples_column(const struct diff_columns *columns)
 {
     const char *figure = columns->all[columns->compared].name;
+    int found = -1;
 
-    for (size_t i = 0; i < sizeof estimates / sizeof estimates[0]; i++)
+    for (size_t i = 0; i < sizeof estimates / sizeof estimates[0] && found < 0; i++)
         if (strcasecmp(estimates[i].figure, figure) == 0)
-            return find_figure(columns, estimates[i].samples, 0);
-    return -1;
+            found = find_figure(columns, estimates[i].samples, 0);
+    return found;
 }
 
 static int choose_figure(struct diff_columns *columns, struct table *const *tables, size_t count, const char *report,

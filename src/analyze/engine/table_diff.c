@@ -27,6 +27,7 @@ struct matching {
     struct intern names;
     struct figure *figures;          /* by name * runs + run */
     size_t figure_room, cell_room;
+    double all_samples[2];           /* of each run, for add_error_of_share() */
     const struct table_cell **cells; /* by name: a row that has it */
 };
 
@@ -136,7 +137,18 @@ static double change_of(double *values, size_t before, size_t after, struct tabl
     return confidence;
 }
 
-/* One run a side, of a figure that was estimated from samples: their number varies by its square root. */
+static int compares_share(const struct matching *matching)
+{
+    return matching->columns.all[matching->columns.compared].unit == UNIT_PERCENT;
+}
+
+/* One run a side, of a figure that was estimated from samples. With several runs, their noise has that error in it. */
+static int has_sampling_error(const struct matching *matching)
+{
+    return matching->columns.samples >= 0 && matching->runs == 2;
+}
+
+/* The number of samples varies by its square root. */
 static void add_sampling_error(const struct figure figures[2], struct table_diff_change *out)
 {
     double samples = figures[0].samples + figures[1].samples;
@@ -144,6 +156,35 @@ static void add_sampling_error(const struct figure figures[2], struct table_diff
 
     out->low -= error;
     out->high += error;
+}
+
+/* All samples of a run, of which its rows have shares. */
+static double samples_of_run(const struct matching *matching, size_t run)
+{
+    const struct figure *most = NULL;
+
+    for (size_t id = 0; id < matching->names.count; id++) {
+        const struct figure *figure = &matching->figures[id * matching->runs + run];
+        most = most && most->samples >= figure->samples ? most : figure;
+    }
+    return most && most->sum > 0 ? 100 * most->samples / most->sum : 0;
+}
+
+/* The same for a share of the samples. Agresti and Caffo's interval, which is right for few samples too: both sides
+ * count one sample more, and one more of the others. */
+static void add_error_of_share(const struct matching *matching, const struct figure figures[2],
+                               struct table_diff_change *out)
+{
+    double change = 0, variance = 0;
+
+    for (size_t run = 0; run < 2; run++) {
+        double all = matching->all_samples[run] + 2, share = fmin((figures[run].samples + 1) / all, 1);
+        change += run ? share : -share;
+        variance += share * (1 - share) / all;
+    }
+    double error = CONFIDENT * sqrt(variance);
+    out->low = fmin(out->low, 100 * (change - error));
+    out->high = fmax(out->high, 100 * (change + error));
 }
 
 /* A sum that a run lacks is 0; any other figure that it lacks is not known, and the run does not count. */
@@ -166,8 +207,20 @@ static void name_change(const struct matching *matching, size_t id, struct table
     change_of(values, counts[0], counts[1], out);
     if (!counts[0] || !counts[1]) /* new or gone: all of it is change */
         out->change = out->low = out->high = out->after - out->before;
-    if (matching->columns.samples >= 0 && matching->runs == 2)
+    if (!has_sampling_error(matching))
+        return;
+    if (compares_share(matching))
+        add_error_of_share(matching, &matching->figures[id * matching->runs], out);
+    else
         add_sampling_error(&matching->figures[id * matching->runs], out);
+}
+
+/* Beyond what adding up rounds off. */
+static int is_shift(const struct table_diff_change *change)
+{
+    double rounded_off = 1e-9 * (fabs(change->before) + fabs(change->after));
+
+    return fabs(change->change - (change->after - change->before)) > rounded_off;
 }
 
 static void overall_change(const struct matching *matching, int rows_overlap, struct table_diff *out)
@@ -180,8 +233,10 @@ static void overall_change(const struct matching *matching, int rows_overlap, st
             values[run] += matching->figures[id * matching->runs + run].sum;
     out->overall.in_before = out->overall.in_after = 1;
     out->confidence = change_of(values, matching->before_runs, matching->runs - matching->before_runs, &out->overall);
-    out->has_overall = columns->combine == DIFF_SUM && columns->all[columns->compared].unit != UNIT_PERCENT &&
-                       !rows_overlap;
+    if (has_sampling_error(matching))
+        out->confidence = 0.95;
+    out->has_overall = columns->combine == DIFF_SUM && !compares_share(matching) && !rows_overlap;
+    out->is_shift = out->has_overall && is_shift(&out->overall);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -306,6 +361,7 @@ static int make_table(const struct matching *matching, int with_unchanged, struc
     qsort(order, count, sizeof *order, by_effect);
     for (size_t i = 0; i < count; i++) {
         out->rows[i] = order[i].change;
+        out->is_shift |= is_shift(&order[i].change);
         if ((code = add_row(out->table, matching, &order[i])) != 0)
             goto free_order;
     }
@@ -323,6 +379,8 @@ static int compare_runs(struct matching *matching, struct table *const *tables,
     for (size_t i = 0; i < matching->runs; i++)
         if ((code = add_run(matching, tables[i], i)) != 0)
             return code;
+    for (size_t run = 0; run < 2 && has_sampling_error(matching) && compares_share(matching); run++)
+        matching->all_samples[run] = samples_of_run(matching, run);
     overall_change(matching, request->rows_overlap, out);
     if ((code = make_table(matching, request->with_unchanged, out)) != 0)
         return code;

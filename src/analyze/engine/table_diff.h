@@ -9,8 +9,8 @@
 #include "table.h"
 
 /* One figure on both sides. before and after are the medians of the runs, change the Hodges–Lehmann estimate of the
- * shift (for one run each: the difference), low and high the ends of its interval. A row whose interval holds 0 has not
- * changed. */
+ * shift, which need not be the difference of the medians (for one run each: the difference), low and high the ends of
+ * its interval. A row whose interval holds 0 has not changed. */
 struct table_diff_change {
     double before, after, change, low, high;
     int in_before, in_after; /* 0: no run of that side has it */
@@ -23,8 +23,9 @@ struct table_diff {
     int has_overall;                  /* the column can be summed over rows */
     size_t unchanged;                 /* rows that are not in the table */
     int is_estimate;                  /* made from samples: with one run each, intervals are their sampling error */
-    double confidence;                /* that the interval holds the true shift: 0.95 or more, or the most that so
-                                       * few runs allow; 0: one run each */
+    int is_shift;                     /* a change, of a row in the table or the overall one, is not after - before */
+    double confidence;                /* that an interval holds the true shift: 0.95 or more, or the most that so
+                                       * few runs allow; 0: there are no intervals */
     const char *column;               /* the one that was compared */
     int unit;                         /* its enum table_unit */
 };

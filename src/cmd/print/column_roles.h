@@ -4,7 +4,7 @@
 
 #include "analyze/engine/table.h"
 
-enum column_role { ROLE_PLAIN, ROLE_LEAD, ROLE_SHARE, ROLE_PATH, ROLE_SENTENCE };
+enum column_role { ROLE_PLAIN, ROLE_LEAD, ROLE_SHARE, ROLE_SIGNED, ROLE_PATH, ROLE_SENTENCE };
 
 struct column_view {
     const char *heading;

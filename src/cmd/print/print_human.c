@@ -77,8 +77,11 @@ static size_t add_cell(struct text *out, const struct layout *layout, const stru
         human_bar_add(out, layout->largest > 0 ? cell.real / layout->largest : 0, BAR);
         return BAR;
     }
-    if (cell.kind != CELL_TEXT)
-        return human_cell_add(out, slot->meaning, &cell, layout->request->time);
+    if (cell.kind != CELL_TEXT) {
+        int has_plus = slot->view.role == ROLE_SIGNED && (cell.kind == CELL_INT ? cell.integer > 0 : cell.real > 0);
+        text_add(out, has_plus ? "+" : "");
+        return (size_t)has_plus + human_cell_add(out, slot->meaning, &cell, layout->request->time);
+    }
     size_t part = slot->cuts && row < ROWS_MEASURED ? cut_parts[slot->cuts[row]] : 0;
     return widest ? short_name_add(out, cell.text.bytes, cell.text.length, widest, part ? widest / part : 0)
                   : display_add(out, cell.text.bytes, cell.text.length, 0);
