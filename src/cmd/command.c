@@ -34,6 +34,7 @@ const struct command *const commands[] = {
 };
 
 static const char *called_as = "tacho"; /* argv[0] */
+static int stdout_failure;              /* the errno of a write to stdout that failed */
 static struct command_origin built_from = { "", "" };
 
 const char *command_name(void)
@@ -77,15 +78,31 @@ static void end_with_pipe(void)
     raise(SIGPIPE);
 }
 
+/* Writes what stdio holds. Remembers the first failure, since most commands look at stdout no more: command_main() asks
+ * for it. */
+static int flush_stdout(void)
+{
+    errno = EIO; /* of an earlier failure within stdio */
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE)
+        end_with_pipe();
+    stdout_failure = stdout_failure ? stdout_failure : errno;
+    return -1;
+}
+
 int command_print(const struct text *text)
 {
-    fflush(stdout);
+    if (flush_stdout() != 0)
+        return -1;
     for (size_t at = 0; at < text->length;) {
         ssize_t written = write(STDOUT_FILENO, text->bytes + at, text->length - at);
         if (written < 0 && errno == EPIPE)
             end_with_pipe();
-        if (written < 0 && errno != EINTR)
+        if (written < 0 && errno != EINTR) {
+            stdout_failure = errno;
             return -1;
+        }
         at += written > 0 ? (size_t)written : 0;
     }
     return 0;
@@ -216,6 +233,16 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* No command succeeds whose output is lost. One that failed has said why. */
+static int end_output(const struct command *command, int status)
+{
+    flush_stdout();
+    if (status != EXIT_OK || !stdout_failure)
+        return status;
+    fprintf(stderr, "tacho %s: cannot write the output: %s\n", command->name, strerror(stdout_failure));
+    return EXIT_FAILED;
+}
+
 int command_main(int argc, char **argv, const struct command_origin *origin)
 {
     static const struct {
@@ -236,7 +263,7 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
             name = spellings[i].name;
     const struct command *command = command_find(name);
     if (!command && is_file(name)) /* tacho report1.tacho */
-        return command_summary.run(&command_summary, argc, argv);
+        return end_output(&command_summary, command_summary.run(&command_summary, argc, argv));
     if (!command)
         return run_unknown(name);
     if (argc < 2) {
@@ -246,5 +273,5 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
         text_free(&help);
         return EXIT_USAGE;
     }
-    return command->run(command, argc - 1, argv + 1);
+    return end_output(command, command->run(command, argc - 1, argv + 1));
 }
