@@ -117,13 +117,6 @@ free_rows:
     return code;
 }
 
-int last_rows_is_replaced(const struct last_rows *rows, uint64_t row)
-{
-    size_t at = array_first_not_below(rows->replaced, rows->count, row);
-
-    return at < rows->count && rows->replaced[at] == row;
-}
-
 void last_rows_free(struct last_rows *rows)
 {
     free(rows->replaced);
