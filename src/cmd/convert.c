@@ -1,5 +1,5 @@
 /* tacho import, export and recover: from file to file. */
-#include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +39,16 @@ struct settings {
 #define QUIET_ROW                                                                                                    \
     { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), \
       .help = "Print nothing on success. Default: false." }
+
+#define TO_STDOUT "-" /* as the output */
+
+/* A report cannot be written from its beginning to its end. */
+static int refuse_stdout(const char *output, struct error *err)
+{
+    if (strcmp(output, TO_STDOUT) != 0)
+        return 0;
+    return error_set(err, ERR_BAD_ARGUMENT, "a report cannot be written to stdout: name a file with -o");
+}
 
 /* The length of a path without its ending: of "dir/.name.json", the length of "dir/.name". */
 static size_t without_ending(const char *path, size_t length)
@@ -89,13 +99,17 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
     return 1;
 }
 
-/* Prints the path of the result, unless told to be quiet; frees the made-up name. */
+/* Prints the path of the result, unless told to be quiet or the result is on stdout; frees the made-up name. */
 static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings,
                   const char *output, char *made_up)
 {
+    struct error said = *err;
+
+    if (code == ERR_DENIED && made_up && strstr(err->text, made_up)) /* beside a file that is only ours to read */
+        error_set(&said, code, "%s; name another file with -o", err->text);
     if (code != 0)
-        command_fail(self, err);
-    else if (!settings->quiet)
+        command_fail(self, &said);
+    else if (!settings->quiet && strcmp(output, TO_STDOUT) != 0)
         printf("%s\n", output);
     free(made_up);
     if (code != 0)
@@ -107,7 +121,8 @@ static int finish(const struct command *self, int code, const struct error *err,
 
 /* clang-format off */
 static const struct option import_options[] = {
-    OUTPUT_ROW("Report to write. Default: FILE with the extension .tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("Report to write. Default: FILE with the extension .tacho, in its directory."), OVERWRITE_ROW,
+    QUIET_ROW, { 0 },
 };
 /* clang-format on */
 
@@ -164,6 +179,8 @@ static int import_file(const struct command *self, const char *file, const char 
     const struct importer *importer;
     int code;
 
+    if ((code = refuse_stdout(output, err)) != 0)
+        goto done;
     if (!sqlite) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto done;
@@ -256,7 +273,8 @@ static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
       .help = "Format to write: sqlite, arrow, arrowdir, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, "
               "speedscope, pprof, svg, tacho or html. Default: sqlite." },
-    OUTPUT_ROW("File (csv, arrowdir: directory) to write. Default: FILE with the extension of the type."),
+    OUTPUT_ROW("File (csv, arrowdir: directory) to write, or '-' for stdout (not sqlite, arrowdir, tacho, html). "
+               "Default: FILE with the extension of the type, in its directory."),
     OVERWRITE_ROW,
     QUIET_ROW,
     { .name = "tables", .kind = OPTION_LIST, .offset = FIELD(tables), .value = "PATTERN,…",
@@ -474,6 +492,8 @@ static int run_export(const struct command *self, int argc, char **argv)
     made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
     output = settings.output ? settings.output : made_up;
     settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
+    if (output && strcmp(output, TO_STDOUT) == 0)
+        signal(SIGPIPE, SIG_DFL); /* a reader that has enough ends us without a word */
     code = output ? write_export(file, output, exporter, &settings, &err)
                   : error_set(&err, ERR_NO_MEMORY, "out of memory");
 done:
@@ -506,7 +526,8 @@ const struct command command_export = {
 
 /* clang-format off */
 static const struct option recover_options[] = {
-    OUTPUT_ROW("Report to write. Default: FILE with the extension .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("Report to write. Default: FILE with the extension .recovered.tacho, in its directory."), OVERWRITE_ROW,
+    QUIET_ROW, { 0 },
 };
 /* clang-format on */
 
@@ -550,6 +571,8 @@ static int recover_file(const char *file, const char *output, const struct setti
     struct report_health health = { 0 };
     int code;
 
+    if ((code = refuse_stdout(output, err)) != 0)
+        return code;
     if ((code = report_recover(file, output, settings->overwrite, &health, err)) != 0)
         return code;
     if (!settings->quiet)

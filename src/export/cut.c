@@ -409,5 +409,6 @@ const struct exporter export_tacho = {
     .help = "part of the report, as a report",
     .extension = "part.tacho",
     .limits = 1,
+    .needs_file = 1,
     .export_report = export_report,
 };

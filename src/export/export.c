@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "outfile.h"
+
 const struct exporter *const exporters[] = {
     &export_sqlite,   &export_csv,    &export_json,     &export_jsonlines, &export_text,   &export_arrow,
     &export_arrowdir, &export_chrome, &export_perfetto, &export_stacks,    &export_folded, &export_speedscope,
@@ -151,6 +153,10 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
         return error_set(err, ERR_BAD_ARGUMENT, "--gzip does not work with --type %s", exporter->name);
     if (options->max_bytes && !exporter->limits)
         return error_set(err, ERR_BAD_ARGUMENT, "--max-size works only with --type html and tacho");
+    if (outfile_is_stdout(path) && exporter->needs_file)
+        return error_set(err, ERR_BAD_ARGUMENT, "%s cannot be written to stdout: name a file with -o", exporter->name);
+    if (outfile_is_stdout(path))
+        return exporter->export_report(report, path, options, err);
     if (!overwrite && !options->append && taken)
         return error_set(err, ERR_EXISTS,
                          "'%s' exists already: choose another name, or overwrite it with -f "

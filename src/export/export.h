@@ -13,8 +13,9 @@ struct exporter {
     int gzips;             /* supports export_options.gzip */
     int limits;            /* supports export_options.max_bytes */
     int appends;           /* supports export_options.append: path is then a copy of the existing file */
-    /* Writes the report to a file (or folder) that must not exist. The caller removes an incomplete file after a
-     * failure. */
+    int needs_file;        /* cannot write to stdout */
+    /* Writes the report to a file (or folder) that must not exist, or to stdout ("-"). The caller removes an incomplete
+     * file after a failure. */
     int (*export_report)(struct report *report, const char *path, const struct export_options *options,
                          struct error *err);
 };
@@ -22,8 +23,8 @@ struct exporter {
 extern const struct exporter *const exporters[]; /* NULL-terminated */
 const struct exporter *exporter_find(const char *name);
 
-/* Exports to path. An existing file is ERR_EXISTS unless overwrite or options->append is set, and is kept if the
- * export fails. options may be NULL. */
+/* Exports to path, or to stdout if it is "-". An existing file is ERR_EXISTS unless overwrite or options->append is
+ * set, and is kept if the export fails. options may be NULL. */
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 

@@ -295,5 +295,6 @@ const struct exporter export_html = {
     .help = "the timeline page with the report in one file",
     .extension = "html",
     .limits = 1,
+    .needs_file = 1,
     .export_report = export_report,
 };

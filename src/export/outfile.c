@@ -3,10 +3,12 @@
 #include "outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Traces repeat the same names and numbers: higher levels take three times as long for a file that is a tenth smaller.
@@ -74,6 +76,45 @@ static void *write_given(void *argument)
     return NULL;
 }
 
+int outfile_is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+int outfile_cannot_write(struct error *err, const char *path)
+{
+    if (outfile_is_stdout(path))
+        return error_set_errno(err, "cannot write the output");
+    return error_set_errno(err, "cannot write '%s'", path);
+}
+
+/* A descriptor that the caller closes, or -1. */
+static int open_descriptor(const char *path)
+{
+    return outfile_is_stdout(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                   : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+FILE *outfile_open(const char *path)
+{
+    int descriptor = open_descriptor(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+
+    if (descriptor >= 0 && !file)
+        close(descriptor);
+    return file;
+}
+
+static gzFile open_gzip(const char *path)
+{
+    int descriptor = open_descriptor(path);
+    gzFile file = descriptor < 0 ? NULL : gzdopen(descriptor, GZIP_MODE);
+
+    if (descriptor >= 0 && !file)
+        close(descriptor);
+    return file;
+}
+
 static int open_outfile(const char *path, int gzip, struct outfile **out, struct error *err)
 {
     struct outfile *output = calloc(1, sizeof *output);
@@ -88,11 +129,11 @@ static int open_outfile(const char *path, int gzip, struct outfile **out, struct
         goto free_output;
     }
     if (gzip)
-        output->gzip = gzopen(path, GZIP_MODE);
+        output->gzip = open_gzip(path);
     else
-        output->file = fopen(path, "wbe");
+        output->file = outfile_open(path);
     if (!output->file && !output->gzip) {
-        code = error_set_errno(err, "cannot write '%s'", path);
+        code = outfile_cannot_write(err, path);
         goto free_output;
     }
     if (output->gzip)
@@ -139,7 +180,7 @@ int outfile_put(struct outfile *output, struct text *text, size_t at_least, stru
         text_clear(text);
     }
     errno = failure;
-    return failure ? error_set_errno(err, "cannot write '%s'", output->path) : 0;
+    return failure ? outfile_cannot_write(err, output->path) : 0;
 }
 
 /* Waits until all is written; 0, or an errno. */
@@ -162,7 +203,7 @@ static int close_outfile(struct outfile *output, struct error *err)
     int is_good = output->gzip ? gzclose(output->gzip) == Z_OK : fclose(output->file) == 0;
     failure = failure ? failure : is_good ? 0 : errno;
     errno = failure;
-    int code = failure ? error_set_errno(err, "cannot write '%s'", output->path) : 0;
+    int code = failure ? outfile_cannot_write(err, output->path) : 0;
 
     free_outfile(output);
     return code;

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "export_rows.h"
 #include "json_check.h"
+#include "outfile.h"
 
 struct plain;
 
@@ -276,7 +277,7 @@ static int put_line(struct plain *plain, size_t at_least, struct error *err)
     if (text_failed(&plain->line))
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (plain->line.length && fwrite(plain->line.bytes, 1, plain->line.length, plain->file) != plain->line.length)
-        return error_set_errno(err, "cannot write '%s'", plain->path);
+        return outfile_cannot_write(err, plain->path);
     text_clear(&plain->line);
     return 0;
 }
@@ -319,9 +320,9 @@ static int open_output(struct plain *plain, const char *folder, const char *tabl
         text_add(&path, folder);
     if (code != 0)
         goto free_path;
-    plain->file = fopen(text_string(&path), "we");
+    plain->file = outfile_open(text_string(&path));
     if (!plain->file)
-        code = error_set_errno(err, "cannot write '%s'", text_string(&path));
+        code = outfile_cannot_write(err, text_string(&path));
 free_path:
     text_free(&path);
     return code;
@@ -336,7 +337,7 @@ static int close_output(struct plain *plain, struct error *err)
     if ((code = put_line(plain, 0, err)) != 0)
         return code;
     plain->file = NULL;
-    return fclose(file) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", plain->path);
+    return fclose(file) == 0 ? 0 : outfile_cannot_write(err, plain->path);
 }
 
 static int put_table(struct plain *plain, size_t place, struct error *err)
@@ -422,6 +423,9 @@ static int export_plain(const struct style *style, struct report *report, const 
     int is_folder = style->file_per_table && !(options->pattern_count && count_tables(report, options) == 1);
     int code;
 
+    if (is_folder && outfile_is_stdout(path))
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "%s is a file for each table: select one with --tables to write it to stdout", style->name);
     if ((code = export_shift(options, report, &plain.shift_ns, err)) != 0)
         return code;
     code = is_folder ? put_folder(&plain, err) : put_file(&plain, err);

@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -137,13 +138,60 @@ def check_names():
 def check_closed_pipe():
     """A reader that has enough ends tacho without a word, also where SIGPIPE is ignored, as in Python's children."""
     for words in (["stats", "r.tacho"], ["stats", "-f", "json", "r.tacho"], ["analyze", "r.tacho"], ["info", "r.tacho"], ["sql", "r.tacho", "SELECT * FROM OSRT_API"],
-                  ["diff", "r.tacho", "r.tacho"], ["help", "profile"], ["completion", "bash"], ["doctor"]):
+                  ["diff", "r.tacho", "r.tacho"], ["help", "profile"], ["completion", "bash"], ["doctor"], ["version"], ["export", "-t", "text", "-o", "-", "r.tacho"]):
         for is_ignored in (False, True):
             read_end, write_end = os.pipe()
             os.close(read_end)
             done = subprocess.run([TACHO, *words], stdout=write_end, stderr=subprocess.PIPE, restore_signals=not is_ignored)
             os.close(write_end)
             check(f"{words}, SIGPIPE {'ignored' if is_ignored else 'as usual'}", (done.returncode, done.stderr) == (-signal.SIGPIPE, b""), done.returncode, done.stderr)
+
+
+def check_full_disk():
+    """No command succeeds whose output is lost: one sentence says why."""
+    for words in (["version"], ["help"], ["help", "profile"], ["stats", "--help"], ["completion", "bash"], ["stats", "r.tacho"], ["stats", "-f", "json", "r.tacho"], ["r.tacho"],
+                  ["analyze", "r.tacho"], ["info", "r.tacho"], ["sql", "r.tacho", "SELECT 1"], ["diff", "r.tacho", "r.tacho"], ["doctor"], ["export", "-f", "true", "r.tacho"],
+                  ["export", "-t", "text", "-o", "-", "r.tacho"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([TACHO, *words], stdout=full, stderr=subprocess.PIPE)
+        check(f"{words} > /dev/full", done.returncode == 1 and done.stderr.count(b"No space left on device\n") == 1, done.returncode, done.stderr)
+
+
+def check_stdout():
+    """-o - is stdout for the formats that can be written so, and a sentence for the others."""
+    for kind in ("text", "json", "jsonlines", "arrow", "chrome", "perfetto"):
+        run("export", "-q", "-t", kind, "-o", "file." + kind, "r.tacho")
+        done = subprocess.run([TACHO, "export", "-t", kind, "-o", "-", "r.tacho"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check(f"{kind} on stdout", (done.returncode, done.stdout, done.stderr) == (0, open("file." + kind, "rb").read(), b""), done.returncode, done.stderr)
+    with open("packed.gz", "wb") as packed:
+        subprocess.run([TACHO, "export", "-t", "chrome", "--gzip", "-o", "-", "r.tacho"], stdout=packed, check=True)
+    check("packed", gzip.open("packed.gz").read() == open("file.chrome", "rb").read())
+    status, out, err = run("export", "-t", "csv", "--tables=OSRT_API", "-o", "-", "r.tacho")
+    check("one table as csv", status == 0 and out.startswith("start,end,") and out.count("\n") == 1001, status, out[:100], err)
+    for words in (["export"], ["export", "-t", "csv"], ["export", "-t", "arrowdir"], ["export", "-t", "tacho"], ["export", "-t", "html"], ["recover"]):
+        status, out, err = run(*words, "-o", "-", "r.tacho")
+        check(f"{words} -o - is refused", (status, out, err.count("\n")) == (2, "", 1) and "stdout" in err, status, err)
+    status, out, err = run("import", "-o", "-", "made.sqlite")
+    check("import -o - is refused", (status, out, err.count("\n")) == (2, "", 1) and "stdout" in err, status, err)
+    check("no file is called so", not [name for name in os.listdir(".") if name.startswith("-")], os.listdir("."))
+
+
+def check_read_only():
+    """The result is written beside the file, where nsys writes its own; a directory that refuses is answered with -o."""
+    os.makedirs("theirs")
+    shutil.copy("made.sqlite", "theirs/one.sqlite")
+    status, out, err = run("import", "theirs/one.sqlite")
+    check("beside the file", (status, out) == (0, "theirs/one.tacho\n"), status, out, err)
+    os.rename("theirs/one.tacho", "theirs/two.tacho")
+    os.chmod("theirs", 0o555)
+    if os.geteuid() == 0:  # whom no mode stops
+        os.chmod(".", 0o755)
+        os.chmod("theirs/two.tacho", 0o644)
+        shutil.copy(TACHO, "tacho-copy")
+    for words, made in ((["import", "theirs/one.sqlite"], "one.tacho"), (["export", "theirs/two.tacho"], "two.sqlite"), (["recover", "theirs/two.tacho"], "two.recovered.tacho")):
+        done = subprocess.run([os.path.abspath("tacho-copy") if os.geteuid() == 0 else TACHO, *words], stderr=subprocess.PIPE, text=True, **({"user": 65534} if os.geteuid() == 0 else {}))
+        check(f"{words} in a directory of others", done.returncode == 1 and f"theirs/{made}" in done.stderr and "Permission denied; name another file with -o\n" in done.stderr, done)
+    os.chmod("theirs", 0o755)
 
 
 def check_nsys_rep():
@@ -181,6 +229,9 @@ def main():
         check_files()
         check_names()
         check_closed_pipe()
+        check_full_disk()
+        check_stdout()
+        check_read_only()
         check_recovery()
         check_nsys_rep()
     sys.exit(failures != 0)

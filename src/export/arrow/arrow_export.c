@@ -397,5 +397,6 @@ const struct exporter export_arrowdir = {
     .help = "directory with an Arrow IPC stream for each table",
     .extension = "arwdir",
     .folder = "arrow",
+    .needs_file = 1,
     .export_report = export_to_folder,
 };

@@ -455,5 +455,6 @@ const struct exporter export_sqlite = {
     .help = "SQLite, with the tables and names of nsys's export",
     .extension = "sqlite",
     .appends = 1,
+    .needs_file = 1,
     .export_report = export_to_sqlite,
 };
