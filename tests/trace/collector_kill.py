@@ -163,7 +163,7 @@ class CollectorKill(lib.Case):
                     self.assertLessEqual(self.finished(report, thread), self.truth.done(thread))
 
     def test_stopped_collector_does_not_hold_up_the_program(self):
-        self.start(options=["--buffer-limit", "1M"])
+        self.start(options=["--buffer-limit", "4M"])
         os.kill(self.profiler.pid, signal.SIGSTOP)
         before = self.truth.done(0)
         # Many times what the buffer holds: a push, a pop and a read are some hundred bytes.

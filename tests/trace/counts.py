@@ -49,12 +49,12 @@ class Counts(lib.Case):
         self.assertEqual(report.count("osrt", "lost"), 0)
 
     def test_tiny_buffer(self):
-        report = self.compare(("burst", 4, 0, 1000), ("burst", 4, 50000 // SHARE, 1000), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+        report = self.compare(("burst", 4, 0, 1000), ("burst", 4, 50000 // SHARE, 1000), options=["--osrt-threshold", "0", "--buffer-limit", "4M"])
         self.assertGreater(report.count("nvtx", "lost", "buffer-full"), 0)
         self.assertGreater(report.count("nvtx", "recorded"), 0)
 
     def test_more_threads_than_chunks(self):
-        self.compare(("burst", 32, 0, 100), ("burst", 32, 1000, 100), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+        self.compare(("burst", 32, 0, 100), ("burst", 32, 1000, 100), options=["--osrt-threshold", "0", "--buffer-limit", "4M"])
 
     def test_signals(self):
         report = self.compare(("signals", 2, 0), ("signals", 2, 3000 // SHARE), options=["--osrt-threshold", "0"])
@@ -96,7 +96,7 @@ class Counts(lib.Case):
         self.assertEqual(report.count("nvtx", "lost"), 0)
 
     def test_signals_with_a_tiny_buffer(self):
-        self.compare(("signals", 3, 0), ("signals", 3, 3000 // SHARE), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+        self.compare(("signals", 3, 0), ("signals", 3, 3000 // SHARE), options=["--osrt-threshold", "0", "--buffer-limit", "4M"])
 
     def test_fork(self):
         report = self.compare(("fork", 4, 0), ("fork", 4, 2000), options=["--osrt-threshold", "0"])

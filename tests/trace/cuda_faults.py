@@ -65,7 +65,7 @@ class Buffers(fakelib.Case):
 
     def test_pool_is_spent(self):
         """CUPTI gives nothing back, and there is no more room: what it drops is counted, and the program goes on."""
-        report = self.cuda("cuda_work", "threads", 4, 50000, options=["--buffer-limit=8"], settings={"hold": 1})
+        report = self.cuda("cuda_work", "threads", 4, 50000, options=["--buffer-limit=4M"], settings={"hold": 1})
         self.assertGreater(self.counters()["refused_requests"], 0)
         self.assertLess(sum(fakelib.kernels(report).values()), 200000)
         self.assertGreater(report.count("cuda", "lost"), 0)
@@ -73,7 +73,7 @@ class Buffers(fakelib.Case):
 
     def test_pool_is_spent_and_cupti_cannot_bear_it(self):
         """Before 12.9 CUPTI must get a buffer: the records in it are lost, and counted. Each launch has two, the call's and the kernel's."""
-        report = self.cuda("cuda_work", "threads", 4, 50000, options=["--buffer-limit=8"], settings={"hold": 1},
+        report = self.cuda("cuda_work", "threads", 4, 50000, options=["--buffer-limit=4M"], settings={"hold": 1},
                            variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
         self.assertEqual(self.counters()["refused_requests"], 0)
         self.assertGreater(report.count("cuda", "lost", "gpu-buffer-full"), 0)

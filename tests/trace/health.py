@@ -68,7 +68,7 @@ class Health(lib.Case):
         self.assertIn("-f true", done.stderr)
 
     def test_losses(self):
-        self.profile(lib.program("counts"), "burst", "4", "5000", "1000", options=["-t", "nvtx", "--buffer-limit", "256K"])
+        self.profile(lib.program("counts"), "burst", "4", "5000", "1000", options=["-t", "nvtx", "--buffer-limit", "4M"])
         report = self.report()
         lost, recorded = report.count("nvtx", "lost"), report.count("nvtx", "recorded")
         self.assertGreater(lost, 0)
@@ -82,7 +82,7 @@ class Health(lib.Case):
 
     def test_losses_are_told_where_they_matter(self):
         """Tables that are not made of the lost events are as good as ever."""
-        self.profile(lib.program("counts"), "burst", "4", "5000", "1000", options=["-t", "nvtx,osrt", "--osrt-threshold=0", "--buffer-limit", "256K"])
+        self.profile(lib.program("counts"), "burst", "4", "5000", "1000", options=["-t", "nvtx,osrt", "--osrt-threshold=0", "--buffer-limit", "4M"])
         self.assertGreater(self.report().count("nvtx", "lost"), 0)
         self.assertGreater(self.report().count("switches", "recorded"), 0)
         self.assertIn("NVTX events lost", self.tacho("stats", "-r", "nvtx_sum", "report.tacho").stderr)

@@ -137,7 +137,7 @@ class Kill(lib.Case):
 
     def check_counts(self, moment, delay):
         """With a buffer that is too small and nobody who empties it: each event made was recorded or counted as lost."""
-        name, truth, status, output = self.kill_once(moment, 0, delay, False, ["--buffer-limit", "1M"], asleep=True)
+        name, truth, status, output = self.kill_once(moment, 0, delay, False, ["--buffer-limit", "4M"], asleep=True)
         self.assertEqual(status, -signal.SIGKILL, output)
         report = lib.Report(self.path(name))
         try:

@@ -193,7 +193,7 @@ class Nvtx(lib.Case):
         self.assertEqual(report.count("nvtx", "lost"), 0)
 
     def test_names_outlive_a_full_buffer(self):
-        self.check_names(["4", "50000", "0"], ["--buffer-limit=1M"])
+        self.check_names(["4", "50000", "0"], ["--buffer-limit=4M"])
 
     @unittest.skipIf(lib.SANITIZE, "sanitizers need more memory at any moment")
     def test_names_that_no_memory_is_left_for_are_no_events(self):

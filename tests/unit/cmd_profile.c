@@ -123,10 +123,14 @@ static void times_and_sizes(void **state)
     assert_int_equal(settings.collect.duration_ns, 250000000);
     assert_int_equal(settings.collect.buffer_limit_bytes, 64 << 20);
     assert_int_equal(settings.collect.run_on_exit, 1);
+    assert_int_equal(parse("--buffer-limit=4M p"), 0);
+    assert_int_equal(settings.collect.buffer_limit_bytes, 4 << 20);
     static const char *const wrong[] = { "-y soon p",
                                          "-d -1 p",
                                          "--buffer-limit=much p",
                                          "--buffer-limit=0 p",
+                                         "--buffer-limit=64k p",
+                                         "--buffer-limit=65G p",
                                          "--buffer-limit=99999999999999999G p",
                                          "--buffer-limit=99999999999999999999 p",
                                          "--osrt-threshold=99999999999999999999 p",

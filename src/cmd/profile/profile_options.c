@@ -21,6 +21,9 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
 
     if (bytes == 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit must be a size such as 64M, not '%s'", value);
+    if (bytes >> 20 < COLLECT_BUFFER_MIN_MIB || bytes >> 20 > COLLECT_BUFFER_MAX_MIB)
+        return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit must be %dM to %dG, not '%s'", COLLECT_BUFFER_MIN_MIB,
+                         COLLECT_BUFFER_MAX_MIB >> 10, value);
     ((struct profile_settings *)settings)->collect.buffer_limit_bytes = bytes;
     return 0;
 }
@@ -147,7 +150,7 @@ static const struct option process_options[] = {
       .help = "Record forked child processes before they call exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
       .help = "Limit the memory for events of one process that are not yet written, such as 64M; events beyond it are "
-              "dropped. Default: 256M, less in a small container." },
+              "dropped. 4M to 64G. Default: 256M, less in a small container." },
     { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
       .help = "Load the agent with LD_PRELOAD. no: only through CUDA and NVTX injection, which records no OS and "
               "library calls, and no processes that use neither CUDA nor NVTX. Default: yes." },

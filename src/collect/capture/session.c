@@ -39,8 +39,8 @@
 
 #define PATIENCE_SECONDS 2
 #define BUFFER_DEFAULT (UINT64_C(256) << 20)
-#define BUFFER_MIN (UINT64_C(4) << 20)
-#define BUFFER_MAX (UINT64_C(64) << 30)
+#define BUFFER_MIN ((uint64_t)COLLECT_BUFFER_MIN_MIB << 20)
+#define BUFFER_MAX ((uint64_t)COLLECT_BUFFER_MAX_MIB << 20)
 #define LIMIT_SHARE 8 /* the buffer of one process gets at most 1/LIMIT_SHARE of a container's memory */
 /* It also gets at most 1/OWN_SHARE of our own address space, if that is limited, since other processes may follow. */
 #define OWN_SHARE 256
