@@ -243,6 +243,14 @@ static struct process *note_unrecorded(struct collector *collector, const struct
     return process;
 }
 
+/* A process that was found before its hello was read, and died in between, is known: its end is noted as any other. */
+static void note_given_up(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+{
+    const struct process *known = process_find(collector, pid);
+    if (!known || known->is_recorded || procfs_is_alive(pid, 0))
+        note_unrecorded(collector, hello, pid);
+}
+
 static void refuse(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid, int error)
 {
     struct process *process = note_unrecorded(collector, hello, pid);
@@ -373,7 +381,7 @@ static int answer(struct session_connection *connection, const struct wire_hello
     if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
         send_welcome(connection->socket, -EPROTO, 0, -1);
     else if (hello->origin != WIRE_ORIGIN_KNOWN && has_given_up(connection->socket))
-        note_unrecorded(collector, hello, pid);
+        note_given_up(collector, hello, pid);
     else if (hello->origin != WIRE_ORIGIN_KNOWN)
         admit(collector, connection->socket, hello, pid);
     else if (want_flush(connection) == 0)
