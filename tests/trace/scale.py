@@ -16,15 +16,23 @@ class Scale(lib.Case):
                          programs, "every end is seen")
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE ending = 'exit' AND exitStatus != 0"), 0)
         recorded, lost = report.calls().get("pread", 0), report.count("osrt", "lost")
+        # On a busy machine the collector may not answer a process in time. The report says how many, and no other is missing.
+        silent = report.count("processes", "lost", "no-answer")
+        missed = silent * -(-reads // programs)
+        self.assertEqual(report.count("processes", "lost"), silent)
+        self.assertLess(silent, programs)
         self.assertLessEqual(recorded, reads)
-        self.assertGreaterEqual(recorded + lost, reads, f"recorded {recorded}, lost {lost}")
-        if lost == 0:
+        self.assertGreaterEqual(recorded + lost + missed, reads, f"recorded {recorded}, lost {lost}, of {silent} processes nothing")
+        if lost + silent == 0:
             self.assertEqual(recorded, reads)
         self.assertEqual(report.count("osrt", "recorded"), report.value("SELECT count(*) FROM OSRT_API"))
         # Thread numbers come back in a long run, so threads are counted by their ends.
         ended = report.value("SELECT count(*) FROM TACHO_THREAD WHERE end IS NOT NULL")
         images = programs - report.value("SELECT count(DISTINCT globalPid) FROM TACHO_PROCESS")
-        self.assertIn(ended, (threads, threads + images), "an exec may end its process's thread")
+        if silent == 0:
+            self.assertIn(ended, (threads, threads + images), "an exec may end its process's thread")
+        else:
+            self.assertGreaterEqual(ended, threads - silent)
         return report
 
     def test_processes_alive_at_the_same_time(self):
