@@ -115,7 +115,7 @@ static enum os_call_kind kind_of(const struct call_scan *scan, struct found *fou
     return found->known[place].kind;
 }
 
-static int64_t value_or_0(const struct report_block *block, int column, size_t row)
+static inline int64_t value_or_0(const struct report_block *block, int column, size_t row)
 {
     return block_is_null(block, (size_t)column, row) ? 0 : block->values[column][row];
 }

@@ -7,6 +7,7 @@
 #include "analyze/model/stacks/thread_spans.h"
 #include "analyze/registry.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 /* Names that are not in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
@@ -19,6 +20,13 @@ struct wait_sum {
     int64_t thread, threads; /* the last one, and how many */
 };
 
+/* The key of calls that were met before: most calls are of few kinds, and looking a kind up costs more than adding. */
+enum { KNOWN_KINDS = 1024 };
+struct call_kind {
+    int64_t thread, name, chain, other, python;
+    uint32_t key; /* + 1; 0: none */
+};
+
 struct thread_waits {
     struct report *report;
     struct thread_spans calls, off_cpu;
@@ -28,6 +36,7 @@ struct thread_waits {
     struct wait_sum *list;      /* owned; by key */
     size_t room;
     int with_stacks, is_folded; /* is_folded: threads of the same name share rows, with their number */
+    struct call_kind known[KNOWN_KINDS];
 };
 
 static void waits_free(struct thread_waits *waits)
@@ -72,75 +81,106 @@ static void set_owner(int64_t key[KEY_PARTS], const struct thread_waits *waits, 
     key[KEY_OWNER_NAME] = is_alone ? NAME_UNUSED : name ? name->name : NAME_NONE;
 }
 
-/* The waits under a key are added thread by thread. */
-static int add_wait(struct thread_waits *waits, int64_t thread, int64_t key[KEY_PARTS], int64_t time_ns,
-                    int64_t off_cpu_ns)
+static uint32_t find_key(struct thread_waits *waits, int64_t thread, int64_t key[KEY_PARTS])
 {
     set_owner(key, waits, thread);
     uint32_t number = keys_add(&waits->keys, key);
 
-    if (number == NO_KEY || array_reserve_zeroed(&waits->list, &waits->room, number + 1u, sizeof *waits->list) != 0)
-        return ERR_NO_MEMORY;
-    struct wait_sum *wait = &waits->list[number];
+    return number == NO_KEY || array_reserve_zeroed(&waits->list, &waits->room, number + 1u, sizeof *waits->list) != 0
+               ? NO_KEY
+               : number;
+}
+
+/* The waits under a key are added thread by thread. */
+static void add_wait(struct thread_waits *waits, uint32_t key, int64_t thread, int64_t time_ns, int64_t off_cpu_ns)
+{
+    struct wait_sum *wait = &waits->list[key];
+
     wait->total_ns = saturating_add(wait->total_ns, time_ns);
     wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
     wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
     wait->threads += wait->count == 0 || wait->thread != thread;
     wait->thread = thread;
     wait->count++;
-    return 0;
 }
 
-/* Adds the part of a span off the CPU that lies outside of the thread's calls. */
-static int add_outside(struct thread_waits *waits, const struct thread_span *off)
+/* The time that spans of others share with a span of the thread. Both lists are by thread and time without overlaps, so
+ * *at, where the search begins, only moves on from one span to the next. */
+static int64_t shared_time(const struct thread_spans *others, size_t *at, const struct thread_span *span)
 {
-    size_t behind, i = thread_spans_from(&waits->calls, off->thread, off->start_ns, &behind);
-    int64_t left = saturating_duration(off->start_ns, off->end_ns);
-
-    for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
-        const struct thread_span *call = &waits->calls.list[i];
-        int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns,
-                end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
-        left = saturating_add(left, saturating_duration(end, start));
-    }
-    int64_t key[KEY_PARTS] = { [KEY_NAME] = off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED,
-                               [KEY_FRAME] = NO_KEY,
-                               [KEY_STACK] = STACK_EMPTY };
-    return left > 0 ? add_wait(waits, off->thread, key, left, left) : 0;
-}
-
-static int64_t off_cpu_in(const struct thread_waits *waits, const struct thread_span *call)
-{
-    size_t behind, i = thread_spans_from(&waits->off_cpu, call->thread, call->start_ns, &behind);
     int64_t sum = 0;
 
-    for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
-        const struct thread_span *off = &waits->off_cpu.list[i];
-        int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns,
-                end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
+    while (*at < others->count &&
+           (others->list[*at].thread < span->thread ||
+            (others->list[*at].thread == span->thread && others->list[*at].end_ns <= span->start_ns)))
+        ++*at;
+    for (size_t i = *at;
+         i < others->count && others->list[i].thread == span->thread && others->list[i].start_ns < span->end_ns; i++) {
+        const struct thread_span *other = &others->list[i];
+        int64_t start = other->start_ns > span->start_ns ? other->start_ns : span->start_ns,
+                end = other->end_ns < span->end_ns ? other->end_ns : span->end_ns;
         sum = saturating_add(sum, saturating_duration(start, end));
     }
     return sum;
 }
 
-static int sum_up(struct thread_waits *waits)
+/* The key of a call; NO_KEY when memory is short. */
+static uint32_t key_of_call(struct thread_waits *waits, const struct thread_span *call)
 {
+    uint64_t hash = hash_number((uint64_t)call->thread ^
+                                hash_number((uint64_t)call->chain + ((uint64_t)call->python << 32)) ^
+                                (uint64_t)call->name << 40 ^ (uint64_t)call->other << 8);
+    struct call_kind *known = &waits->known[hash % KNOWN_KINDS];
+    struct call_origin origin;
+
+    if (known->key && known->thread == call->thread && known->name == call->name && known->chain == call->chain &&
+        known->other == call->other && known->python == call->python)
+        return known->key - 1;
+    if (call_origins_find(&waits->origins, call->chain, call->python, &origin) != 0)
+        return NO_KEY;
+    int64_t key[KEY_PARTS] = { [KEY_NAME] = call->name,
+                               [KEY_HOLDER] = call->other,
+                               [KEY_FRAME] = origin.frame,
+                               [KEY_STACK] = waits->with_stacks ? origin.stack : STACK_EMPTY };
+    uint32_t number = find_key(waits, call->thread, key);
+    if (number != NO_KEY)
+        *known = (struct call_kind){ call->thread, call->name, call->chain, call->other, call->python, number + 1 };
+    return number;
+}
+
+static int sum_calls(struct thread_waits *waits)
+{
+    size_t at = 0;
+
     for (size_t i = 0; i < waits->calls.count; i++) {
         const struct thread_span *call = &waits->calls.list[i];
-        struct call_origin origin;
-        if (call_origins_find(&waits->origins, call->chain, call->python, &origin) != 0)
+        uint32_t key = key_of_call(waits, call);
+        if (key == NO_KEY)
             return ERR_NO_MEMORY;
-        int64_t key[KEY_PARTS] = { [KEY_NAME] = call->name,
-                                   [KEY_HOLDER] = call->other,
-                                   [KEY_FRAME] = origin.frame,
-                                   [KEY_STACK] = waits->with_stacks ? origin.stack : STACK_EMPTY };
-        int64_t time = saturating_duration(call->start_ns, call->end_ns);
-        if (add_wait(waits, call->thread, key, time, off_cpu_in(waits, call)) != 0)
-            return ERR_NO_MEMORY;
+        add_wait(waits, key, call->thread, saturating_duration(call->start_ns, call->end_ns),
+                 shared_time(&waits->off_cpu, &at, call));
     }
-    for (size_t i = 0; i < waits->off_cpu.count; i++)
-        if (add_outside(waits, &waits->off_cpu.list[i]) != 0)
+    return 0;
+}
+
+/* The parts of the times off the CPU that lie outside of the thread's calls. */
+static int sum_outside(struct thread_waits *waits)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < waits->off_cpu.count; i++) {
+        const struct thread_span *off = &waits->off_cpu.list[i];
+        int64_t left = saturating_duration(off->start_ns, off->end_ns) - shared_time(&waits->calls, &at, off);
+        int64_t key[KEY_PARTS] = { [KEY_NAME] = off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED,
+                                   [KEY_FRAME] = NO_KEY,
+                                   [KEY_STACK] = STACK_EMPTY };
+        if (left <= 0)
+            continue;
+        uint32_t number = find_key(waits, off->thread, key);
+        if (number == NO_KEY)
             return ERR_NO_MEMORY;
+        add_wait(waits, number, off->thread, left, left);
+    }
     return 0;
 }
 
@@ -320,7 +360,7 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         (code = thread_names_read(&waits.names, report, err)) != 0)
         goto done;
     table = new_table(&waits);
-    if (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0)
+    if (!table || sum_calls(&waits) != 0 || sum_outside(&waits) != 0 || fill(table, &waits) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
 done:
     waits_free(&waits);

@@ -244,53 +244,84 @@ static void leave_queue(struct turn *turn, const struct os_call *wait, int asked
     turn->asked -= asked;
 }
 
-/* Follows each lock from turn to turn. Row i of order is the end of wait i, or with the number of waits added to it,
- * its begin: what ends at a moment does so before something begins. */
-static int take_turns(struct search *search, const uint32_t *order, const int64_t *time)
+/* The waits for locks that are findings, by lock, and then in the order in which they begin, or end. */
+struct moments {
+    uint32_t *order; /* owned; indices of waits */
+    int64_t *time;   /* owned; by index of the wait */
+};
+
+static int put_in_order(struct moments *moments, const struct search *search, const int64_t *lock, int of_ends,
+                        size_t *count)
 {
-    size_t count = search->waits.count;
+    size_t waits = search->waits.count;
+
+    moments->order = malloc((waits + 1) * sizeof *moments->order);
+    moments->time = malloc((waits + 1) * sizeof *moments->time);
+    if (!moments->order || !moments->time || waits >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    *count = 0;
+    for (size_t i = 0; i < waits; i++) {
+        moments->time[i] = of_ends ? search->waits.list[i].end_ns : search->waits.list[i].start_ns;
+        if (search->locks[lock[i]].is_found)
+            moments->order[(*count)++] = (uint32_t)i;
+    }
+    return order_by_thread(moments->order, *count, lock, moments->time);
+}
+
+/* A wait begins or ends: the turn before is over. */
+static int take_turn(struct search *search, struct turn *turn, size_t at, int64_t time_ns, int is_end)
+{
+    const struct os_call *wait = &search->waits.list[at];
+
+    if (turn->lock != search->lock_of[at])
+        *turn = (struct turn){ .lock = search->lock_of[at], .from_ns = time_ns };
+    turn->to_ns = time_ns;
+    if (add_turn(search, turn) != 0)
+        return ERR_NO_MEMORY;
+    turn->from_ns = time_ns;
+    (is_end ? leave_queue : join_queue)(turn, wait, is_asked(search, wait));
+    return 0;
+}
+
+/* Follows each lock from turn to turn. What ends at a moment does so before something begins. */
+static int take_turns(struct search *search, const struct moments *begins, const struct moments *ends, size_t count)
+{
     struct turn turn = { .lock = -1 };
 
-    for (size_t i = 0; i < 2 * count; i++) {
-        size_t at = order[i] % count;
-        const struct os_call *wait = &search->waits.list[at];
-        if (!search->locks[search->lock_of[at]].is_found)
-            continue;
-        if (turn.lock != search->lock_of[at])
-            turn = (struct turn){ .lock = search->lock_of[at], .from_ns = time[order[i]] };
-        turn.to_ns = time[order[i]];
-        if (add_turn(search, &turn) != 0)
+    for (size_t begin = 0, end = 0; end < count;) {
+        size_t first = begin < count ? begins->order[begin] : 0, last = ends->order[end];
+        int is_end = begin == count || search->lock_of[last] < search->lock_of[first] ||
+                     (search->lock_of[last] == search->lock_of[first] && ends->time[last] <= begins->time[first]);
+        if (take_turn(search, &turn, is_end ? last : first, is_end ? ends->time[last] : begins->time[first], is_end) !=
+            0)
             return ERR_NO_MEMORY;
-        turn.from_ns = turn.to_ns;
-        if (order[i] < count)
-            leave_queue(&turn, wait, is_asked(search, wait));
-        else
-            join_queue(&turn, wait, is_asked(search, wait));
+        end += (size_t)is_end;
+        begin += (size_t)!is_end;
     }
     return 0;
 }
 
 static int explain_holders(struct search *search)
 {
-    size_t count = search->waits.count;
-    uint32_t *order = malloc((2 * count + 1) * sizeof *order);
-    int64_t *lock = malloc((2 * count + 1) * sizeof *lock), *time = malloc((2 * count + 1) * sizeof *time);
+    struct moments begins = { 0 }, ends = { 0 };
+    int64_t *lock = malloc((search->waits.count + 1) * sizeof *lock);
+    size_t count;
     int code = ERR_NO_MEMORY;
 
-    if (!order || !lock || !time || count > UINT32_MAX / 2)
+    if (!lock)
         goto done;
-    for (size_t i = 0; i < 2 * count; i++) {
-        const struct os_call *wait = &search->waits.list[i % count];
-        order[i] = (uint32_t)i;
-        lock[i] = search->lock_of[i % count];
-        time[i] = i < count ? wait->end_ns : wait->start_ns;
-    }
-    if (order_by_thread(order, 2 * count, lock, time) == 0)
-        code = take_turns(search, order, time);
+    for (size_t i = 0; i < search->waits.count; i++)
+        lock[i] = search->lock_of[i];
+    if ((code = put_in_order(&begins, search, lock, 0, &count)) != 0 ||
+        (code = put_in_order(&ends, search, lock, 1, &count)) != 0)
+        goto done;
+    code = take_turns(search, &begins, &ends, count);
 done:
-    free(order);
     free(lock);
-    free(time);
+    free(begins.order);
+    free(begins.time);
+    free(ends.order);
+    free(ends.time);
     return code;
 }
 

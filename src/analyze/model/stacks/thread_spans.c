@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/order.h"
 #include "base/array.h"
 
 enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: preempted */
@@ -36,26 +37,42 @@ static int is_span(const struct report_columns *rows, size_t row, const struct t
            (!columns_is_null(rows, CLASS, row) && rows->values[CLASS][row] == source->class_value);
 }
 
+static inline int64_t value_or_0(const struct report_columns *rows, int column, size_t row)
+{
+    return columns_is_null(rows, (size_t)column, row) ? 0 : rows->values[column][row];
+}
+
+/* Tables are in the order of time: rows are put in that of threads before they become spans, which are larger. */
 static int add_rows(struct thread_spans *spans, const struct report_columns *rows,
                     const struct thread_span_source *source, const struct filter *filter)
 {
-    for (size_t row = 0; row < rows->rows; row++) {
-        if (!is_span(rows, row, source))
-            continue;
-        struct thread_span span = {
-            .thread = rows->values[THREAD][row],
-            .start_ns = rows->values[START][row],
-            .end_ns = rows->values[END][row],
-            .name = rows->values[NAME][row],
-            .chain = columns_is_null(rows, CHAIN, row) ? 0 : rows->values[CHAIN][row],
-            .other = columns_is_null(rows, OTHER, row) ? 0 : rows->values[OTHER][row],
-            .python = columns_is_null(rows, PYTHON, row) ? 0 : rows->values[PYTHON][row],
+    const int64_t *thread = rows->values[THREAD], *start = rows->values[START], *end = rows->values[END];
+    uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
+    size_t count = 0;
+    int code = ERR_NO_MEMORY;
+
+    if (!order || rows->rows >= UINT32_MAX)
+        goto free_order;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (is_span(rows, row, source) && end[row] > start[row] &&
+            filter_thread(filter, thread[row], start[row], end[row]))
+            order[count++] = (uint32_t)row;
+    if ((code = order_by_thread(order, count, thread, start)) != 0 ||
+        (code = array_reserve(&spans->list, &spans->capacity, spans->count + count, sizeof *spans->list)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < count; i++)
+        spans->list[spans->count++] = (struct thread_span){
+            .thread = thread[order[i]],
+            .start_ns = start[order[i]],
+            .end_ns = end[order[i]],
+            .name = rows->values[NAME][order[i]],
+            .chain = value_or_0(rows, CHAIN, order[i]),
+            .other = value_or_0(rows, OTHER, order[i]),
+            .python = value_or_0(rows, PYTHON, order[i]),
         };
-        if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns) &&
-            thread_spans_add(spans, &span) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
+free_order:
+    free(order);
+    return code;
 }
 
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct thread_span_source *source,
@@ -76,7 +93,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
 
     if ((code = columns_read(report, source->table, names, COLUMNS, &rows, err)) != 0)
         return code;
-    if (add_rows(spans, &rows, source, filter) != 0)
+    if (rows.rows && add_rows(spans, &rows, source, filter) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
     report_columns_free(&rows);
     return code;
@@ -95,13 +112,24 @@ static int compare(const void *a, const void *b)
     return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
+/* Spans of one table are nearly in order: of those that begin together, the longer may be behind. */
 static void put_in_order(struct thread_spans *spans)
 {
-    for (size_t i = 1; i < spans->count; i++)
-        if (compare(&spans->list[i - 1], &spans->list[i]) > 0) {
+    size_t moves_left = spans->count;
+
+    for (size_t i = 1; i < spans->count; i++) {
+        if (compare(&spans->list[i - 1], &spans->list[i]) <= 0)
+            continue;
+        struct thread_span span = spans->list[i];
+        size_t at = i;
+        for (; at > 0 && moves_left > 0 && compare(&spans->list[at - 1], &span) > 0; at--, moves_left--)
+            spans->list[at] = spans->list[at - 1];
+        spans->list[at] = span;
+        if (moves_left == 0) {
             qsort(spans->list, spans->count, sizeof *spans->list, compare);
             return;
         }
+    }
 }
 
 void thread_spans_keep_outermost(struct thread_spans *spans)
@@ -209,31 +237,49 @@ size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64
 
 /* The context switches as spans of length 0: name is 1 for a switch to the thread and 0 for a switch from it, chain the
  * thread's state. */
+enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_IS_IN, SWITCH_STATE, SWITCH_COLUMNS };
+
+static int add_switches(struct thread_spans *switches, const struct report_columns *rows)
+{
+    uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
+    size_t count = 0;
+    int code = ERR_NO_MEMORY;
+
+    if (!order || rows->rows >= UINT32_MAX)
+        goto free_order;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!columns_is_null(rows, SWITCH_THREAD, row))
+            order[count++] = (uint32_t)row;
+    if ((code = order_by_thread(order, count, rows->values[SWITCH_THREAD], rows->values[SWITCH_TIME])) != 0 ||
+        (code = array_reserve(&switches->list, &switches->capacity, count, sizeof *switches->list)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < count; i++)
+        switches->list[switches->count++] = (struct thread_span){
+            .thread = rows->values[SWITCH_THREAD][order[i]],
+            .start_ns = rows->values[SWITCH_TIME][order[i]],
+            .end_ns = rows->values[SWITCH_TIME][order[i]],
+            .name = rows->values[SWITCH_IS_IN][order[i]] != 0,
+            .chain = value_or_0(rows, SWITCH_STATE, order[i]),
+        };
+free_order:
+    free(order);
+    return code;
+}
+
+/* By thread, then by time. */
 static int read_switches(struct thread_spans *switches, struct report *report, struct error *err)
 {
-    enum { TIME, ID, IS_IN, STATE, SWITCH_COLUMNS };
-    static const char *const names[SWITCH_COLUMNS] = {
-        [TIME] = "start", [ID] = "globalTid", [IS_IN] = "isSchedIn", [STATE] = "threadState"
-    };
+    static const char *const names[SWITCH_COLUMNS] = { [SWITCH_TIME] = "start",
+                                                       [SWITCH_THREAD] = "globalTid",
+                                                       [SWITCH_IS_IN] = "isSchedIn",
+                                                       [SWITCH_STATE] = "threadState" };
     struct report_columns rows = { 0 };
     int code;
 
     if ((code = columns_read(report, "SCHED_EVENTS", names, SWITCH_COLUMNS, &rows, err)) != 0)
         return code;
-    for (size_t row = 0; row < rows.rows; row++) {
-        struct thread_span at = {
-            .thread = rows.values[ID][row],
-            .start_ns = rows.values[TIME][row],
-            .end_ns = rows.values[TIME][row],
-            .name = rows.values[IS_IN][row] != 0,
-            .chain = columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row],
-        };
-        if (!columns_is_null(&rows, ID, row) && thread_spans_add(switches, &at) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
-            goto free_rows;
-        }
-    }
-free_rows:
+    if (rows.rows && add_switches(switches, &rows) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
     report_columns_free(&rows);
     return code;
 }
@@ -246,7 +292,6 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
 
     if ((code = read_switches(&switches, report, err)) != 0)
         goto free_switches;
-    put_in_order(&switches);
     for (size_t i = 0; i + 1 < switches.count; i++) {
         const struct thread_span *out = &switches.list[i], *in = &switches.list[i + 1];
         struct thread_span span = {
