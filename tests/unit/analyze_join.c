@@ -8,7 +8,7 @@
 static int64_t loop_id;
 
 /* "main>L>C>L": a stack from the outermost frame on; L is the interpreter's loop, H one of its helpers, others are
- * functions of `program`, of a library if they begin with c. */
+ * functions of `program`, of a library if they begin with c, of the agent if they begin with a. */
 static void native(struct writer *writer, int64_t id, const char *stack)
 {
     size_t count = 1, length = strlen(stack);
@@ -25,7 +25,10 @@ static void native(struct writer *writer, int64_t id, const char *stack)
         struct row_SAMPLING_CALLCHAINS row = { 0 };
         ROW_SET(&row, SAMPLING_CALLCHAINS, id, id);
         ROW_SET(&row, SAMPLING_CALLCHAINS, stackDepth, depth);
-        ROW_SET(&row, SAMPLING_CALLCHAINS, module, made_string(writer, *name == 'c' ? "library" : "program"));
+        ROW_SET(&row, SAMPLING_CALLCHAINS, module,
+                made_string(writer, *name == 'c'   ? "library"
+                                    : *name == 'a' ? "/opt/tacho/lib/tacho/libtacho-agent.so"
+                                                   : "program"));
         ROW_SET(&row, SAMPLING_CALLCHAINS, symbol,
                 made_string(writer, strcmp(name, "L") == 0 ? "_PyEval_EvalFrameDefault"
                                     : strchr(name, 'H')    ? "_PyFunction_Vectorcall"
@@ -222,6 +225,25 @@ static void what_was_read_long_before_does_not_count(void **state)
     assert_joined(writer, "main>L>ccrc");
 }
 
+/* Of three chains, the middle one is read with its chunk, and the others with what may go on in the next. */
+static void without_agent(const char *native_stack, const char *expected)
+{
+    for (int64_t sample = 1; sample <= 3; sample++) {
+        struct writer *writer = start();
+        for (int64_t id = 1; id <= 3; id++)
+            native(writer, id, native_stack);
+        cpu_sample(writer, sample, 1000, 0);
+        assert_joined(writer, expected);
+    }
+}
+
+static void the_agent_is_no_part_of_the_program(void **state)
+{
+    without_agent("clone>abegin_thread>work", "clone>work");
+    without_agent("main>work>ahook>aslow_path>cread", "main>work>cread");
+    without_agent("main>work>ahook>aslow_path", "main>work>aslow_path"); /* its own time */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +253,7 @@ int main(void)
         cmocka_unit_test(what_both_neighbours_have_is_certain),
         cmocka_unit_test(calls_that_were_seen_for_certain_are_known),
         cmocka_unit_test(what_was_read_long_before_does_not_count),
+        cmocka_unit_test(the_agent_is_no_part_of_the_program),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -2,12 +2,16 @@
  *
  * A chain is a run of rows, innermost frame first. Workers scan chunks in parallel, each with a tree of its own; frames
  * that a chain shares with the one before it are not looked up again. Chains at the ends of chunks may continue in the
- * next one: their rows are set aside, and so are all rows of a table that is not in order. */
+ * next one: their rows are set aside, and so are all rows of a table that is not in order.
+ *
+ * The agent's frames are left out: it is a guest in the program, and what it calls (a thread's function) would be below
+ * it. Only an innermost frame stays, which is time that the agent itself took. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "report/schema/chain_tables.h"
 #include "stacks.h"
 
@@ -22,6 +26,7 @@ struct loose_row {
     struct raw_frame frame;
 };
 
+enum { KNOWN_MODULES = 64 };
 struct worker {
     struct keys frames, nodes;
     struct stack_chain *chains; /* owned, as all below */
@@ -33,9 +38,14 @@ struct worker {
     size_t before_count, before_room, path_room;
     uint32_t *callee;         /* of a node, the child that was found last; the next is mostly the same */
     size_t callee_room;
+    struct {
+        int64_t id;           /* + 1; 0: none */
+        int is_agent;
+    } modules[KNOWN_MODULES]; /* those met last */
 };
 
 struct walk {
+    struct report *report;
     struct worker *workers;
     size_t worker_count;
     enum stack_frame_kind kind;
@@ -87,6 +97,19 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
     return node;
 }
 
+static int is_of_agent(const struct walk *walk, struct worker *worker, const struct raw_frame *frame)
+{
+    int64_t id = frame->part[FRAME_MODULE];
+    size_t place = (uint64_t)id % KNOWN_MODULES;
+
+    if (worker->modules[place].id != id + 1) {
+        const char *file = path_base_name(report_string(walk->report, id, NULL));
+        worker->modules[place].id = id + 1;
+        worker->modules[place].is_agent = strncmp(file, "libtacho-", strlen("libtacho-")) == 0;
+    }
+    return worker->modules[place].is_agent;
+}
+
 /* Adds the chain's next frame, from the outermost on. is_same: all frames so far are those of the chain before. */
 struct climb {
     size_t depth;
@@ -125,7 +148,7 @@ static int add_run(const struct walk *walk, struct worker *worker, const struct 
         return ERR_NO_MEMORY;
     for (size_t row = behind; row-- > first;) {
         struct raw_frame frame = frame_of(walk, block, row);
-        if (climb(worker, &at, &frame) != 0)
+        if ((row == first || !is_of_agent(walk, worker, &frame)) && climb(worker, &at, &frame) != 0)
             return ERR_NO_MEMORY;
     }
     worker->before_count = at.depth;
@@ -217,14 +240,14 @@ static int gather_loose(struct walk *walk)
     return 0;
 }
 
-static int add_loose_run(struct worker *worker, const struct loose_row *rows, size_t count)
+static int add_loose_run(const struct walk *walk, struct worker *worker, const struct loose_row *rows, size_t count)
 {
     struct climb at = { .is_same = 1, .node = STACK_EMPTY };
 
     if (make_path(worker, count) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = count; row-- > 0;)
-        if (climb(worker, &at, &rows[row].frame) != 0)
+        if ((row == 0 || !is_of_agent(walk, worker, &rows[row].frame)) && climb(worker, &at, &rows[row].frame) != 0)
             return ERR_NO_MEMORY;
     worker->before_count = at.depth;
     return add_chain(worker, rows[0].id, at.node);
@@ -244,7 +267,7 @@ static int add_loose(struct walk *walk)
     for (size_t first = 0, behind; first < count; first = behind) {
         for (behind = first + 1; behind < count && rows[behind].id == rows[first].id;)
             behind++;
-        if (add_loose_run(worker, rows + first, behind - first) != 0)
+        if (add_loose_run(walk, worker, rows + first, behind - first) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -397,7 +420,8 @@ int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const 
                       struct error *err)
 {
     const struct report_table *table = report_table(stacks->report, name);
-    struct walk walk = { .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE,
+    struct walk walk = { .report = stacks->report,
+                         .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE,
                          .lines = lines };
 
     *chains = (struct stack_chains){ 0 };
@@ -409,7 +433,7 @@ int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const 
     if (!walk.is_disordered && !is_torn(chains))
         return 0;
     stack_chains_free(chains);
-    walk = (struct walk){ .kind = walk.kind, .lines = lines, .all_loose = 1 };
+    walk = (struct walk){ .report = stacks->report, .kind = walk.kind, .lines = lines, .all_loose = 1 };
     return read_once(chains, stacks, table, &walk, err);
 }
 
