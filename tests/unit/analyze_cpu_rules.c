@@ -622,7 +622,8 @@ static void many_short_processes_are_found(void **state)
     assert_int_equal(table_row(table, 0)[0].integer, MS(300));
     table_delete(table);
     EXPECT(report, "process_starts",
-           "sh (100) started 30 processes that lived less than 100 ms, 50 a second, mostly true");
+           "sh (100) started 30 processes that lived less than 100 ms, 50 a second, mostly true; they took at least "
+           "300 ms");
     report_close(report);
     report = process_capture(19, 10);  /* too few */
     EXPECT_NOTHING(report, "process_starts");
@@ -632,6 +633,32 @@ static void many_short_processes_are_found(void **state)
     report_close(report);
     report = process_capture(30, 100); /* they work */
     EXPECT_NOTHING(report, "process_starts");
+    report_close(report);
+}
+
+/* Each process is forked in 5 ms, runs for 10, and is waited for up to 2 ms behind its end; a long wait for another one
+ * is not theirs. The row leads to the time of all of them. */
+static void what_a_parent_spends_on_processes_counts(void **state)
+{
+    enum { IMPACT, PROCESSES, RATE, DURATION, START };
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/bin/sh", NULL);
+    for (int i = 0; i < 30; i++) {
+        int64_t at = 100 + i * 20;
+        add_call(writer, (struct call){ "fork", MAIN, at, at + 5, 0, 0, 0, 0 });
+        add_call(writer, (struct call){ "waitpid", MAIN, at + 5, at + 17, 0, 0, 0, 0 });
+        add_process(writer, 200 + i, PID, at + 5, at + 15, "/bin/true", NULL);
+    }
+    add_call(writer, (struct call){ "waitpid", MAIN, 800, 1000, 0, 0, 0, 0 });
+    struct report *report = finish(writer);
+    struct table *table = run_rule(report, "process_starts");
+    const struct table_cell *row = table_row(table, 0);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(row[IMPACT].integer, MS(30 * 17));
+    assert_int_equal(row[START].integer, MS(100));
+    assert_int_equal(row[DURATION].integer, MS(29 * 20 + 17));
+    table_delete(table);
     report_close(report);
 }
 
@@ -754,6 +781,7 @@ int main(void)
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
         cmocka_unit_test(many_short_processes_are_found),
+        cmocka_unit_test(what_a_parent_spends_on_processes_counts),
         cmocka_unit_test(a_slow_start_is_found),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),

@@ -37,9 +37,9 @@ static const struct kind_names {
     { OS_CALL_WAIT, 0,
       " sleep usleep nanosleep clock_nanosleep thrd_sleep pthread_join pthread_timedjoin_np pthread_clockjoin_np"
       " thrd_join pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait cnd_timedwait"
-      " pthread_barrier_wait sem_wait sem_timedwait sem_clockwait semop semtimedop wait waitpid wait3 wait4 waitid"
-      " pclose syscall " },
+      " pthread_barrier_wait sem_wait sem_timedwait sem_clockwait semop semtimedop syscall " },
     { OS_CALL_START, 0, " fork vfork posix_spawn posix_spawnp system popen " },
+    { OS_CALL_CHILD, 0, " wait waitpid wait3 wait4 waitid pclose " },
     { OS_CALL_LOAD, 0, " dlopen dlmopen " },
 };
 

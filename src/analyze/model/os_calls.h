@@ -9,8 +9,9 @@ enum os_call_kind {
     OS_CALL_LOCK,   /* waits for a lock that another thread or process holds */
     OS_CALL_IO,     /* files, sockets, pipes, names of hosts */
     OS_CALL_EVENTS, /* waits for events that a server or a loop handles: idle by design */
-    OS_CALL_WAIT,   /* waits for other threads or processes, or sleeps */
+    OS_CALL_WAIT,   /* waits for other threads, or sleeps */
     OS_CALL_START,  /* starts a process */
+    OS_CALL_CHILD,  /* waits for a child process */
     OS_CALL_LOAD,   /* loads a library */
     OS_CALL_KINDS
 };

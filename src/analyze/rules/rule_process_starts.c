@@ -1,4 +1,8 @@
-/* The rule process_starts: programs that start many short processes, one after another. */
+/* The rule process_starts: programs that start many short processes, one after another.
+ *
+ * A process is recorded from the moment on at which its program runs. What it costs before that, and behind its end, is
+ * known from its parent: the time in fork() and its like, and in waitpid() and its like. The copies of pages that a
+ * parent makes behind a fork are not recorded, so the sum is a lower bound. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -23,9 +27,16 @@ struct life {
     int64_t exe; /* of its last program; a string id, -1: not known */
 };
 
-/* The short processes of a parent. */
+/* The short processes of a parent: when the first and the last of them began, and the time that they took. */
 struct parent {
-    int64_t id, count, impact_ns, until_ns, first_ns, last_ns, longest_ns, longest_start_ns;
+    int64_t id, count, first_ns, last_ns;
+    int64_t impact_ns, begin_ns, until_ns;
+};
+
+/* A stretch of time that a parent spent on short processes. */
+struct stretch {
+    uint32_t parent;
+    int64_t from_ns, to_ns;
 };
 
 struct search {
@@ -33,12 +44,14 @@ struct search {
     struct rule rule;
     struct report_span time;
     struct filter filter;
-    struct keys ids;        /* of processes */
-    struct life *lives;     /* owned; by number of the id, later by start */
+    struct keys ids;           /* of processes */
+    struct life *lives;        /* owned; by number of the id, later by start */
     size_t life_room;
     struct keys parent_ids;
-    struct parent *parents; /* owned; by number of the id */
+    struct parent *parents;    /* owned; by number of the id */
     size_t parent_room;
+    struct stretch *stretches; /* owned */
+    size_t stretch_count, stretch_room;
     struct tally tally;
     struct os_calls calls;
     struct call_origins origins;
@@ -52,6 +65,7 @@ static void search_free(struct search *search)
     free(search->lives);
     keys_free(&search->parent_ids);
     free(search->parents);
+    free(search->stretches);
     tally_free(&search->tally);
     os_calls_free(&search->calls);
     call_origins_close(&search->origins);
@@ -109,31 +123,30 @@ close_rows:
     return code;
 }
 
+static int add_stretch(struct search *search, uint32_t parent, int64_t from_ns, int64_t to_ns)
+{
+    if (array_reserve(&search->stretches, &search->stretch_room, search->stretch_count + 1,
+                      sizeof *search->stretches) != 0)
+        return ERR_NO_MEMORY;
+    search->stretches[search->stretch_count++] = (struct stretch){ parent, from_ns, to_ns };
+    return 0;
+}
+
 static int add_child(struct search *search, const struct life *life)
 {
-    int64_t time = saturating_duration(life->start_ns, life->end_ns);
     uint32_t number = keys_add(&search->parent_ids, &life->parent);
 
     if (number == NO_KEY ||
         array_reserve_zeroed(&search->parents, &search->parent_room, number + 1u, sizeof *search->parents) != 0)
         return ERR_NO_MEMORY;
     struct parent *parent = &search->parents[number];
-    if (parent->count++ == 0) {
-        parent->id = life->parent;
-        parent->until_ns = INT64_MIN;
-        parent->first_ns = life->start_ns;
-    }
+    if (parent->count++ == 0)
+        *parent = (struct parent){ life->parent, 1, life->start_ns, life->start_ns, 0, INT64_MAX, INT64_MIN };
     parent->last_ns = life->start_ns;
-    int64_t from = life->start_ns > parent->until_ns ? life->start_ns : parent->until_ns;
-    if (from < life->end_ns) {
-        parent->impact_ns = saturating_add(parent->impact_ns, saturating_duration(from, life->end_ns));
-        parent->until_ns = life->end_ns;
-    }
-    if (time > parent->longest_ns) {
-        parent->longest_ns = time;
-        parent->longest_start_ns = life->start_ns;
-    }
-    return tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHAT_RAN, life->exe, 0 }, 1);
+    return add_stretch(search, number, life->start_ns, life->end_ns) != 0 ||
+                   tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHAT_RAN, life->exe, 0 }, 1) != 0
+               ? ERR_NO_MEMORY
+               : 0;
 }
 
 static int find_parents(struct search *search)
@@ -148,29 +161,64 @@ static int find_parents(struct search *search)
     return 0;
 }
 
-/* The calls of a parent that started processes, by the function that made them. */
-static int find_places(struct search *search)
+/* A call of a parent that started a process, or waited for one. */
+static int add_call(struct search *search, uint32_t parent, const struct os_call *call)
+{
+    struct call_origin origin;
+
+    if (saturating_duration(call->start_ns, call->end_ns) < SHORT_NS &&
+        add_stretch(search, parent, call->start_ns, call->end_ns) != 0)
+        return ERR_NO_MEMORY;
+    if (call->kind != OS_CALL_START)
+        return 0;
+    if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
+        return ERR_NO_MEMORY;
+    return origin.frame == NO_KEY
+               ? 0
+               : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ parent, STARTED_IN, origin.frame, 0 }, 1);
+}
+
+static int find_calls(struct search *search)
 {
     for (size_t i = 0; i < search->calls.count; i++) {
         const struct os_call *call = &search->calls.list[i];
         uint32_t parent = keys_find(&search->parent_ids, &(int64_t){ global_process(call->thread) });
-        struct call_origin origin;
-        if (parent == NO_KEY)
-            continue;
-        if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0 ||
-            (origin.frame != NO_KEY &&
-             tally_add(&search->tally, (int64_t[TALLY_PARTS]){ parent, STARTED_IN, origin.frame, 0 }, 1) != 0))
+        if (parent != NO_KEY && add_call(search, parent, call) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+
+    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+/* Adds up the time that the stretches of each parent cover. */
+static void sum_up(struct search *search)
+{
+    if (search->stretch_count)
+        qsort(search->stretches, search->stretch_count, sizeof *search->stretches, by_begin);
+    for (size_t i = 0; i < search->stretch_count; i++) {
+        const struct stretch *stretch = &search->stretches[i];
+        struct parent *parent = &search->parents[stretch->parent];
+        int64_t from = stretch->from_ns > parent->until_ns ? stretch->from_ns : parent->until_ns;
+        parent->begin_ns = stretch->from_ns < parent->begin_ns ? stretch->from_ns : parent->begin_ns;
+        if (from >= stretch->to_ns)
+            continue;
+        parent->impact_ns = saturating_add(parent->impact_ns, saturating_duration(from, stretch->to_ns));
+        parent->until_ns = stretch->to_ns;
+    }
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { IMPACT, PROCESSES, RATE, LONGEST, AT, PID, PROGRAM, STARTS, WHERE, CELLS };
+enum { IMPACT, PROCESSES, RATE, DURATION, AT, PID, PROGRAM, STARTS, WHERE, CELLS };
 static const struct table_column columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },        { "Processes", CELL_INT, UNIT_NONE, 0 },
-    { "Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Longest", CELL_INT, UNIT_NS, 0 },
+    { "Per Second", CELL_REAL, UNIT_NONE, 1 }, { "Duration", CELL_INT, UNIT_NS, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },       { "PID", CELL_INT, UNIT_ID, 0 },
     { "Program", CELL_TEXT, UNIT_NONE, 0 },    { "Starts", CELL_TEXT, UNIT_NONE, 0 },
     { "Where", CELL_TEXT, UNIT_NONE, 0 },
@@ -212,8 +260,8 @@ static int add_row(const struct search *search, struct table *table, uint32_t nu
     cell_set_int(&row[IMPACT], parent->impact_ns);
     cell_set_int(&row[PROCESSES], parent->count);
     cell_set_real(&row[RATE], rate_of(parent));
-    cell_set_int(&row[LONGEST], parent->longest_ns);
-    cell_set_int(&row[AT], parent->longest_start_ns);
+    cell_set_int(&row[DURATION], saturating_duration(parent->begin_ns, parent->until_ns));
+    cell_set_int(&row[AT], parent->begin_ns);
     cell_set_int(&row[PID], global_pid_number(parent->id));
     for (int cell = PROGRAM; cell <= WHERE; cell++) {
         add_text(text, search, number, cell);
@@ -247,7 +295,7 @@ free_text:
 static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
 {
     struct report *report = search->report;
-    const struct os_call_choice starts = os_calls_of(OS_CALL_START);
+    struct os_call_choice starts = os_calls_of(OS_CALL_START);
     int code;
 
     if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
@@ -257,6 +305,7 @@ static int read_all(struct search *search, const struct analysis_request *reques
         return code;
     if (search->ids.count < LEAST_STARTS) /* no need to read calls */
         return 0;
+    starts.least_ns[OS_CALL_CHILD] = 0;
     if ((code = os_calls_read(&search->calls, report, &starts, &search->filter, err)) != 0 ||
         (code = call_origins_open(&search->origins, report, err)) != 0)
         return code;
@@ -274,14 +323,18 @@ static int process_starts(struct report *report, const struct analysis_request *
     if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
         (code = read_all(&search, request, err)) != 0)
         goto done;
-    if (!table || find_parents(&search) != 0 || find_places(&search) != 0 || fill(&search, table, percent) != 0)
+    if (!table || find_parents(&search) != 0 || find_calls(&search) != 0)
+        code = ERR_NO_MEMORY;
+    sum_up(&search);
+    if (code != 0 || fill(&search, table, percent) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
 done:
     search_free(&search);
     return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
 }
 
-/* "make (2100) started 412 processes that lived less than 100 ms, 129 a second, mostly cc1, in run_job (job.c:12)" */
+/* "make (2100) started 412 processes that lived less than 100 ms, 129 a second, mostly cc1, in run_job (job.c:12);
+ * they took at least 1.30 s" */
 static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
@@ -293,6 +346,8 @@ static void say(struct text *out, const struct table *table, size_t at)
     text_addf(out, " processes that lived less than 100 ms, %.0f a second", row[RATE].real);
     rule_add_text(out, ", mostly ", &row[STARTS]);
     rule_add_text(out, ", in ", &row[WHERE]);
+    text_add(out, "; they took at least ");
+    human_time(out, row[IMPACT].integer);
 }
 
 static const char *const process_tables[] = { "TACHO_PROCESS", NULL };
@@ -300,9 +355,12 @@ const struct analysis rule_process_starts = {
     .name = "process_starts",
     .title = "Many Short Processes",
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>]",
-    .help = "Programs that start many short processes. A program is a finding if it starts at least 20 processes that "
-            "live less than 100 ms each, at least 10 a second, and if such processes live in at least threshold (10) "
-            "percent of the capture's time. Impact is the wall time in which at least one of them lived.",
+    .help =
+        "Programs that start many short processes. A program is a finding if it starts at least 20 processes that "
+        "live less than 100 ms each, at least 10 a second, and if these take at least threshold (10) percent of the "
+        "capture's time. Impact is the wall time in which at least one of them lived, or the program was in a call "
+        "that started one or waited for one (fork, posix_spawn, waitpid, if OS calls were recorded). Page faults "
+        "behind a fork cost more; so it is a lower bound.",
     .needs = { { "processes", process_tables } },
     .run = process_starts,
     .finding = say,

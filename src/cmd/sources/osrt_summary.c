@@ -10,7 +10,7 @@ static int is_waiting(const struct table_cell *name)
 {
     enum os_call_kind kind = os_call_kind(name->text.bytes, name->text.length);
 
-    return kind == OS_CALL_LOCK || kind == OS_CALL_WAIT || kind == OS_CALL_EVENTS;
+    return kind == OS_CALL_LOCK || kind == OS_CALL_WAIT || kind == OS_CALL_CHILD || kind == OS_CALL_EVENTS;
 }
 
 /* The sum of all waiting, over all threads, and the three largest parts. */
