@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyze/rules/rule.h"
+#include "analyze/rules/rule_state.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
@@ -35,7 +37,7 @@ static void note_missing(struct text *out, struct run_human *run, struct report 
     struct text line = { 0 };
 
     if (run->by_default) {
-        if (!missing || missing->tables[0]) /* else no file has it */
+        if (rule_state(analysis, report) != RULE_FOREIGN)
             list_missing(run, analysis->name, missing ? analysis_need_option(missing) : NULL);
         return;
     }
@@ -121,6 +123,16 @@ static size_t rows_to_show(const struct run_human *run, const struct table *tabl
     return shown < most ? shown : most;
 }
 
+static void add_advice(struct text *out, const struct run_human *run, const struct table *table,
+                       const struct analysis *rule)
+{
+    struct text advice = { 0 };
+
+    rule_add_advice(&advice, rule, table);
+    add_sentence(out, run, text_string(&advice));
+    text_free(&advice);
+}
+
 static void add_table(struct text *out, const struct run_human *run, struct table *table,
                       const struct selection_item *wanted)
 {
@@ -137,7 +149,7 @@ static void add_table(struct text *out, const struct run_human *run, struct tabl
     if (shown < rows)
         add_more(out, run, wanted, rows - shown, is_negligible);
     if (analysis->advice && !run->by_default) /* the default list begins with all advice */
-        add_sentence(out, run, analysis->advice);
+        add_advice(out, run, table, analysis);
     text_add_char(out, '\n');
 }
 
@@ -153,8 +165,12 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     all.options = options;
     all.option_count = 1 + selection_options(wanted, options + 1);
     int code = analysis_run(wanted->analysis, report, &all, &table, err);
-    if (code == ERR_NO_DATA && !run->delivery->quiet)
-        note_missing(out, run, report, wanted->analysis, err);
+    if (code == ERR_NO_DATA && !run->delivery->quiet) {
+        if (wanted->analysis->praise && rule_state(wanted->analysis, report) == RULE_CLEAR)
+            note_nothing(out, run, wanted->analysis);
+        else
+            note_missing(out, run, report, wanted->analysis, err);
+    }
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     if (table_row_count(table))

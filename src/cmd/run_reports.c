@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rules/rule.h"
 #include "cmd/print/display.h"
 #include "cmd/print/reference.h"
 #include "open_report.h"
@@ -88,8 +89,11 @@ static int print_report(struct text *out, struct report *report, const char *pat
     if (shown && rows > shown)
         text_addf(out, "\n… %zu more row%s: -r %s\n", rows - shown, rows - shown == 1 ? "" : "s", analysis->name);
     if (!style->quiet && analysis->advice && rows) {
+        struct text advice = { 0 };
+        rule_add_advice(&advice, analysis, table);
         text_add_char(out, '\n');
-        display_add_wrapped(out, analysis->advice, 0, 0, DISPLAY_LINE);
+        display_add_wrapped(out, text_string(&advice), 0, 0, DISPLAY_LINE);
+        text_free(&advice);
     }
     if (!style->quiet)
         text_add_char(out, '\n');

@@ -46,7 +46,7 @@ class Contended(lib.Case):
         self.assertIn("analyze -r lock_contention ", summary[-1])
         shown = self.tacho("analyze", "-f", "human", path)
         self.assertLess(shown.find("lock_contention"), shown.find("Nothing found by"))
-        self.assertIn("gpu_time_util (--trace=cuda)", " ".join(shown.split()))
+        self.assertNotRegex(shown, "gpu_time_util|cuda_memset_sync|gil_contention", "rules on other kinds of programs are not named")
         nothing = self.tacho("analyze", "-f", "human", "--filter-time", "0/1us", path)
         self.assertRegex(nothing, r"^Nothing found by: lock_contention, ", "names checks, and advice_sum is none")
 
@@ -56,6 +56,13 @@ class Contended(lib.Case):
         lock = json.loads(self.tacho("analyze", "-q", "-f", "json", "-r", "lock_contention", os.path.join(self.folder, "report.tacho")))[0]
         self.assertEqual(lock["Lock"], "queue_lock (contended)")
         self.assertEqual(lock["Waited In"], f"take_turn (contended.c:{line_with('waits')})")
+
+    def test_rules_without_data_name_the_option_that_records_it(self):
+        path = self.path("bare.tacho")
+        subprocess.run([lib.TACHO, "profile", "-t", "nvtx", "-o", path, lib.program("contended")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        shown = " ".join(self.tacho("analyze", "-f", "human", path).split())
+        self.assertRegex(shown, r"Not checked, for lack of data: .*gpu_time_util \(--trace=cuda\), lock_contention, blocked_io \(--trace=osrt\)")
+        self.assertNotIn("gil_contention", shown)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
+#include "analyze/rules/rule_state.h"
 #include "base/text.h"
 #include "made_report.h"
 
@@ -112,6 +113,29 @@ static void add_module(struct writer *writer, const char *file, int64_t address,
     ROW_SET(&row, TACHO_MODULE, address, address);
     ROW_SET(&row, TACHO_MODULE, size, size);
     writer_append(writer, TABLE_TACHO_MODULE, &row);
+}
+
+struct cuda_call {
+    const char *name;
+    int64_t from, to;
+};
+static void add_cuda_call(struct writer *writer, struct cuda_call call)
+{
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(PID, MAIN));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(call.from));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(call.to));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, call.name));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+}
+
+static void add_kernel(struct writer *writer, int64_t from, int64_t to)
+{
+    made_kernel(writer,
+                (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = NO_ID, .name = "kernel" });
 }
 
 static void add_process(struct writer *writer, int64_t pid, int64_t parent, int64_t from, int64_t to, const char *exe,
@@ -555,12 +579,11 @@ static void a_holder_is_named_for_one_thread(void **state)
 
 /* ---- CPUs ------------------------------------------------------------------------------------------------------ */
 
-/* Two threads on one CPU, each of which ran for `run` of 1000 ms and was in a run queue for the rest. */
-static struct report *cpu_capture(int64_t run, int64_t queue)
+/* Two threads (or one, up to FIRST) on one CPU, each of which ran for `run` of 1000 ms and was in a run queue for the
+ * rest. */
+static void add_cpu_threads(struct writer *writer, int64_t last, int64_t run, int64_t queue)
 {
-    struct writer *writer = capture();
-
-    for (int64_t tid = FIRST; tid <= SECOND; tid++) {
+    for (int64_t tid = FIRST; tid <= last; tid++) {
         struct row_TACHO_THREAD_SCHED row = { 0 };
         add_thread(writer, tid, tid == FIRST ? "worker1" : "worker2");
         ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(PID, tid));
@@ -577,7 +600,28 @@ static struct report *cpu_capture(int64_t run, int64_t queue)
         ROW_SET(&row, TACHO_CPU_TIME, idleNs, 0);
         writer_append(writer, TABLE_TACHO_CPU_TIME, &row);
     }
+}
+
+static struct report *cpu_capture(int64_t run, int64_t queue)
+{
+    struct writer *writer = capture();
+
+    add_cpu_threads(writer, SECOND, run, queue);
     return finish(writer);
+}
+
+static void add_switch(struct writer *writer, int64_t pid, int64_t at, int is_in)
+{
+    enum { PREEMPTED = 6 };
+    struct row_SCHED_EVENTS row = { 0 };
+
+    ROW_SET(&row, SCHED_EVENTS, start, MS(at));
+    ROW_SET(&row, SCHED_EVENTS, cpu, 0);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, made_thread(pid, pid));
+    if (!is_in)
+        ROW_SET(&row, SCHED_EVENTS, threadState, PREEMPTED);
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
 }
 
 static void threads_without_a_cpu_are_found(void **state)
@@ -598,6 +642,25 @@ static void threads_without_a_cpu_are_found(void **state)
     report = cpu_capture(480, 50); /* 9.4 % */
     EXPECT_NOTHING(report, "cpu_oversubscription");
     assert_int_equal(count_with(report, "cpu_oversubscription", "threshold", "9"), 1);
+    report_close(report);
+}
+
+/* In a capture of the whole machine, another program runs for 400 ms and is without a CPU for 600 ms: no finding, and
+ * no part of what the program itself used. */
+static void processes_of_others_are_no_findings(void **state)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/opt/mx", NULL);
+    add_cpu_threads(writer, SECOND, 300, 700);
+    add_switch(writer, 999, 0, 1);
+    add_switch(writer, 999, 200, 0);
+    add_switch(writer, 999, 800, 1);
+    add_switch(writer, 999, 1000, 0);
+    struct report *report = finish(writer);
+    EXPECT(report, "cpu_oversubscription",
+           "process 100: on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
+           "that its threads wanted one; longest thread worker1 (11), 700 ms; other programs used 40 % of the CPUs");
     report_close(report);
 }
 
@@ -668,7 +731,6 @@ static void what_a_parent_spends_on_processes_counts(void **state)
 static struct report *start_capture(int64_t imports, int64_t cuda)
 {
     struct writer *writer = capture();
-    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
     add_process(writer, PID, 0, 0, 1000, "/usr/bin/python3", NULL);
     for (int64_t at = 0; at <= 390; at += 10)
@@ -677,19 +739,10 @@ static struct report *start_capture(int64_t imports, int64_t cuda)
     add_python_frame(writer, 1, 1, "_find_and_load", "<frozen importlib._bootstrap>", 1);
     add_python_frame(writer, 1, 2, "<module>", "/src/train.py", 3);
     add_python_frame(writer, 2, 0, "<module>", "/src/train.py", 9);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(PID, MAIN));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
-    for (int inner = 1; inner >= 0; inner--) { /* a call inside it, which ends first */
-        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(400 + inner * 10));
-        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(400 + cuda - inner * 10));
-        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, inner ? "cuInit" : "cudaMalloc_v3020"));
-        writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
-    }
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(750)); /* behind the first kernel */
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(990));
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
-    made_kernel(writer, (struct made_kernel){ .begin = MS(700), .end = MS(710), .pid = PID, .id = NO_ID, .name = "k" });
+    add_cuda_call(writer, (struct cuda_call){ "cuInit", 410, 390 + cuda });    /* inside of the next, and ends first */
+    add_cuda_call(writer, (struct cuda_call){ "cudaMalloc_v3020", 400, 400 + cuda });
+    add_cuda_call(writer, (struct cuda_call){ "cudaMalloc_v3020", 750, 990 }); /* behind the first kernel */
+    add_kernel(writer, 700, 710);
     return finish(writer);
 }
 
@@ -703,6 +756,27 @@ static void a_slow_start_is_found(void **state)
     report_close(report);
     report = start_capture(190, 190); /* below 200 ms */
     EXPECT_NOTHING(report, "slow_start");
+    report_close(report);
+}
+
+/* A program in C that pins memory at its start: the sentence names the call, and the advice is about that. */
+static void pinned_memory_is_no_initialization(void **state)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/opt/app", NULL);
+    add_cuda_call(writer, (struct cuda_call){ "cudaSetDevice_v3020", 0, 100 });
+    add_cuda_call(writer, (struct cuda_call){ "cuMemHostAlloc", 110, 390 }); /* inside of the next */
+    add_cuda_call(writer, (struct cuda_call){ "cudaMallocHost_v3020", 100, 400 });
+    add_kernel(writer, 700, 710);
+    struct report *report = finish(writer);
+    struct table *table = run_rule(report, "slow_start");
+    const char *advice = rule_advice(&rule_slow_start, table, 0);
+    assert_non_null(strstr(advice, "Pinning memory"));
+    assert_null(strstr(advice, "import"));
+    table_delete(table);
+    EXPECT(report, "slow_start",
+           "app (100): allocation of pinned memory took 300 ms, 30 % of the time; mostly cudaMallocHost, 300 ms");
     report_close(report);
 }
 
@@ -722,22 +796,29 @@ static void loading_of_libraries_is_found(void **state)
 
 /* ---- advice_sum ------------------------------------------------------------------------------------------------ */
 
+static struct table *advice_of(struct report *report)
+{
+    const struct analysis_request everything = { 0 };
+    struct table *table = NULL;
+    struct error err;
+
+    if (analysis_run(analysis_find("advice_sum"), report, &everything, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    return table;
+}
+
 /* Two locks, each waited for in 600 of 1000 ms, and a slow start of 300 ms: the locks come first, and their impact is
  * not above the time of the capture. */
 static void the_largest_impact_comes_first(void **state)
 {
     enum { IMPACT, FOUND, RULE, FINDING, ADVICE };
-    const struct analysis_request everything = { 0 };
     struct writer *writer = mutex_capture();
-    struct table *table = NULL;
-    struct error err;
 
     add_mutex_program(writer, 0x1040);
     add_mutex_program(writer, 0x1080);
     add_call(writer, (struct call){ "dlopen", MAIN, 100, 400, 0, 0, 0, 0 });
     struct report *report = finish(writer);
-    if (analysis_run(analysis_find("advice_sum"), report, &everything, &table, &err) != 0)
-        fail_msg("%s", err.text);
+    struct table *table = advice_of(report);
     assert_int_equal(table_row_count(table), 2);
     const struct table_cell *first = table_row(table, 0), *second = table_row(table, 1);
     assert_int_equal(first[IMPACT].integer, MS(1000));
@@ -751,6 +832,108 @@ static void the_largest_impact_comes_first(void **state)
     assert_string_equal(second[FINDING].text.bytes,
                         "process 100: loading of libraries took 300 ms, 30 % of the time, at 0.1000 s");
     table_delete(table);
+    report_close(report);
+}
+
+/* The place of a rule in advice_sum, and its impact in ms. */
+static void expect_advice(struct report *report, size_t place, const char *rule, int64_t impact)
+{
+    enum { IMPACT, FOUND, RULE };
+    struct table *table = advice_of(report);
+
+    assert_true(place < table_row_count(table));
+    assert_string_equal(table_row(table, place)[RULE].text.bytes, rule);
+    assert_int_equal(table_row(table, place)[IMPACT].integer, MS(impact));
+    table_delete(table);
+}
+
+/* The program has enough CPUs for its threads, but others use them. */
+static void causes_outside_of_the_program_come_last(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_cpu_threads(writer, SECOND, 100, 300);
+    add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 100, 200, 1, FIRST, 0x1040, 0 });
+    struct report *report = finish(writer);
+    expect_advice(report, 0, "lock_contention", 100);
+    expect_advice(report, 1, "cpu_oversubscription", 300);
+    report_close(report);
+    writer = mutex_capture(); /* unless they took most of the time */
+    add_cpu_threads(writer, FIRST, 300, 700);
+    add_call(writer, (struct call){ "pthread_mutex_lock", SECOND, 100, 200, 1, FIRST, 0x1040, 0 });
+    report = finish(writer);
+    expect_advice(report, 0, "cpu_oversubscription", 700);
+    expect_advice(report, 1, "lock_contention", 100);
+    report_close(report);
+}
+
+/* A wait before the first work is the start of CUDA. The next wait ends 5 ms behind its kernel, and the GPU is idle up
+ * to the next one at 500: 100 ms. The last one costs the 5 ms in which the GPU had finished. */
+static void a_wait_for_a_gpu_that_works_costs_nothing(void **state)
+{
+    struct writer *writer = capture();
+
+    add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 60 });
+    add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 100, 405 });
+    add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 500, 955 });
+    add_kernel(writer, 100, 400);
+    add_kernel(writer, 500, 950);
+    struct report *report = finish(writer);
+    expect_advice(report, 0, "cuda_api_sync", 105);
+    report_close(report);
+    writer = capture(); /* a wait that is shorter than the gap behind it can save no more than itself */
+    add_cuda_call(writer, (struct cuda_call){ "cudaStreamSynchronize_v3020", 400, 410 });
+    add_kernel(writer, 100, 400);
+    add_kernel(writer, 500, 1000);
+    report = finish(writer);
+    expect_advice(report, 1, "cuda_api_sync", 10); /* behind the idle time itself */
+    report_close(report);
+}
+
+/* ---- what was checked ------------------------------------------------------------------------------------------ */
+
+static void add_setting(struct writer *writer, const char *name, const char *value)
+{
+    struct row_META_DATA_CAPTURE row = { 0 };
+
+    ROW_SET(&row, META_DATA_CAPTURE, name, made_string(writer, name));
+    ROW_SET(&row, META_DATA_CAPTURE, value, made_string(writer, value));
+    writer_append(writer, TABLE_META_DATA_CAPTURE, &row);
+}
+
+static void no_problem_and_not_checked_are_two_things(void **state)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/usr/bin/python3.12", NULL);
+    add_cuda_call(writer, (struct cuda_call){ "cudaSetDevice_v3020", 0, 100 });
+    struct report *report = finish(writer);
+    assert_int_equal(rule_state(&rule_cuda_api_sync, report), RULE_READY);
+    assert_int_equal(rule_state(&rule_cuda_memset_sync, report), RULE_CLEAR); /* CUDA was traced: there were none */
+    assert_int_equal(rule_state(&rule_gil_contention, report), RULE_UNCHECKED);
+    assert_int_equal(rule_state(&rule_lock_contention, report), RULE_UNCHECKED);
+    assert_int_equal(rule_state(&rule_dx12_mem_ops, report), RULE_FOREIGN);
+    report_close(report);
+}
+
+static void rules_on_other_programs_do_not_apply(void **state)
+{
+    struct writer *writer = capture();
+
+    add_process(writer, PID, 0, 0, 1000, "/opt/mx", NULL);
+    add_setting(writer, "SOURCES", "nvtx,osrt,cuda");
+    struct report *report = finish(writer);
+    assert_int_equal(rule_state(&rule_gil_contention, report), RULE_FOREIGN);
+    assert_int_equal(rule_state(&rule_gpu_gaps, report), RULE_FOREIGN);
+    assert_int_equal(rule_state(&rule_cuda_memset_sync, report), RULE_FOREIGN);
+    report_close(report);
+    writer = capture();
+    add_process(writer, PID, 0, 0, 1000, "/opt/mx", NULL);
+    add_module(writer, "/usr/lib/libpython3.12.so.1.0", 0x1000, 0x100);
+    add_setting(writer, "SOURCES", "nvtx,osrt,cudart");
+    report = finish(writer);
+    assert_int_equal(rule_state(&rule_gil_contention, report), RULE_UNCHECKED);
+    assert_int_equal(rule_state(&rule_gpu_gaps, report), RULE_UNCHECKED); /* CUDA was not traced */
     report_close(report);
 }
 
@@ -780,11 +963,17 @@ int main(void)
         cmocka_unit_test(threads_that_take_turns_are_told_apart),
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
+        cmocka_unit_test(processes_of_others_are_no_findings),
         cmocka_unit_test(many_short_processes_are_found),
         cmocka_unit_test(what_a_parent_spends_on_processes_counts),
         cmocka_unit_test(a_slow_start_is_found),
+        cmocka_unit_test(pinned_memory_is_no_initialization),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),
+        cmocka_unit_test(causes_outside_of_the_program_come_last),
+        cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
+        cmocka_unit_test(no_problem_and_not_checked_are_two_things),
+        cmocka_unit_test(rules_on_other_programs_do_not_apply),
         cmocka_unit_test(options_that_record_are_known),
     };
 

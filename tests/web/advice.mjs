@@ -32,12 +32,21 @@ await test("a click leads to the longest wait", async () => {
   assert.equal(await until(() => heading.textContent(), (text) => text !== ""), "pthread_mutex_lock");
 });
 
-await test("rules without data are named, with the option that records it", async () => {
+await test("rules on other kinds of programs are not named", async () => {
   await page.locator("#tab-advice").click();
-  const unchecked = panel.locator(".unchecked");
+  assert.doesNotMatch(await panel.textContent(), /DX12|GIL|CUDA|nothing to improve/);
+});
+
+await test("rules without data are named, with the option that records it", async () => {
+  const bare = join(scratch(), "bare.tacho");
+  execFileSync(process.env.TACHO, ["profile", "-t", "none", "-o", bare, join(process.env.PROGRAMS ?? "", "contended")], { stdio: "ignore" });
+  const other = await view(bare);
+  await other.page.locator("canvas.tracks").focus();
+  await other.page.keyboard.press("v");
+  const unchecked = other.page.locator("#panel-advice .unchecked");
   await unchecked.locator("summary").click();
-  assert.match(await unchecked.textContent(), /GIL Contention: the report has no Python samples\. Record it with --python-sampling=true\./);
-  assert.doesNotMatch(await panel.textContent(), /DX12|nothing to improve/);
+  assert.match(await unchecked.textContent(), /Contended Locks: the report has no OS calls\. Record it with --trace=osrt\./);
+  assert.deepEqual(other.complaints, []);
 });
 
 await test("nothing else went wrong", () => assert.deepEqual(complaints, []));

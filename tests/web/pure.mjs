@@ -81,10 +81,10 @@ await test("values of counters are in the unit that suits", () => {
   for (const [value, unit, words] of cases) assert.equal(units.quantity(value, unit), words);
 });
 
-await test("advice that could gain the most time stands first, and of its places that which could", () => {
+await test("advice stands in the order of the engine, and of its places that first which could gain the most time", () => {
   const place = (rule, from, impact) => ({ rule, title: "", text: "", row: -1, event: -1, from, to: from + 100, impact });
   const rule = (name, impact) => ({ name, title: "", advice: "", count: 2, impact });
-  const sorted = byImpact({ advice: [place("copies", 0, 5), place("gaps", 10, 2), place("copies", 7, 1), place("gaps", 20, 9)], rules: [rule("copies", 6), rule("gaps", 11), rule("none", 0)] });
+  const sorted = byImpact({ advice: [place("copies", 0, 5), place("gaps", 10, 2), place("copies", 7, 1), place("gaps", 20, 9)], rules: [rule("gaps", 11), rule("none", 7), rule("copies", 6)] });
   assert.deepEqual(sorted.map(({ name, impact, places }) => [name, impact, places.map(({ from }) => from)]), [["gaps", 11, [20, 10]], ["copies", 6, [0, 7]]]);
 });
 

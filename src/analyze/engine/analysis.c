@@ -12,7 +12,7 @@ static int has_rows(struct report *report, const char *name)
     return table && table->rows;
 }
 
-static int is_met(const struct analysis_need *need, struct report *report)
+int analysis_need_is_met(const struct analysis_need *need, struct report *report)
 {
     for (const char *const *name = need->tables; *name; name++)
         if (has_rows(report, *name))
@@ -23,7 +23,7 @@ static int is_met(const struct analysis_need *need, struct report *report)
 const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report)
 {
     for (const struct analysis_need *need = analysis->needs; need->data; need++)
-        if (!is_met(need, report))
+        if (!analysis_need_is_met(need, report))
             return need;
     return NULL;
 }

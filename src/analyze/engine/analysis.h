@@ -41,10 +41,18 @@ struct analysis {
                                   * sentence */
     /* Of a rule: appends a sentence about a row, without its full stop: how much, of what, who and where. */
     void (*finding)(struct text *out, const struct table *table, size_t row);
+    /* Of a rule, each may be NULL: how to act on a row, if that depends on it; whether the cause of a row lies outside
+     * of the program; the time that each row costs, in ns, if its cells do not say it. */
+    const char *(*advise)(const struct table *table, size_t row);
+    int (*is_outside)(const struct table *table, size_t row);
+    int (*impact)(struct report *report, const struct table *table, int64_t *out, struct error *err);
 };
 
 /* The first need that the report does not meet, or NULL. */
 const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report);
+
+/* Whether the report has rows for a need. */
+int analysis_need_is_met(const struct analysis_need *need, struct report *report);
 
 /* The option of `tacho profile` that records the data of a need ("--trace=osrt"); NULL: Tacho does not record it. */
 const char *analysis_need_option(const struct analysis_need *need);

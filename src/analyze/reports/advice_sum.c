@@ -1,21 +1,14 @@
 /* advice_sum: the rules that found something, with the time that following their advice could gain; largest first. */
+#include <stdlib.h>
+
 #include "analyze/engine/cell_text.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
+#include "analyze/rules/rule_impact.h"
 #include "base/human.h"
 
 enum { IMPACT, FOUND, RULE, FINDING, ADVICE, CELLS };
 enum { MOMENT_NS = 100000 }; /* how exactly a finding is placed */
-
-static size_t largest_row(const struct table *found)
-{
-    size_t largest = 0;
-
-    for (size_t row = 1; row < table_row_count(found); row++)
-        if (rule_impact(found, row) > rule_impact(found, largest))
-            largest = row;
-    return largest;
-}
 
 /* The moment of a row: where to look on the timeline. */
 static void add_moment(struct text *out, const struct table *found, size_t row)
@@ -31,10 +24,8 @@ static void add_moment(struct text *out, const struct table *found, size_t row)
 }
 
 /* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2)" */
-static void add_finding(struct text *out, const struct analysis *rule, const struct table *found)
+static void add_finding(struct text *out, const struct analysis *rule, const struct table *found, size_t row)
 {
-    size_t row = largest_row(found);
-
     rule_finding(out, rule, found, row);
     add_moment(out, found, row);
     if (table_row_count(found) > 1) {
@@ -44,61 +35,95 @@ static void add_finding(struct text *out, const struct analysis *rule, const str
     }
 }
 
-static int add_row(struct table *table, const struct analysis *rule, const struct table *found, int64_t capture_ns)
+/* What one rule found. */
+struct findings {
+    const struct analysis *rule;
+    struct table *found; /* owned */
+    struct rule_impact impact;
+};
+
+static int add_row(struct table *table, const struct findings *findings)
 {
+    const struct analysis *rule = findings->rule;
+    size_t largest = findings->impact.largest;
     struct table_cell *row = table_add_row(table);
     struct text finding = { 0 };
     int code;
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_int(&row[IMPACT], rule_impact_of_all(found, capture_ns));
-    cell_set_int(&row[FOUND], (int64_t)table_row_count(found));
-    add_finding(&finding, rule, found);
+    cell_set_int(&row[IMPACT], findings->impact.all);
+    cell_set_int(&row[FOUND], (int64_t)table_row_count(findings->found));
+    add_finding(&finding, rule, findings->found, largest);
     if ((code = cell_set_built(table, &row[FINDING], &finding)) != 0 ||
         (code = cell_set_string(table, &row[RULE], rule->name)) != 0)
         goto free_finding;
-    code = cell_set_string(table, &row[ADVICE], rule->advice);
+    code = cell_set_string(table, &row[ADVICE], rule_advice(rule, findings->found, largest));
 free_finding:
     text_free(&finding);
     return code;
 }
 
-/* Runs a rule whose data is in the report, and adds a row if it finds something. */
-static int add_rule(struct table *table, const struct analysis *rule, struct report *report,
-                    const struct analysis_request *request, int64_t capture_ns, struct error *err)
+/* Runs a rule. Without data it finds nothing. */
+static int run_rule(struct findings *findings, struct report *report, const struct analysis_request *request,
+                    int64_t capture_ns, struct error *err)
 {
-    struct table *found;
     int code;
 
-    if (analysis_missing(rule, report))
+    if (analysis_missing(findings->rule, report))
         return 0;
-    if ((code = analysis_run(rule, report, request, &found, err)) != 0)
+    if ((code = analysis_run(findings->rule, report, request, &findings->found, err)) != 0)
         return code;
-    if (table_row_count(found))
-        code = add_row(table, rule, found, capture_ns);
-    table_delete(found);
-    return code;
+    return rule_impact_read(&findings->impact, findings->rule, report, findings->found, capture_ns, err);
 }
 
-static int by_impact(const struct table_cell *a, const struct table_cell *b, void *context)
+static int by_rank(const void *a, const void *b)
 {
-    return (a[IMPACT].integer < b[IMPACT].integer) - (a[IMPACT].integer > b[IMPACT].integer);
+    const struct findings *x = a, *y = b;
+
+    if (x->impact.rank != y->impact.rank)
+        return x->impact.rank < y->impact.rank ? 1 : -1;
+    return (x->impact.all < y->impact.all) - (x->impact.all > y->impact.all);
 }
 
-static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
-                      struct error *err)
+/* Runs all rules, and adds those that found something that costs time. */
+static int fill_from(struct table *table, struct findings *list, size_t count, struct report *report,
+                     const struct analysis_request *request, struct error *err)
 {
     int64_t capture_ns;
     int code;
 
     if ((code = rule_capture_time(report, &capture_ns, err)) != 0)
         return code;
-    for (size_t i = 0; rules[i]; i++)
-        if ((code = add_rule(table, rules[i], report, request, capture_ns, err)) != 0)
+    for (size_t i = 0; i < count; i++) {
+        list[i].rule = rules[i];
+        if ((code = run_rule(&list[i], report, request, capture_ns, err)) != 0)
             return code;
-    table_sort(table, by_impact, NULL);
+    }
+    qsort(list, count, sizeof *list, by_rank);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].impact.all > 0 && (code = add_row(table, &list[i])) != 0)
+            return code;
     return 0;
+}
+
+static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
+                      struct error *err)
+{
+    size_t count = 0;
+
+    while (rules[count])
+        count++;
+    struct findings *list = calloc(count + 1, sizeof *list);
+    if (!list)
+        return ERR_NO_MEMORY;
+    int code = fill_from(table, list, count, report, request, err);
+    for (size_t i = 0; i < count; i++) {
+        table_delete(list[i].found);
+        rule_impact_free(&list[i].impact);
+    }
+    free(list);
+    return code;
 }
 
 static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -136,8 +161,10 @@ const struct analysis analysis_advice_sum = {
     .usage = "",
     .help = "Rules of tacho analyze with findings, largest impact first, with a sentence about the largest finding of "
             "each. Impact is the most time that the advice could save. For GPU rules it is the sum of the durations, "
-            "minus the share in which the GPU was in use; for CPU rules, the wall time in which at least one thread "
-            "waited, at most the length of the capture. Findings of two rules can overlap.",
+            "minus the share in which the GPU was in use (of waits for the GPU, only the time in which the GPU had no "
+            "work, or ran out of it right behind the wait); for CPU rules, the wall time in which at least one thread "
+            "waited, at most the length of the capture. Findings of two rules can overlap. A cause outside of the "
+            "program comes last, unless it took half of the capture.",
     .needs = { { "data that a rule needs", advice_tables } },
     .overlap = "findings overlap",
     .run = advice_sum,

@@ -89,41 +89,6 @@ void rule_add_text(struct text *out, const char *before, const struct table_cell
     text_add_bytes(out, cell->text.bytes, cell->text.length);
 }
 
-/* Whether its rows say their impact, in the first column. */
-static int has_impact(const struct table *table)
-{
-    return strcmp(table_columns(table)[0].name, "Impact") == 0;
-}
-
-int64_t rule_impact(const struct table *table, size_t row)
-{
-    const struct table_column *columns = table_columns(table);
-    const struct table_cell *cells = table_row(table, row);
-    int64_t duration = 0;
-    double idle = 1;
-
-    if (has_impact(table))
-        return cells[0].kind == CELL_INT && cells[0].integer > 0 ? cells[0].integer : 0;
-    for (size_t c = 0; c < table_column_count(table); c++) {
-        if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
-            duration = cells[c].integer;
-        if (columns[c].unit == UNIT_PERCENT && cells[c].kind == CELL_REAL)
-            idle = 1 - cells[c].real / 100;
-    }
-    if (idle == 1 || duration <= 0)
-        return duration > 0 ? duration : 0;
-    return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
-}
-
-int64_t rule_impact_of_all(const struct table *table, int64_t capture_ns)
-{
-    int64_t sum = 0;
-
-    for (size_t row = 0; row < table_row_count(table); row++)
-        sum = saturating_add(sum, rule_impact(table, row));
-    return has_impact(table) && sum > capture_ns ? capture_ns : sum;
-}
-
 /* From ANALYSIS_DETAILS; without it, from the first to the last time of any event. */
 static int capture_span(struct report *report, struct report_span *out, struct error *err)
 {
@@ -195,4 +160,26 @@ void rule_finding(struct text *out, const struct analysis *rule, const struct ta
     }
     text_addf(out, "%s: ", rule->meaning);
     add_figures(out, table, row);
+}
+
+const char *rule_advice(const struct analysis *rule, const struct table *table, size_t row)
+{
+    return rule->advise ? rule->advise(table, row) : rule->advice;
+}
+
+/* Advice is a constant, so equal pointers are equal texts. */
+void rule_add_advice(struct text *out, const struct analysis *rule, const struct table *table)
+{
+    const char *given[8];
+    size_t count = 0, at;
+
+    for (size_t row = 0; row < table_row_count(table) && count < sizeof given / sizeof *given; row++) {
+        const char *advice = rule_advice(rule, table, row);
+        for (at = 0; at < count && given[at] != advice;)
+            at++;
+        if (at < count)
+            continue;
+        text_addf(out, "%s%s", count ? " " : "", advice);
+        given[count++] = advice;
+    }
 }

@@ -23,12 +23,6 @@ int rule_finish(const struct rule *rule, struct table *table, int code,
                 int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                 struct table **out, struct error *err);
 
-/* The most time, in ns, that a user can gain by following the rule's advice, for one row and for all. Rows of rules on
- * CPUs say it (column "Impact"): wall time, so for all together it is at most the time that the capture lasted, which
- * the caller passes. Of other rows it is the duration, less the share of it in which the GPU was in use. */
-int64_t rule_impact(const struct table *table, size_t row);
-int64_t rule_impact_of_all(const struct table *table, int64_t capture_ns);
-
 /* The time that the capture lasted; INT64_MAX if the report does not say. */
 int rule_capture_time(struct report *report, int64_t *out, struct error *err);
 
@@ -37,6 +31,11 @@ int rule_time(const struct rule *rule, struct report *report, struct report_span
 
 /* Appends a sentence about a row, without its full stop. */
 void rule_finding(struct text *out, const struct analysis *rule, const struct table *table, size_t row);
+
+/* How to act on a row. */
+const char *rule_advice(const struct analysis *rule, const struct table *table, size_t row);
+/* Appends how to act on the rows of a table, each advice once. */
+void rule_add_advice(struct text *out, const struct analysis *rule, const struct table *table);
 
 /* Appends `before` and the text of a cell, unless that is empty. */
 void rule_add_text(struct text *out, const char *before, const struct table_cell *cell);

@@ -1,8 +1,11 @@
 /* The rule cpu_oversubscription: threads that were ready to run but had no CPU, because there are more of them than
- * CPUs or because other programs had the CPUs. */
+ * CPUs or because other programs had the CPUs. A capture of the whole machine has the switches of other programs too:
+ * findings are about the recorded processes alone. */
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/engine/row_cursor.h"
 #include "analyze/model/sched_times.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
@@ -10,7 +13,7 @@
 #include "rule.h"
 
 #define LEAST_NS INT64_C(100000000)
-enum { LEAST_PERCENT = 10 };
+enum { LEAST_PERCENT = 10, LEAST_CAPTURE_PERCENT = 5 };
 
 /* The threads of one process, which follow one another in sched_times. */
 struct process {
@@ -24,8 +27,50 @@ struct machine {
     double others_percent;
 };
 
-static struct machine look_at(const struct sched_times *times)
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct report_span time;
+    struct sched_times times;
+    struct thread_names names;
+    struct keys recorded; /* processes; none in an import, where all count */
+    struct machine machine;
+};
+
+static void search_free(struct search *search)
 {
+    sched_times_free(&search->times);
+    thread_names_free(&search->names);
+    keys_free(&search->recorded);
+}
+
+static int read_recorded(struct search *search, struct error *err)
+{
+    static const char *const names[] = { "globalPid", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, search->report, "TACHO_PROCESS", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (keys_add(&search->recorded, &(int64_t){ global_process(row_int(&rows, 0)) }) == NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+            goto close_rows;
+        }
+close_rows:
+    row_cursor_close(&rows);
+    return code;
+}
+
+/* Whether a process is part of the program. */
+static int is_recorded(const struct search *search, int64_t id)
+{
+    return !search->recorded.count || keys_find(&search->recorded, &(int64_t){ global_process(id) }) != NO_KEY;
+}
+
+static struct machine look_at(const struct search *search)
+{
+    const struct sched_times *times = &search->times;
     struct machine machine = { 0, -1 };
     double busy = 0, all = 0, running = 0;
 
@@ -36,7 +81,8 @@ static struct machine look_at(const struct sched_times *times)
         all += cpu->has_load ? (double)cpu->busy_ns + (double)cpu->idle_ns : 0;
     }
     for (size_t i = 0; i < times->thread_count; i++)
-        running += (double)times->threads[i].state_ns[SCHED_RUNNING];
+        if (is_recorded(search, times->threads[i].id))
+            running += (double)times->threads[i].state_ns[SCHED_RUNNING];
     if (all > 0)
         machine.others_percent = busy > running ? 100 * (busy - running) / all : 0;
     return machine;
@@ -64,11 +110,14 @@ static struct process next_process(const struct sched_times *times, size_t *at)
     return process;
 }
 
-static int is_found(const struct process *process, int64_t percent)
+static int is_found(const struct search *search, const struct process *process, int64_t percent)
 {
-    double ready = (double)process->running_ns + (double)process->runnable_ns;
+    double ready = (double)process->running_ns + (double)process->runnable_ns,
+           wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
 
-    return process->runnable_ns >= LEAST_NS && (double)process->runnable_ns >= ready * (double)percent / 100;
+    return is_recorded(search, process->id) && process->runnable_ns >= LEAST_NS &&
+           (double)process->runnable_ns >= ready * (double)percent / 100 &&
+           (double)process->worst->state_ns[SCHED_RUNNABLE] >= wall * LEAST_CAPTURE_PERCENT / 100;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -77,7 +126,7 @@ enum { IMPACT, RUNNABLE, SHARE, RUNNING, DURATION, START, WANTED, CPUS, OTHERS, 
 static const struct table_column columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Runnable", CELL_INT, UNIT_NS, 0 },
-    { "Runnable", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Runnable Share", CELL_REAL, UNIT_PERCENT, 1 },
     { "Running", CELL_INT, UNIT_NS, 0 },
     { "Duration", CELL_INT, UNIT_NS, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },
@@ -89,9 +138,9 @@ static const struct table_column columns[CELLS] = {
     { "Thread", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct table *table, struct report *report, const struct thread_names *names,
-                   const struct process *process, const struct machine *machine)
+static int add_row(struct table *table, const struct search *search, const struct process *process)
 {
+    const struct machine *machine = &search->machine;
     struct table_cell *row = table_add_row(table);
     double ready = (double)process->running_ns + (double)process->runnable_ns;
     int64_t duration = saturating_duration(process->start_ns, process->end_ns);
@@ -113,47 +162,55 @@ static int add_row(struct table *table, struct report *report, const struct thre
         cell_set_real(&row[OTHERS], machine->others_percent);
     cell_set_int(&row[PID], global_pid_number(process->id));
     cell_set_int(&row[TID], global_tid_number(process->worst->id));
-    thread_name_label(&text, names, report, process->worst->id);
+    thread_name_label(&text, &search->names, search->report, process->worst->id);
     int code = cell_set_built(table, &row[THREAD], &text);
     text_free(&text);
     return code;
 }
 
 /* The kernel's sums of whole lifetimes are used only for a request without a span. */
-static int read_times(struct sched_times *times, struct report *report, const struct rule *rule, struct error *err)
+static int read_times(struct search *search, struct error *err)
 {
-    struct analysis_request request = rule->request;
+    struct analysis_request request = search->rule.request;
 
-    if (rule->span.from_ns == INT64_MIN && rule->span.to_ns == INT64_MAX)
+    if (search->rule.span.from_ns == INT64_MIN && search->rule.span.to_ns == INT64_MAX)
         request.span = NULL;
-    return sched_times_read(times, report, &request, err);
+    return sched_times_read(&search->times, search->report, &request, err);
+}
+
+static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+{
+    struct report *report = search->report;
+    int code;
+
+    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
+        (code = rule_time(&search->rule, report, &search->time, err)) != 0 || (code = read_times(search, err)) != 0 ||
+        (code = read_recorded(search, err)) != 0)
+        return code;
+    search->machine = look_at(search);
+    return thread_names_read(&search->names, report, err);
 }
 
 static int cpu_oversubscription(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
+    struct search search = { .report = report, .recorded.width = 1 };
     struct table *table = table_new(columns, CELLS);
-    struct sched_times times = { 0 };
-    struct thread_names names = { 0 };
-    struct rule rule;
     int64_t percent;
     int code;
 
     if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = rule_open(&rule, report, request, err)) != 0 || (code = read_times(&times, report, &rule, err)) != 0 ||
-        (code = thread_names_read(&names, report, err)) != 0)
+        (code = read_all(&search, request, err)) != 0)
         goto done;
-    struct machine machine = look_at(&times);
-    for (size_t at = 0; table && at < times.thread_count;) {
-        struct process process = next_process(&times, &at);
-        if (is_found(&process, percent) && (code = add_row(table, report, &names, &process, &machine)) != 0)
+    for (size_t at = 0; table && at < search.times.thread_count;) {
+        struct process process = next_process(&search.times, &at);
+        if (is_found(&search, &process, percent) && (code = add_row(table, &search, &process)) != 0)
             goto done;
     }
     code = table ? 0 : ERR_NO_MEMORY;
 done:
-    thread_names_free(&names);
-    sched_times_free(&times);
-    return rule_finish(&rule, table, code, rule_by_impact, out, err);
+    search_free(&search);
+    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
 }
 
 /* Whether the program alone would have had enough CPUs. */
@@ -187,6 +244,19 @@ static void say(struct text *out, const struct table *table, size_t at)
         text_addf(out, "; other programs used %.0f %% of the CPUs", row[OTHERS].real);
 }
 
+static int is_outside(const struct table *table, size_t row)
+{
+    return is_for_others(table_row(table, row));
+}
+
+static const char *advise(const struct table *table, size_t row)
+{
+    return is_outside(table, row)
+               ? "Other programs use the CPUs that this one wants. Stop them, move them to other CPUs "
+                 "(taskset, cgroups, Slurm's --exclusive), or run at another time."
+               : rule_cpu_oversubscription.advice;
+}
+
 static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
 const struct analysis rule_cpu_oversubscription = {
     .name = "cpu_oversubscription",
@@ -194,15 +264,18 @@ const struct analysis rule_cpu_oversubscription = {
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
     .help =
         "Processes whose threads were ready to run but had no CPU. A process is a finding if that is at least "
-        "threshold (10) percent of the time in which its threads ran or could have run, and 100 ms. CPUs Wanted is "
-        "that time divided by the wall time of the process. Impact is the time of the thread that was ready but not "
+        "threshold (10) percent of the time in which its threads ran or could have run, and 100 ms, and if one of its "
+        "threads was without a CPU for 5 percent of the capture's time. CPUs Wanted is the time in which threads ran "
+        "or could have run, divided by the wall time of the process. Impact is the time of the thread that was ready "
+        "but not "
         "running for longest.",
     .needs = { { "context switches", sched_tables } },
     .run = cpu_oversubscription,
     .finding = say,
-    .advice = "More threads want to run than there are CPUs for them, those of other programs included. Start as many "
-              "threads as the program has CPUs "
-              "(OMP_NUM_THREADS, torch.set_num_threads(), DataLoader workers), stop other programs, or ask for more "
-              "CPUs (cgroup and Slurm limits count).",
+    .advise = advise,
+    .is_outside = is_outside,
+    .advice = "More threads want to run than there are CPUs. Start as many threads as the program has CPUs "
+              "(OMP_NUM_THREADS, thread pools, torch.set_num_threads(), DataLoader workers), or ask for more CPUs "
+              "(cgroup and Slurm limits count).",
     .praise = "Threads that were ready to run had a CPU nearly always.",
 };

@@ -1,9 +1,10 @@
 /* The rule slow_start: time that a process needs before its work begins: Python's imports, the initialisation of CUDA,
- * and loading of libraries.
+ * allocation of pinned memory, and loading of libraries.
  *
  * Imports come from Python samples with importlib on the stack; they belong to the line outside of importlib that asked
  * for the outermost module. CUDA's initialisation is the time in CUDA calls before the first work of the process on a
- * GPU. Loading is the time in dlopen(), for a process of which no Python samples were taken: imports contain it. */
+ * GPU, but for those that pin memory. Loading is the time in dlopen(), for a process of which no Python samples were
+ * taken: imports contain it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,26 @@
 #define LEAST_NS INT64_C(200000000)
 #define LONGEST_SAMPLE_NS INT64_C(100000000)
 enum { LEAST_PERCENT = 5 };
-enum phase { IMPORTS, CUDA_START, LOADING, PHASES };
-static const char *const phase_names[PHASES] = { "Python imports", "CUDA initialization", "loading of libraries" };
+enum phase { IMPORTS, CUDA_START, PINNING, LOADING, PHASES };
+static const struct {
+    int is_of_cuda;
+    const char *name, *advice;
+} phases[PHASES] = {
+    [IMPORTS] = { 0, "Python imports",
+                  "Import modules where they are used or not at all (python -X importtime lists them), keep them on a "
+                  "fast disk, or let one process serve many runs." },
+    [CUDA_START] = { 1, "CUDA initialization",
+                     "The first CUDA call of a process creates a context and loads GPU code. CUDA_MODULE_LOADING=LAZY, "
+                     "GPU code that was compiled for this GPU, and fewer libraries shorten that; or let one process "
+                     "serve many runs." },
+    [PINNING] = { 1, "allocation of pinned memory",
+                  "Pinning memory takes time for each page (the first CUDA call of a process also creates its "
+                  "context). Allocate less pinned memory, allocate it once and use it again, or in a thread of its own "
+                  "while the program works." },
+    [LOADING] = { 0, "loading of libraries",
+                  "Link fewer libraries, load plugins when they are first used, keep them on a fast disk, or let one "
+                  "process serve many runs." },
+};
 
 /* A stretch of time of a phase. */
 struct stretch {
@@ -186,6 +205,16 @@ close_rows:
 
 enum { CUDA_FROM, CUDA_TO, CUDA_THREAD, CUDA_NAME };
 
+static int pins_memory(const char *call)
+{
+    static const char *const parts[] = { "MallocHost", "HostAlloc", "AllocHost", "HostRegister" };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(call, parts[i]))
+            return 1;
+    return 0;
+}
+
 /* The part of a call before the first work of its process. */
 static int add_cuda_call(struct search *search, const struct row_cursor *rows, const struct first_works *first)
 {
@@ -195,8 +224,9 @@ static int add_cuda_call(struct search *search, const struct row_cursor *rows, c
     if (number == NO_KEY || start >= first->start_ns[number] || !filter_thread(&search->filter, thread, start, end))
         return 0;
     end = end < first->start_ns[number] ? end : first->start_ns[number];
-    return add_stretch(search,
-                       (struct stretch){ global_process(thread), CUDA_START, start, end, row_int(rows, CUDA_NAME) });
+    int64_t name = row_int(rows, CUDA_NAME);
+    enum phase phase = pins_memory(report_string(search->report, name, NULL)) ? PINNING : CUDA_START;
+    return add_stretch(search, (struct stretch){ global_process(thread), phase, start, end, name });
 }
 
 static int find_cuda(struct search *search, struct error *err)
@@ -273,7 +303,22 @@ static int by_start(const void *a, const void *b)
     return (x->to_ns < y->to_ns) - (x->to_ns > y->to_ns);
 }
 
-/* Adds the part of a stretch that no earlier one of its phase covers. */
+/* The end of what is counted already. A CUDA call inside another one is not counted again, whatever their phases. */
+static int64_t counted_until(const struct search *search, const struct stretch *stretch)
+{
+    int64_t until = INT64_MIN;
+
+    for (int phase = 0; phase < PHASES; phase++) {
+        if (phase != (int)stretch->phase && !(phases[phase].is_of_cuda && phases[stretch->phase].is_of_cuda))
+            continue;
+        uint32_t number = keys_find(&search->keys, (int64_t[]){ stretch->process, phase });
+        if (number != NO_KEY && search->starts[number].until_ns > until)
+            until = search->starts[number].until_ns;
+    }
+    return until;
+}
+
+/* Adds the part of a stretch that no earlier one covers. */
 static int sum_stretch(struct search *search, const struct stretch *stretch)
 {
     size_t known = search->keys.count;
@@ -285,7 +330,7 @@ static int sum_stretch(struct search *search, const struct stretch *stretch)
     struct start *start = &search->starts[number];
     if (number == known)
         *start = (struct start){ 0, stretch->from_ns, INT64_MIN };
-    int64_t from = stretch->from_ns > start->until_ns ? stretch->from_ns : start->until_ns;
+    int64_t until = counted_until(search, stretch), from = stretch->from_ns > until ? stretch->from_ns : until;
     if (from >= stretch->to_ns)
         return 0;
     int64_t ns = saturating_duration(from, stretch->to_ns);
@@ -320,7 +365,7 @@ static void add_where(struct text *out, const struct search *search, enum phase 
 {
     size_t length;
 
-    if (phase == CUDA_START) {
+    if (phases[phase].is_of_cuda) {
         const char *name = report_string(search->report, where, &length);
         text_add_bytes(out, name, call_name_length(name, length));
     } else {
@@ -339,7 +384,7 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
     int code;
 
     if ((code = cell_set_string(table, &row[PROGRAM], path_base_name(path))) != 0 ||
-        (code = cell_set_string(table, &row[PHASE], phase_names[key[1]])) != 0)
+        (code = cell_set_string(table, &row[PHASE], phases[key[1]].name)) != 0)
         return code;
     if (largest.key == NO_KEY)
         return 0;
@@ -426,6 +471,17 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[WHERE_NS].integer);
 }
 
+static const char *advise(const struct table *table, size_t at)
+{
+    const struct table_cell *phase = &table_row(table, at)[PHASE];
+
+    for (int i = 0; i < PHASES; i++)
+        if (strlen(phases[i].name) == phase->text.length &&
+            memcmp(phases[i].name, phase->text.bytes, phase->text.length) == 0)
+            return phases[i].advice;
+    return rule_slow_start.advice;
+}
+
 static const char *const start_tables[] = { "TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", NULL };
 const struct analysis rule_slow_start = {
     .name = "slow_start",
@@ -433,16 +489,16 @@ const struct analysis rule_slow_start = {
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
     .help =
         "Time that a process needs before its work begins: Python imports (from Python samples with importlib on the "
-        "stack), CUDA initialization (CUDA calls before the first work on a GPU), and loading of libraries "
-        "(dlopen, for processes without imports). A phase is a finding if it takes at least threshold (5) percent "
+        "stack), CUDA initialization and allocation of pinned memory (CUDA calls before the first work on a GPU), and "
+        "loading of libraries (dlopen, for processes without imports). A phase is a finding if it takes at least "
+        "threshold (5) percent "
         "of the capture's time, and 200 ms. Impact is the wall time of the phase.",
     .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
     .finding = say,
-    .advice = "The start takes a relevant share of the run. Import modules where they are used or not at all "
-              "(python -X importtime lists them), keep files on a fast disk, let one process serve many runs; "
-              "CUDA_MODULE_LOADING=LAZY and fewer libraries shorten the start of CUDA.",
+    .advise = advise,
+    .advice = "The start takes a relevant share of the run: do less of it, later, or once for many runs.",
     .praise =
-        "Of Python imports, CUDA initialization and loading of libraries, those that were recorded took no relevant "
-        "share of the time.",
+        "Of Python imports, CUDA initialization, pinned memory and loading of libraries, those that were recorded took "
+        "no relevant share of the time.",
 };

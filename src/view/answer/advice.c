@@ -7,6 +7,8 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
+#include "analyze/rules/rule_impact.h"
+#include "analyze/rules/rule_state.h"
 #include "answer_cache.h"
 #include "answers.h"
 #include "base/json_write.h"
@@ -88,7 +90,8 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
     return numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
 }
 
-static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table, struct text *text)
+static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table,
+                     const struct rule_impact *impact, struct text *text)
 {
     int places[NUMBERS];
 
@@ -109,7 +112,7 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
             .title = rule->title,
             .from_ns = numbers[START],
             .to_ns = saturating_add(numbers[START], numbers[DURATION]),
-            .impact_ns = rule_impact(table, r),
+            .impact_ns = impact->each[r],
             .text = text,
         };
         if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST ||
@@ -118,7 +121,7 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
         item.row = find_row(advice->view, numbers, &item.event);
         text_clear(text);
         rule_finding(text, rule, table, r);
-        text_addf(text, ". %s", rule->advice);
+        text_addf(text, ". %s", rule_advice(rule, table, r));
         advice_add(advice, &item);
     }
 }
@@ -127,6 +130,7 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
 {
     static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
     const struct analysis_request request = { .options = &all, .option_count = 1 };
+    struct rule_impact impact = { 0 };
     struct table *table;
     struct text text = { 0 };
     int64_t capture_ns;
@@ -136,13 +140,18 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
         return code == ERR_NO_DATA ? 0 : code;
     if ((code = analysis_run(rule, advice->view->report, &request, &table, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    add_rows(advice, rule, table, &text);
+    if ((code = rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, err)) != 0)
+        goto delete_table;
+    add_rows(advice, rule, table, &impact, &text);
     size_t count = table_row_count(table);
-    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count,
-                                                   rule_impact_of_all(table, capture_ns) });
+    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
+                                                   count ? rule_advice(rule, table, impact.largest) : rule->praise,
+                                                   count, impact.all, impact.rank });
+delete_table:
+    rule_impact_free(&impact);
     table_delete(table);
     text_free(&text);
-    return 0;
+    return code;
 }
 
 /* Runs a rule, or looks for gaps (NULL). If that fails, the lists are as before. */
@@ -160,6 +169,12 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
     return code;
 }
 
+/* A rule whose events were recorded, but did not happen. */
+static void add_clear(struct advice *advice, const struct analysis *rule)
+{
+    advice_add_rule(advice, &(struct advice_rule){ .name = rule->name, .title = rule->title, .words = rule->praise });
+}
+
 /* Runs the rules, and then the gaps, from the one that is next: all of them, or one. Rules without data in the report
  * are skipped. */
 static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
@@ -173,9 +188,12 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
         count++;
     while (cache->rules_run <= count && !(has_run && is_one_enough)) {
         const struct analysis *rule = rules[cache->rules_run]; /* NULL: the gaps */
-        if (!rule || !analysis_missing(rule, view->report)) {
+        enum rule_state state = rule ? rule_state(rule, view->report) : RULE_READY;
+        if (state == RULE_READY) {
             has_run = 1;
             code = run_one(&advice, rule, err);
+        } else if (state == RULE_CLEAR) {
+            add_clear(&advice, rule);
         }
         /* a rule that was cancelled, or had no memory, runs again at the next request */
         cache->rules_run += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
@@ -186,13 +204,13 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
     return 0;
 }
 
-/* The rules that could not run, with the data that they need and the option that records it. A rule whose data no Linux
- * has is not named. */
+/* The rules that could not run, with the data that they need and the option that records it. Rules on other kinds of
+ * programs are not named. */
 static void add_unchecked(struct view *view, struct text *out)
 {
     for (size_t i = 0; rules[i]; i++) {
         const struct analysis_need *missing = analysis_missing(rules[i], view->report);
-        if (!missing || !missing->tables[0])
+        if (rule_state(rules[i], view->report) != RULE_UNCHECKED)
             continue;
         const char *option = analysis_need_option(missing);
         text_add_char(out, '{');

@@ -148,6 +148,7 @@ int advice_add_gaps(struct advice *advice, struct error *err)
             goto done;
         rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
     }
+    rule.rank = rule.impact_ns;
     rule.words = rule.count ? words : "No GPU was idle for longer than 50 µs.";
     if (busy.device_count)
         advice_add_rule(advice, &rule);

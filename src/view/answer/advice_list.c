@@ -1,4 +1,4 @@
-/* Lists of advice. Members are appended to one text, and copied to the answer in the order of their impact. */
+/* Lists of advice. Members are appended to one text, and copied to the answer in the order of their rank. */
 #include "advice_list.h"
 
 #include <stdlib.h>
@@ -16,18 +16,18 @@ void advice_list_free(struct advice_list *list)
 }
 
 /* Makes the text from `first` on a member. */
-static void end_member(struct advice_list *list, size_t first, int64_t impact_ns)
+static void end_member(struct advice_list *list, size_t first, int64_t rank)
 {
     if (array_reserve(&list->members, &list->room, list->count + 1, sizeof *list->members) != 0)
         list->text.failed = 1;
     else
-        list->members[list->count++] = (struct advice_member){ impact_ns, first, list->text.length - first };
+        list->members[list->count++] = (struct advice_member){ rank, first, list->text.length - first };
 }
 
-static int by_impact(const void *a, const void *b)
+static int by_rank(const void *a, const void *b)
 {
     const struct advice_member *x = a, *y = b;
-    int order = (x->impact_ns < y->impact_ns) - (x->impact_ns > y->impact_ns);
+    int order = (x->rank < y->rank) - (x->rank > y->rank);
 
     return order ? order : (x->first > y->first) - (x->first < y->first);
 }
@@ -36,7 +36,7 @@ static int by_impact(const void *a, const void *b)
 void advice_list_add_to(struct advice_list *list, struct text *out)
 {
     if (list->count)
-        qsort(list->members, list->count, sizeof *list->members, by_impact);
+        qsort(list->members, list->count, sizeof *list->members, by_rank);
     for (size_t i = 0; i < list->count; i++) {
         text_add(out, i ? "," : "");
         text_add_bytes(out, list->text.bytes + list->members[i].first, list->members[i].length);
@@ -85,5 +85,5 @@ void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
     text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
     event_fields_add_int(out, rule->impact_ns);
     text_add_char(out, '}');
-    end_member(advice->rules, first, rule->impact_ns);
+    end_member(advice->rules, first, rule->rank);
 }

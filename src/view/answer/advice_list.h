@@ -1,5 +1,5 @@
 /* The answer to advice: places in the timeline where time could be gained, and the rules that found them, as two lists
- * of JSON objects that are sorted by impact. */
+ * of JSON objects that are sorted by impact, rules by their rank. */
 #ifndef TACHO_VIEW_ANSWER_ADVICE_LIST_H
 #define TACHO_VIEW_ANSWER_ADVICE_LIST_H
 
@@ -15,13 +15,13 @@ enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* ADVICE_MOST: items of one r
 struct advice_list {
     struct text text;         /* the members, one behind the other */
     struct advice_member {
-        int64_t impact_ns;
+        int64_t rank;         /* the largest comes first */
         size_t first, length; /* in the text */
     } *members;               /* owned */
     size_t count, room;
 };
 void advice_list_free(struct advice_list *list);
-/* Adds the members to an answer by impact, with commas between them. */
+/* Adds the members to an answer in their order, with commas between them. */
 void advice_list_add_to(struct advice_list *list, struct text *out);
 /* Removes the members that were added after the text had that length, also after a failure to add one. */
 void advice_list_cut(struct advice_list *list, size_t length);
@@ -46,7 +46,7 @@ void advice_add(struct advice *advice, const struct advice_item *item);
 struct advice_rule {
     const char *name, *title, *words;
     size_t count;
-    int64_t impact_ns;
+    int64_t impact_ns, rank; /* rank: see rule_impact.h */
 };
 void advice_add_rule(struct advice *advice, const struct advice_rule *rule);
 

@@ -1,5 +1,5 @@
-// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so. What could
-// gain the most time stands first.
+// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so. The engine
+// lists the rules in their order: what could gain the most time first, causes outside of the program last.
 
 import type { App, Change } from "../app";
 import type { Advice } from "../engine/engine";
@@ -19,14 +19,14 @@ export function askForAdvice(app: App): Promise<void> {
   return app.state.engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
 }
 
-/** The places of each rule and the time that all of them could gain, also of those that are not listed; both with the most first. */
+/** The rules that found something, in the engine's order, each with its places, the most first, and the time that all of them could
+ * gain, also of those that are not listed. */
 export function byImpact({ advice, rules }: Pick<Advice, "advice" | "rules">): { name: string; places: Place[]; impact: number }[] {
   const found = new Map<string, Place[]>();
   for (const place of advice) found.set(place.rule, [...(found.get(place.rule) ?? []), place]);
-  const impactOf = (name: string): number => rules.find((rule) => rule.name === name)?.impact ?? 0;
-  return [...found]
-    .map(([name, places]) => ({ name, places: places.sort((a, b) => b.impact - a.impact), impact: impactOf(name) }))
-    .sort((a, b) => b.impact - a.impact);
+  return rules
+    .map(({ name, impact }) => ({ name, places: (found.get(name) ?? []).sort((a, b) => b.impact - a.impact), impact }))
+    .filter(({ places }) => places.length > 0);
 }
 
 export class AdvicePanel extends Panel {

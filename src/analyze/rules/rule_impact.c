@@ -1,0 +1,73 @@
+/* The time that findings cost: see rule_impact.h. */
+#include "rule_impact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturating.h"
+
+/* Whether its rows say their impact, in the first column. */
+static int says_impact(const struct table *table)
+{
+    return strcmp(table_columns(table)[0].name, "Impact") == 0;
+}
+
+static int64_t impact_of_row(const struct table *table, size_t row)
+{
+    const struct table_column *columns = table_columns(table);
+    const struct table_cell *cells = table_row(table, row);
+    int64_t duration = 0;
+    double idle = 1;
+
+    if (says_impact(table))
+        return cells[0].kind == CELL_INT && cells[0].integer > 0 ? cells[0].integer : 0;
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
+            duration = cells[c].integer;
+        if (columns[c].unit == UNIT_PERCENT && cells[c].kind == CELL_REAL)
+            idle = 1 - cells[c].real / 100;
+    }
+    if (idle == 1 || duration <= 0)
+        return duration > 0 ? duration : 0;
+    return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
+}
+
+static void sum_up(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
+                   int64_t capture_ns)
+{
+    size_t rows = table_row_count(table);
+
+    for (size_t row = 0; row < rows; row++) {
+        impact->all = saturating_add(impact->all, impact->each[row]);
+        impact->largest = impact->each[row] > impact->each[impact->largest] ? row : impact->largest;
+    }
+    if (says_impact(table) && impact->all > capture_ns)
+        impact->all = capture_ns;
+    int is_outside = rows && rule->is_outside && rule->is_outside(table, impact->largest);
+    impact->rank = is_outside && impact->all < capture_ns / 2 ? 0 : impact->all;
+}
+
+int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
+                     const struct table *table, int64_t capture_ns, struct error *err)
+{
+    size_t rows = table_row_count(table);
+    int code;
+
+    *impact = (struct rule_impact){ .each = calloc(rows + 1, sizeof *impact->each) };
+    if (!impact->each)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+    for (size_t row = 0; !rule->impact && row < rows; row++)
+        impact->each[row] = impact_of_row(table, row);
+    if (rule->impact && (code = rule->impact(report, table, impact->each, err)) != 0) {
+        rule_impact_free(impact);
+        return code;
+    }
+    sum_up(impact, rule, table, capture_ns);
+    return 0;
+}
+
+void rule_impact_free(struct rule_impact *impact)
+{
+    free(impact->each);
+    *impact = (struct rule_impact){ 0 };
+}

@@ -1,0 +1,23 @@
+/* What the findings of a rule cost: the most time that a user can gain by following its advice. */
+#ifndef TACHO_ANALYZE_RULES_RULE_IMPACT_H
+#define TACHO_ANALYZE_RULES_RULE_IMPACT_H
+
+#include "analyze/engine/analysis.h"
+
+/* In ns. Rows of rules on CPUs say it (column "Impact"): wall time, so for all together it is at most the time that the
+ * capture lasted. A rule can compute it (analysis.impact). Of other rows it is the duration, less the share of it in
+ * which the GPU was in use. */
+struct rule_impact {
+    int64_t *each;  /* owned; by row */
+    int64_t all;
+    int64_t rank;   /* findings are ordered by it: as `all`, but 0 for a cause outside of the program that took less
+                     * than half of the capture, so that it stands behind what a user can change in the program */
+    size_t largest; /* the row that costs most */
+};
+
+/* capture_ns: see rule_capture_time(). */
+int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
+                     const struct table *table, int64_t capture_ns, struct error *err);
+void rule_impact_free(struct rule_impact *impact);
+
+#endif

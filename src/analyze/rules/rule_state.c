@@ -1,0 +1,117 @@
+/* Tells rules without data apart: see rule_state.h. What a capture recorded is known from its sources, and from data
+ * that the same option records. */
+#include "rule_state.h"
+
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/path.h"
+
+/* Whether text contains a word of a list with commas. */
+static int has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return 1;
+    return 0;
+}
+
+/* Calls `is` with a text column of each row, up to the first that is so. A table that cannot be read has none. */
+static int any_row(struct report *report, const char *table, const char *column, int (*is)(const char *text))
+{
+    const char *const names[] = { column, NULL };
+    struct row_cursor rows;
+    struct error err;
+    int found = 0;
+
+    if (row_cursor_open(&rows, report, table, names, &err) != 0)
+        return 0;
+    while (!found && row_cursor_next(&rows))
+        found = !row_is_null(&rows, 0) && is(report_string(report, row_int(&rows, 0), NULL));
+    row_cursor_close(&rows);
+    return found;
+}
+
+static int is_python(const char *path)
+{
+    const char *name = path_base_name(path);
+
+    return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
+/* A program that uses CUDA has rows here, also if CUPTI could not trace it. */
+static int uses_cuda(struct report *report)
+{
+    const struct report_table *cupti = report_table(report, "TACHO_CUPTI");
+
+    return cupti && cupti->rows;
+}
+
+static int runs_python(struct report *report)
+{
+    return any_row(report, "TACHO_PROCESS", "exe", is_python) || any_row(report, "TACHO_MODULE", "pathId", is_python) ||
+           any_row(report, "PROCESSES", "name", is_python);
+}
+
+/* Whether the capture recorded CUDA; an import does not say so. */
+static int traced_cuda(struct report *report)
+{
+    enum { NAME, VALUE };
+    static const char *const names[] = { [NAME] = "name", [VALUE] = "value", NULL };
+    struct row_cursor rows;
+    struct error err;
+    int found = 0;
+
+    if (row_cursor_open(&rows, report, "META_DATA_CAPTURE", names, &err) != 0)
+        return 0;
+    while (!found && row_cursor_next(&rows))
+        found = !row_is_null(&rows, NAME) && !row_is_null(&rows, VALUE) &&
+                strcmp(report_string(report, row_int(&rows, NAME), NULL), "SOURCES") == 0 &&
+                has_word(report_string(report, row_int(&rows, VALUE), NULL), "cuda");
+    row_cursor_close(&rows);
+    return found;
+}
+
+static int is_cuda_program(struct report *report)
+{
+    return uses_cuda(report) || !traced_cuda(report);
+}
+
+/* Options that record what only some programs have. */
+static const struct {
+    const char *option;
+    int (*applies)(struct report *report);
+} kinds[] = {
+    { "--trace=cuda", is_cuda_program },
+    { "--python-sampling=true", runs_python },
+};
+
+/* Whether the report has data of the rule that the option records. */
+static int has_recorded(const struct analysis *rule, struct report *report, const char *option)
+{
+    for (const struct analysis_need *need = rule->needs; need->data; need++) {
+        const char *other = analysis_need_option(need);
+        if (other && strcmp(other, option) == 0 && analysis_need_is_met(need, report))
+            return 1;
+    }
+    return 0;
+}
+
+enum rule_state rule_state(const struct analysis *rule, struct report *report)
+{
+    const struct analysis_need *missing = analysis_missing(rule, report);
+    const char *option = missing ? analysis_need_option(missing) : NULL;
+
+    if (!missing)
+        return RULE_READY;
+    if (!missing->tables[0]) /* no Linux has it */
+        return RULE_FOREIGN;
+    if (option && has_recorded(rule, report, option))
+        return RULE_CLEAR;
+    for (size_t i = 0; option && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(option, kinds[i].option) == 0 && !kinds[i].applies(report))
+            return RULE_FOREIGN;
+    return RULE_UNCHECKED;
+}
