@@ -15,12 +15,19 @@ WEB = os.environ["WEB"]
 BATCH = 65536  # rows, in arrow_export.c
 
 
+def read_all(paths):
+    """The tables of each file, by name. One start of node reads all."""
+    done = subprocess.run(["node", os.path.join(HERE, "arrow_rows.mjs"), *paths], stdout=subprocess.PIPE, check=True)
+    files = []
+    for path, tables in zip(paths, json.loads(done.stdout)):
+        names = [table["metadata"]["table_name"] for table in tables]
+        check(f"{path}: each table once", len(names), len(set(names)))
+        files.append(dict(zip(names, tables)))
+    return files
+
+
 def read(path):
-    done = subprocess.run(["node", os.path.join(HERE, "arrow_rows.mjs"), path], stdout=subprocess.PIPE, check=True)
-    tables = json.loads(done.stdout)
-    names = [table["metadata"]["table_name"] for table in tables]
-    check(f"{path}: each table once", len(names), len(set(names)))
-    return dict(zip(names, tables))
+    return read_all([path])[0]
 
 
 def cell(value):
@@ -39,7 +46,8 @@ def compare(what, database, tables, name):
     check(f"{what}: {name}: columns", columns, [column["name"] for column in tables[name]["columns"]])
     got = tables[name]["rows"]
     if name == "StringIds":
-        got = [row for row in got if row in expected]
+        known = {tuple(row) for row in expected}
+        got = [row for row in got if tuple(row) in known]
         got.sort(key=lambda row: int(row[0]))
     check(f"{what}: {name}: {len(expected)} rows", True, expected == got)
 
@@ -55,8 +63,8 @@ def whole(name):
         compare(name, database, tables, table)
     output("export", "-q", "-t", "arrowdir", "-o", "folder", name)
     check(f"{name}: files", sorted(f"{table}.arrow" for table in tables), sorted(os.listdir("folder")))
-    for table in tables:
-        check(f"{name}: {table}.arrow", {table: tables[table]}, read(f"folder/{table}.arrow"))
+    for table, own in zip(tables, read_all([f"folder/{table}.arrow" for table in tables])):
+        check(f"{name}: {table}.arrow", {table: tables[table]}, own)
     check(f"{name}: a folder is replaced", 0, run("export", "-q", "-f", "true", "-t", "arrowdir", "-o", "folder", name)[0])
     check(f"{name}: a folder is not replaced unasked", 1, run("export", "-q", "-t", "arrowdir", "-o", "folder", name)[0])
     os.remove("all.arrows")
